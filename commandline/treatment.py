@@ -47,4 +47,4 @@ def _untyped(value: dict[str, Any]) -> str:
     if isinstance(kind, str) and (kind in KINDS_OF_THE_GROUP or kind in workloads.RESOURCES):
         return NOT_SERVED
     api_version = value.get("apiVersion")
-    return NOT_SERVED if isinstance(api_version, str) and api_version.startswith(GROUP) else SKIP
+    return NOT_SERVED if isinstance(api_version, str) and api_version.startswith((GROUP, OWN_GROUP)) else SKIP

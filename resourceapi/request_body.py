@@ -42,7 +42,7 @@ def schemas_of(schemas: Mapping[str, Schema]) -> SchemaOf:
     def schema_of(group: str, version: str, kind: str) -> Schema | None:
         known = kind_in(group, kind)
         if known is not None:
-            return schemas[version] if version in known.versions else None
+            return schemas.get(version) if version in known.versions else None
         if group == GROUP:
             return None
         return workloads.schema_of(group, version, kind)

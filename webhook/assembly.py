@@ -14,9 +14,9 @@ from documents.document import Document
 from documents.errors import DocumentError
 from documents.loading import load
 from resourceapi.decoding import DecodingError
-from resourceapi.kinds import DEVICE_CLASS, KINDS
-from resourceapi.manifests import group_of, name_of, text
-from resourceapi.model.versions import GROUP, SCHEMAS_WITH_PROPOSALS
+from resourceapi.kinds import DEVICE_CLASS, kind_of
+from resourceapi.manifests import name_of, text
+from resourceapi.model.versions import SCHEMAS_WITH_PROPOSALS
 from resourceapi.objects import Object
 from resourceapi.releases import Profile
 from serving.api_server import CUSTOM_RESOURCES, make_client, make_profile, patch_group
@@ -102,7 +102,7 @@ def _inventory(config: Config) -> Iterator[dict[str, Any]]:
 
 def _unreadable(document: Document) -> DocumentError | None:
     """Why a server could not read an object of the group; None if it can, and for other objects."""
-    if group_of(document.value) != GROUP or document.value.get("kind") not in KINDS:
+    if kind_of(document.value.get("apiVersion"), document.value.get("kind")) is None:
         return None
     try:
         hub_object(document.value, SCHEMAS_WITH_PROPOSALS, defaults=None)

@@ -13,8 +13,7 @@ from advice.interpreter import STRICT_DECODING, problems_of, strict_error
 from advice.lints.table import LINTS
 from resourceapi.field_path import Path, render
 from resourceapi.manifests import MISSING, value_at
-from resourceapi.model import workloads
-from resourceapi.model.versions import GROUP
+from resourceapi.request_body import schemas_of
 from validation.rule_names import WRONG_TYPE
 
 if TYPE_CHECKING:
@@ -136,6 +135,4 @@ def _field(path: Path) -> str:
 
 def _schema(result: Result, interpreter: Interpreter) -> Schema | None:
     group, _, version = result.api_version.rpartition("/")
-    if group == GROUP:
-        return interpreter.profile.schemas.get(version)
-    return workloads.schema_of(group, version, result.kind)
+    return schemas_of(interpreter.profile.schemas)(group, version, result.kind)

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from resourceapi.field_path import Key, Path, Segment
 from resourceapi.manifests import text, value_at
-from resourceapi.model import workloads
-from resourceapi.model.versions import GROUP
+from resourceapi.request_body import schemas_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -121,9 +120,7 @@ class Problem:
     def schema(self) -> Schema | None:
         """The structs of the version that the user wrote, if the profile has that version."""
         group, _, version = self.api_version.rpartition("/")
-        if group == GROUP:
-            return self.profile.schemas.get(version)
-        return workloads.schema_of(group, version, self.kind)
+        return schemas_of(self.profile.schemas)(group, version, self.kind)
 
 
 # Where templates and workloads hold the spec of a claim or pod.

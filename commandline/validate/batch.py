@@ -11,11 +11,11 @@ from commandline.options import asks_for_cluster
 from commandline.progress import Progress
 from commandline.reading import read_named, readable, unusable
 from commandline.results import Failure, Outcome
-from commandline.treatment import ASK, CONTEXT, treatment
+from commandline.treatment import CONTEXT, treatment
 from commandline.validate.review import Reviewer
 from resourceapi.decoding import DecodingError
-from resourceapi.manifests import group_of, pod_spec
-from resourceapi.model.versions import GROUP
+from resourceapi.kinds import kind_of
+from resourceapi.manifests import pod_spec
 from validation.server import Server
 
 if TYPE_CHECKING:
@@ -130,11 +130,9 @@ def _checked(
 
     for each in found:
         yield each
-        if (
-            isinstance(each, Result | Failure)
-            or group_of(each.value) != GROUP
-            or treatment(each.value) != ASK
-        ):
+        if isinstance(each, Result | Failure):
+            continue
+        if kind_of(each.value.get("apiVersion"), each.value.get("kind")) is None:
             continue
         try:
             hub_object(each.value, profile.schemas, defaults=None)

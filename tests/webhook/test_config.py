@@ -266,6 +266,15 @@ def test_feasibility_needs_devices(tmp_path: Path) -> None:
     assert make_context(load(tmp_path, off)).feasibility is None
 
 
+def test_patch_of_the_inventory_that_cannot_be_read(tmp_path: Path) -> None:
+    """In whichever group it is, the configuration is refused, with the place of the value."""
+    for group in ("resource.k8s.io", "claimcheck.example.com"):
+        head = f"apiVersion: {group}/v1alpha3\nkind: ResourceSlicePatch\nmetadata: {{name: a}}\n"
+        (tmp_path / "patch.yaml").write_text(f"{head}spec: {{devices: 5}}\n")
+        with pytest.raises(ConfigError, match=r"patch\.yaml:4:17: json: cannot unmarshal number"):
+            make_context(load(tmp_path, f"{TLS}inventory: [patch.yaml]\n"))
+
+
 def test_known_nodes(tmp_path: Path) -> None:
     """Host names of nodes come from the inventory where the cluster is not followed."""
     node = "{apiVersion: v1, kind: Node, metadata: {name: worker, labels: {kubernetes.io/hostname: h}}}"

@@ -29,13 +29,13 @@ def _cases() -> list[dict[str, Any]]:
 @pytest.mark.parametrize("case", _cases(), ids=lambda case: case["note"])
 def test_case(case: dict[str, Any]) -> None:
     """First the server's answer, then what will come to light, each with its rule and field."""
-    claim = {
-        "apiVersion": "resource.k8s.io/v1",
-        "kind": "ResourceClaim",
-        "metadata": {"name": "claim"},
+    obj = {
+        "apiVersion": case.get("apiVersion", "resource.k8s.io/v1"),
+        "kind": case.get("kind", "ResourceClaim"),
+        "metadata": {"name": "object"},
         "spec": case["spec"],
     }
-    result = validated(claim, PROFILE)
+    result = validated(obj, PROFILE)
     assert _errors(result.findings) == case["first"]
     assert _errors(result.afterwards) == case["afterwards"]
 

@@ -400,6 +400,9 @@ def test_objects_of_the_inventory_that_no_server_can_have_stored(write: Write, r
         [failure] = found["failures"]
         assert failure["message"].startswith(f"line {line}: json: cannot unmarshal number into"), failure
         assert not _findings(found, "CC002")
+    patch = "apiVersion: claimcheck.example.com/v1alpha3\nkind: ResourceSlicePatch\nmetadata: {name: a}\nspec: {devices: 5}\n"
+    found = report(file, "--inventory", write("iv.yaml", patch), code=2)
+    assert found["failures"][0]["message"].startswith("line 4: json: cannot unmarshal number into")
 
 
 # --- releases ---------------------------------------------------------------------------------------------------
