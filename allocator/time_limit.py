@@ -8,6 +8,8 @@ from time import monotonic
 
 #: How long commands try to place or explain one pod, in seconds.
 POD_SECONDS = 20.0
+#: How long a change of many devices may hold up who asks about them, at a time.
+STEP_SECONDS = 0.05
 
 
 class OutOfTime(Exception):

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from allocator.features import Features
 from allocator.scheduling import SchedulingState
-from allocator.time_limit import TimeLimit
+from allocator.time_limit import STEP_SECONDS, TimeLimit
 from cluster.client import Client
 from cluster.objects import ClusterObjects, read_node
 from cluster.reflector import Reflector
@@ -22,9 +22,6 @@ from resourceapi.releases import Profile
 from scheduler.claim_ledger import ClaimLedger
 from scheduler.pods import PodRecord, read_pod
 from scheduler.snapshots import InConfiguration, Snapshots
-
-#: How long a change of many devices may hold up who asks about the picture, at a time.
-STEP_SECONDS = 0.05
 
 
 class Source(NamedTuple):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from threading import Event
 
+from allocator.time_limit import STEP_SECONDS
 from resourceapi.logs import LOGGER
-from scheduler.cluster_picture import STEP_SECONDS, ClusterPicture
+from scheduler.cluster_picture import ClusterPicture
 
 #: How soon after a change the rest of it is looked for.
 TICK_SECONDS = 0.05

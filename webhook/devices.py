@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import logging
+import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from threading import Lock
@@ -14,6 +15,7 @@ from allocator.devices import Device, DeviceId, PoolId, Slice
 from allocator.features import Features
 from allocator.inventory import Inventory
 from allocator.scheduling import SchedulingState
+from allocator.time_limit import STEP_SECONDS, TimeLimit
 from cluster.store import Change, Collection
 from conversion.hub import hub_object
 from deviceselectors.device_properties import DeviceGroup, DeviceProperties
@@ -45,7 +47,8 @@ class DeviceIndex:
 
     While a pool is being updated old and new slices count: some nodes see the ones, some the others.
 
-    Readers hold ``lock``, since changes come from other threads; ``revision`` is another one after every change.
+    Readers hold ``lock``, since changes come from other threads; ``revision`` is another one after every change. What patches
+    and classes change takes its time: it is done in parts, and readers come between.
     """
 
     def __init__(self, profile: Profile, nodes: NodeLabels | None = None) -> None:
@@ -65,8 +68,11 @@ class DeviceIndex:
         self.revision = 0
         self.groups: dict[DeviceProperties, PlacedGroup] = {}
         self._inventory = Inventory(stable=features.stable)
+        self._inventory.stepwise = True
         # what has changed in it and is not indexed yet
         self._replaced: list[Replaced] = []
+        # slices that nobody will need once all changes are made
+        self._old: list[Slice] = []
         self._inventory.listeners.append(lambda old, new: self._replaced.append((old, new)))
         self._indexed: dict[PoolId, list[tuple[DeviceProperties, DeviceId]]] = {}
         self._incomplete: set[PoolId] = set()
@@ -118,24 +124,38 @@ class DeviceIndex:
         put: Callable[[_Value], None],
         remove: Callable[[str], None],
     ) -> None:
-        """Have the inventory follow changes, then index what has become of its slices."""
+        """Have the inventory follow changes, and index what becomes of its slices."""
         with self.lock:
-            for name, _, after in changes:
+            for name, before, after in changes:
+                if isinstance(before, Slice):
+                    self._old.append(before)
                 if after is None:
                     remove(name)
                 else:
                     put(after)
-            self._inventory.settle()
-            replaced, self._replaced = self._replaced, []
-            for pool in dict.fromkeys(slice.pool for each in replaced for slice in each if slice is not None):
-                self._index(pool)
-            self.revision += 1
-        if replaced:
-            published = self.slices.objects
-            before = [slice for slice, _ in replaced if slice and published.get(slice.name) is not slice]
-            before += [slice for _, slice, _ in changes if isinstance(slice, Slice)]
-            gone = {id(slice): slice for slice in before}.values()
-            self.fitting.change(partial(_change_slices, replaced, tuple(gone)))
+            is_done = self._settle_some()
+        while not is_done:
+            time.sleep(
+                STEP_SECONDS
+            )  # otherwise this thread would have the lock again before anybody who waits for it
+            with self.lock:
+                is_done = self._settle_some()
+
+    def _settle_some(self) -> bool:
+        """Do a part of what is left of changes; whether that was all. For who holds the lock."""
+        is_done = self._inventory.settle(TimeLimit(STEP_SECONDS))
+        replaced, self._replaced = self._replaced, []
+        for pool in dict.fromkeys(slice.pool for each in replaced for slice in each if slice is not None):
+            self._index(pool)
+        self.revision += 1
+        published = self.slices.objects
+        self._old += [slice for slice, _ in replaced if slice and published.get(slice.name) is not slice]
+        gone: tuple[Slice, ...] = ()
+        if is_done:
+            gone, self._old = tuple({id(slice): slice for slice in self._old}.values()), []
+        if replaced or gone:
+            self.fitting.change(partial(_change_slices, replaced, gone))
+        return is_done
 
     def _index(self, pool: PoolId) -> None:
         """Group the devices of a pool anew."""

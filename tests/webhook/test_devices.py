@@ -1,0 +1,96 @@
+"""The webhooks' view of devices: what patches change is done in parts, so that reviews come between."""
+
+from __future__ import annotations
+
+import pytest
+
+from allocator.devices import DeviceId
+from resourceapi.objects import Object
+from resourceapi.releases import Profile
+from webhook import devices
+from webhook.devices import DeviceIndex
+
+DRIVER = "gpu.example.com"
+NODES = [f"n{number}" for number in range(6)]
+
+
+def slice_of(node: str, generation: int = 1) -> Object:
+    pool = {"name": node, "generation": generation, "resourceSliceCount": 1}
+    device = {"name": "gpu", "attributes": {"model": {"string": f"model-of-{node}"}}}
+    spec = {"driver": DRIVER, "nodeName": node, "pool": pool, "devices": [device]}
+    return {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceSlice",
+        "metadata": {"name": node},
+        "spec": spec,
+    }
+
+
+def patch(name: str, expression: str) -> Object:
+    selectors = [{"cel": {"expression": expression}}]
+    return {
+        "apiVersion": "claimcheck.example.com/v1alpha3",
+        "kind": "ResourceSlicePatch",
+        "metadata": {"name": name},
+        "spec": {
+            "devices": {
+                "filter": {"selectors": selectors},
+                "attributes": {f"{name}.example.com/x": {"int": 1}},
+            }
+        },
+    }
+
+
+class Reader:
+    """Reads whenever the thread that makes changes pauses."""
+
+    def __init__(self, index: DeviceIndex) -> None:
+        self._index = index
+        self.seen = [patched(index)]
+
+    def __call__(self, _: float) -> None:
+        assert self._index.lock.acquire(blocking=False)
+        try:
+            self.seen.append(patched(self._index))
+        finally:
+            self._index.lock.release()
+
+
+def patched(index: DeviceIndex) -> int:
+    """How many devices have the attribute that the patch `a` gives."""
+    groups = [group for props, group in index.groups.items() if "a.example.com/x" in props.attributes]
+    return sum(len(group.members) for group in groups)
+
+
+@pytest.fixture
+def index(monkeypatch: pytest.MonkeyPatch) -> DeviceIndex:
+    """There is time for one slice in each part."""
+    monkeypatch.setattr(devices, "STEP_SECONDS", -1.0)
+    monkeypatch.setattr("webhook.devices.time.sleep", lambda _: None)
+    index = DeviceIndex(Profile("1.37", {}))
+    for node in NODES:
+        index.slices.put(slice_of(node))
+    return index
+
+
+def test_readers_come_between(index: DeviceIndex, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody waits for a patch of many devices; each of them is as before, or as it is to be."""
+    reader = Reader(index)
+    monkeypatch.setattr("webhook.devices.time.sleep", reader)
+    index.patches.put(patch("a", f'device.attributes["{DRIVER}"].model != ""'))
+    assert patched(index) == len(NODES)
+    assert reader.seen == sorted(reader.seen)
+    assert set(reader.seen) == set(range(len(NODES) + 1))
+    index.patches.remove({"metadata": {"name": "a"}})
+    assert patched(index) == 0
+
+
+def test_slices_that_change_while_patches_are_there(index: DeviceIndex) -> None:
+    """The devices are those of the newest slices, all patched; what was there before is gone."""
+    index.patches.put(patch("a", f'device.attributes["{DRIVER}"].model != ""'))
+    for node in NODES:
+        index.slices.put(slice_of(node, 2))
+    index.slices.remove(slice_of(NODES[0]))
+    assert patched(index) == index.count() == len(NODES) - 1
+    members = {each for group in index.groups.values() for each in group.members}
+    assert members == {DeviceId(DRIVER, node, "gpu") for node in NODES[1:]}
