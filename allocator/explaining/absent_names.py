@@ -8,7 +8,10 @@ from typing import NamedTuple
 from allocator.constraint_state import Constraint, published
 from allocator.demand import Alternative, ClaimDemand
 from allocator.devices import Device
+from allocator.explaining.snapshot import Snapshot
 from allocator.explaining.steps import Passed
+from allocator.patches import PatchFailure
+from allocator.patches.patch import Patch, removes
 from deviceselectors.compiler import compile_expression
 from deviceselectors.environment import Environment
 from deviceselectors.lookups import ATTRIBUTES, Lookup, lookups
@@ -29,6 +32,7 @@ class AbsentName(NamedTuple):
     :param constraint: the index of the constraint that names it.
     :param devices: how many devices could have it.
     :param known: the qualified names that they have instead.
+    :param idle_patches: the names of patches that would give it, but apply to no device, each with the failure, if any.
     """
 
     kind: str
@@ -40,6 +44,7 @@ class AbsentName(NamedTuple):
     constraint: int | None
     devices: int
     known: tuple[str, ...]
+    idle_patches: tuple[tuple[str, PatchFailure | None], ...] = ()
 
     @property
     def qualified(self) -> str:
@@ -64,6 +69,24 @@ class AbsentName(NamedTuple):
         there = f"{self.domain}/"
         inside = [name.removeprefix(there) for name in self.known if name.startswith(there)]
         return tuple(inside) or self.known
+
+
+def with_idle_patches(names: Iterable[AbsentName], snapshot: Snapshot) -> list[AbsentName]:
+    """The names with the patches that would give them, but apply to no device of the snapshot."""
+    if not snapshot.patches or not snapshot.features.device_patches:
+        return list(names)
+    in_effect, failures = snapshot.inventory.patches_in_effect, snapshot.inventory.failures
+    idle = [patch for patch in map(Patch, snapshot.patches) if patch.name not in in_effect]
+    found = []
+    for name in names:
+        given = [(each, each.attributes if name.kind == ATTRIBUTE else each.capacity) for each in idle]
+        named = sorted(
+            patch.name
+            for patch, entries in given
+            if name.qualified in entries and not removes(entries[name.qualified])
+        )
+        found.append(name._replace(idle_patches=tuple((each, failures.get(each)) for each in named)))
+    return found
 
 
 class _Search:

@@ -9,8 +9,10 @@ from allocator.constraint_state import Constraint, values_of
 from allocator.demand import Alternative, ClaimDemand
 from allocator.devices import Device
 from allocator.errors import AllocationError
+from allocator.explaining.patched_values import PatchedValue, patched_values
 from allocator.explaining.steps import NodeView
 from allocator.rules.constraints import attribute_of
+from deviceselectors.lookups import ATTRIBUTES
 
 
 class ConstraintCheck(NamedTuple):
@@ -21,6 +23,7 @@ class ConstraintCheck(NamedTuple):
     :param values: by value of the attribute, how many devices each request or alternative has.
     :param satisfiable: whether the numbers suffice for each request by itself, with one value (`matchAttribute`) or with
         enough different ones (`distinctAttribute`).
+    :param patched: values that patches have given, if it is not satisfiable, and that was asked for.
     """
 
     claim: str
@@ -29,6 +32,7 @@ class ConstraintCheck(NamedTuple):
     needed: Mapping[str, int]
     values: Mapping[str, Mapping[str, int]]
     satisfiable: bool
+    patched: tuple[PatchedValue, ...] = ()
 
 
 def checks_of(
@@ -57,6 +61,26 @@ def checks_of(
         }
         satisfiable = _satisfiable(constraint, bound, needed, values)
         yield ConstraintCheck(claim.name, place, constraint, needed, values, satisfiable)
+
+
+def naming_patches(
+    check: ConstraintCheck, view: NodeView, left: Mapping[Alternative, Sequence[Device]]
+) -> ConstraintCheck:
+    """The check with the patches that have given values of its attribute, if no value suffices.
+
+    :param left: the devices that each alternative could take.
+    """
+    if check.satisfiable:
+        return check
+    bound = [
+        device
+        for alternative, devices in left.items()
+        if alternative.claim.name == check.claim
+        and (check.place, check.constraint) in alternative.constraints
+        for device in devices
+    ]
+    names = ((ATTRIBUTES, check.constraint.attribute),)
+    return check._replace(patched=patched_values(view.snapshot.inventory, bound, names))
 
 
 def _values(view: NodeView, alternative: Alternative, name: str, device: Device) -> list[str]:

@@ -10,14 +10,14 @@ from typing import NamedTuple
 
 from allocator.answers import NodeAnswer
 from allocator.demand import Alternative, ClaimDemand
-from allocator.devices import DeviceId
+from allocator.devices import Device, DeviceId
 from allocator.errors import AWAY, FATAL
 from allocator.explaining import alternatives, conflicts, remedies
-from allocator.explaining.absent_names import AbsentName, AbsentNames
+from allocator.explaining.absent_names import AbsentName, AbsentNames, with_idle_patches
 from allocator.explaining.alternatives import AlternativeNote
 from allocator.explaining.clashes import Clash, clash
 from allocator.explaining.conflicts import Conflict
-from allocator.explaining.constraint_checks import ConstraintCheck, checks_of
+from allocator.explaining.constraint_checks import ConstraintCheck, checks_of, naming_patches
 from allocator.explaining.finder import Finder, Remedy
 from allocator.explaining.holders import Holder, holder
 from allocator.explaining.snapshot import Snapshot, full_name, unknown_classes
@@ -314,8 +314,8 @@ def _kinds(explanation: Explanation, trials: Trials, outcomes: SelectorOutcomes)
     explanation.totals = [
         Total(alternative, len(devices), *map(len, seen)) for alternative, seen in counted.items()
     ]
-    explanation.absent_names = list(
-        names.found({each.alternative: each.selected for each in explanation.totals})
+    explanation.absent_names = with_idle_patches(
+        names.found({each.alternative: each.selected for each in explanation.totals}), trials.snapshot
     )
     grouped = [
         alike[0]._replace(nodes=tuple(found[key]), requests=_merged(alike), common=common[key])
@@ -332,13 +332,16 @@ def _naming_patches(kind: NodeKind, trials: Trials, outcomes: SelectorOutcomes) 
     """The kind with the patches that have given what is refused on its first node."""
     view = NodeView(trials.snapshot, kind.nodes[0], outcomes)
     requests = []
+    left: dict[Alternative, Sequence[Device]] = {}
     for request in kind.requests:
-        named = view.steps(request.alternative, name_patches=True).steps
-        steps = zip(request.steps, named, strict=True)
+        passed = view.steps(request.alternative, name_patches=True)
+        left[request.alternative] = passed.left
+        steps = zip(request.steps, passed.steps, strict=True)
         requests.append(
             request._replace(steps=tuple(step._replace(patched=each.patched) for step, each in steps))
         )
-    return kind._replace(requests=tuple(requests))
+    checks = tuple(naming_patches(check, view, left) for check in kind.constraint_checks)
+    return kind._replace(requests=tuple(requests), constraint_checks=checks)
 
 
 def _merged(alike: Sequence[NodeKind]) -> tuple[RequestSteps, ...]:

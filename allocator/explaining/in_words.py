@@ -8,10 +8,13 @@ from allocator.explaining.conflicts import REQUEST, Conflict
 from allocator.explaining.explanation import Explanation
 from allocator.explaining.finder import RELEASE, Remedy
 from resourceapi.counting import number
+from resourceapi.kinds import RESOURCE_SLICE_PATCH
 from resourceapi.nearness import nearest
 
 #: Names that are listed in a sentence, and requests or claims that get a sentence each.
 MAX_NAMES, MAX_REQUESTS = 6, 3
+#: Patches that are named.
+MAX_PATCHES = 3
 
 
 def misfit(first: str, nodes: int, eligible: str = "") -> str:
@@ -59,6 +62,9 @@ def absent_names(explanation: Explanation, listing: bool = True) -> Iterator[str
         instead = f"; did you mean {each.meant}?" if each.meant else f"; they have {known}" if known else ""
         where = f"which {each.place} of claim {each.claim} names"
         yield f"no device ({each.devices:,} looked at) has the {each.kind} {each.qualified}, {where}{instead}"
+        for patch, failure in each.idle_patches[:MAX_PATCHES]:
+            why = str(failure) if failure is not None and listing else "applies to no device"
+            yield f"{RESOURCE_SLICE_PATCH.name} {patch} would give it, but {why}"
 
 
 def what_cannot_be(conflict: Conflict, nowhere: str) -> str:

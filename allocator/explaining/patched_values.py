@@ -11,7 +11,7 @@ from deviceselectors.lookups import ATTRIBUTES
 from resourceapi.kinds import RESOURCE_SLICE_PATCH
 
 #: Of more devices the others are not looked at.
-_MOST_DEVICES = 64
+MOST_DEVICES = 64
 
 
 class PatchedValue(NamedTuple):
@@ -31,7 +31,7 @@ def patched_values(
     """
     wanted = list(names)
     found: dict[PatchedValue, None] = {}
-    for device in devices[:_MOST_DEVICES] if wanted else ():
+    for device in devices[:MOST_DEVICES] if wanted else ():
         sources = inventory.sources_of(device.id)
         if sources is None:
             continue

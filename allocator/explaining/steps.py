@@ -12,7 +12,7 @@ from typing import NamedTuple
 from allocator.attempt import Attempt
 from allocator.demand import Alternative
 from allocator.devices import Device
-from allocator.explaining.patched_values import PatchedValue, patched_values
+from allocator.explaining.patched_values import MOST_DEVICES, PatchedValue, patched_values
 from allocator.explaining.rejections import Rejection, note
 from allocator.explaining.snapshot import Seen
 from allocator.pools import pools_of
@@ -117,8 +117,8 @@ class NodeView:
                 step, left, failed = self._step(part, alternative, asked)
                 if name_patches and step.rejected:
                     passed = set(map(id, left))
-                    refused = [device for device in asked if id(device) not in passed]
-                    names = part.looks_at(self._evidence, alternative)
+                    refused = [device for device in asked if id(device) not in passed][:MOST_DEVICES]
+                    names = part.looks_at(self._evidence, alternative, refused)
                     step = step._replace(patched=patched_values(self.snapshot.inventory, refused, names))
                 if rule.selects:
                     selected = left

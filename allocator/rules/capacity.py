@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 
 from allocator.attempt_state import AttemptState
 from allocator.bounded_cache import remember
@@ -44,8 +45,14 @@ class Capacity(Rule):
             left = device.shape.capacities.totals
         return not _exceeded(added(amounts, mine) if mine else amounts, left)
 
-    def looks_at(self, evidence: Evidence, alternative: Alternative) -> Iterable[tuple[str, str]]:
-        return ((CAPACITY, name) for name in alternative.capacity)
+    def looks_at(
+        self, evidence: Evidence, alternative: Alternative, devices: Sequence[Device]
+    ) -> Iterable[tuple[str, str]]:
+        names = dict.fromkeys(alternative.capacity)
+        for device in devices:
+            with suppress(CapacityError):
+                names |= dict.fromkeys(_share(evidence.state, alternative, device).amounts or {})
+        return ((CAPACITY, name) for name in names)
 
     def objection(self, evidence: Evidence, alternative: Alternative, device: Device) -> Objection | None:
         state = evidence.state

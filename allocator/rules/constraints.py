@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from allocator.attempt_state import AttemptState
 from allocator.constraint_state import Constraint, extended, published
@@ -42,7 +42,9 @@ class Constraints(Rule):
             state.trail.set(state.constraints, key, after)
         return True
 
-    def looks_at(self, evidence: Evidence, alternative: Alternative) -> Iterable[tuple[str, str]]:
+    def looks_at(
+        self, evidence: Evidence, alternative: Alternative, devices: Sequence[Device]
+    ) -> Iterable[tuple[str, str]]:
         return ((ATTRIBUTES, self.about),)
 
     def objection(self, evidence: Evidence, alternative: Alternative, device: Device) -> Objection | None:

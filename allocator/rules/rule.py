@@ -90,12 +90,14 @@ class Rule(ABC):
     def objection(self, evidence: Evidence, alternative: Alternative, device: Device) -> Objection | None:
         """Why this part of the rule does not let the device be taken; None if it does. Changes nothing."""
 
-    def looks_at(self, evidence: Evidence, alternative: Alternative) -> Iterable[tuple[str, str]]:
-        """The attributes and capacities by which it judges devices: `attributes` or `capacity`, and the name.
+    def looks_at(
+        self, evidence: Evidence, alternative: Alternative, devices: Sequence[Device]
+    ) -> Iterable[tuple[str, str]]:
+        """The attributes and capacities by which it judges these devices: `attributes` or `capacity`, and the name.
 
         A name without domain is the driver's.
         """
-        del evidence, alternative
+        del evidence, alternative, devices
         return ()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from allocator.attempt_state import AttemptState
 from allocator.demand import Alternative
@@ -39,7 +39,9 @@ class _Selectors(Rule):
             return because("does not match (the devices are too many and too different to say why)")
         return Objection(tuple(self._cause(reason, device.id.driver) for reason in outcome.reasons))
 
-    def looks_at(self, evidence: Evidence, alternative: Alternative) -> Iterable[tuple[str, str]]:
+    def looks_at(
+        self, evidence: Evidence, alternative: Alternative, devices: Sequence[Device]
+    ) -> Iterable[tuple[str, str]]:
         return evidence.selectors.mentioned(self.about)
 
     def _cause(self, reason: Reason, driver: str) -> Cause:

@@ -153,10 +153,15 @@ def _away(claim: AllocatedElsewhere) -> Json:
 
 def _absent(name: AbsentName) -> Json:
     document: Json = {"kind": name.kind, "name": name.qualified, "claim": name.claim, "place": name.place}
+    patches = [
+        {"name": patch} | ({} if failure is None else {"failure": failure.reason})
+        for patch, failure in name.idle_patches
+    ]
     return (
         document
         | {"devices": name.devices, "known": list(name.listed)}
         | ({"meant": name.meant} if name.meant else {})
+        | ({"patchesWithoutDevices": patches} if patches else {})
     )
 
 
@@ -224,7 +229,7 @@ def _rejection(rejection: Rejection, users: Users) -> Json:
 
 
 def _constraint(check: ConstraintCheck) -> Json:
-    return {
+    document: Json = {
         "claim": check.claim,
         "index": check.place,
         "type": "distinctAttribute" if check.constraint.distinct else "matchAttribute",
@@ -233,6 +238,7 @@ def _constraint(check: ConstraintCheck) -> Json:
         "needed": dict(check.needed),
         "values": {value: dict(counts) for value, counts in check.values.items()},
     }
+    return document | ({"patched": [each._asdict() for each in check.patched]} if check.patched else {})
 
 
 def _conflict(conflict: Conflict) -> Json:
