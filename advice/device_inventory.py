@@ -109,11 +109,18 @@ def effective_devices(
 def inventory_of(
     manifests: Iterable[Object], class_selectors: Mapping[str, Sequence[str]], profile: Profile
 ) -> DeviceInventory:
-    """The devices of those manifests that are ResourceSlices, as those that are ResourceSlicePatches change them.
+    """The devices of those manifests that are ResourceSlices, as those that are ResourceSlicePatches change them."""
+    return effective_devices(*objects_of(manifests, class_selectors, profile), profile)
+
+
+def objects_of(
+    manifests: Iterable[Object], class_selectors: Mapping[str, Sequence[str]], profile: Profile
+) -> tuple[list[Object], list[Object], dict[str, Object]]:
+    """Those of the manifests that are ResourceSlices, those that are ResourceSlicePatches, and the DeviceClasses by name.
 
     What cannot be decoded is left out.
 
-    :param class_selectors: the selectors of DeviceClasses, by name.
+    :param class_selectors: the selectors of the classes, by name.
     """
     slices, patches = [], []
     for manifest in manifests:
@@ -122,8 +129,7 @@ def inventory_of(
                 slices.append(obj)
             elif obj := read(manifest, RESOURCE_SLICE_PATCH, profile.schemas):
                 patches.append(obj)
-    classes = {name: _class_of(name, expressions) for name, expressions in class_selectors.items()}
-    return effective_devices(slices, patches, classes, profile)
+    return slices, patches, {name: _class_of(name, each) for name, each in class_selectors.items()}
 
 
 def _class_of(name: str, expressions: Sequence[str]) -> Object:

@@ -10,7 +10,7 @@ from typing import Any
 
 from advice.lints.facts import Facts
 from advice.lints.table import LINTS, Lint, Warning
-from resourceapi.kinds import DEVICE_CLASS, RESOURCE_SLICE, claim_spec_of
+from resourceapi.kinds import DEVICE_CLASS, RESOURCE_SLICE, RESOURCE_SLICE_PATCH, claim_spec_of, kind_of
 from resourceapi.manifests import POD_SPECS, has_alternatives
 from resourceapi.model.versions import GROUP
 
@@ -44,6 +44,10 @@ def _lint(manifest: dict[str, Any], facts: Facts, file: str, notes: bool) -> Ite
         from advice.lints import references
 
         yield from references.check_pod(manifest, facts, file)
+    elif kind_of(api_version, kind) is RESOURCE_SLICE_PATCH:
+        from advice.lints import patches
+
+        yield from patches.check(manifest, facts)
     elif api_version.startswith(GROUP + "/"):
         yield from _lint_of_group(manifest, kind, facts, file, notes)
     yield from _dropped_fields(manifest, api_version, facts)

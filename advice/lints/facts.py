@@ -22,6 +22,7 @@ from resourceapi.releases import Profile, split_api_version
 if TYPE_CHECKING:
     from advice.lints.candidates import Evaluations
     from advice.lints.expressions import Expression
+    from advice.lints.patched_devices import PatchedDevices
     from deviceselectors.environment import Environment
 
 #: The kinds whose objects lints look up.
@@ -64,6 +65,7 @@ class Facts:
         "evaluations",
         "hidden_notes",
         "is_live",
+        "patched_devices",
         "patches",
         "pools",
         "profile",
@@ -100,6 +102,7 @@ class Facts:
         self.selectors: dict[str, Expression | None] = {}
         self.selectors_length = 0  # of their texts together
         self.evaluations: Evaluations | None = None
+        self.patched_devices: PatchedDevices | None = None  # of advice.lints.patches
         self.hidden_notes: dict[str, int] = {}  # of each code, counted by lints that were not asked for notes
 
     def count_hidden_note(self, code: str) -> None:

@@ -113,6 +113,11 @@ BOOLEAN_KEY = Lint(
 CHANGED_EXPRESSION = Lint(
     "CC021", "changed-expression", "YAML changes a CEL expression before kubectl sends it."
 )
+WITHOUT_EFFECT = Lint(
+    "CC022",
+    "patch-without-effect",
+    "A ResourceSlicePatch applies to no device, or its filter fails on devices.",
+)
 
 LINTS = {
     lint.code: lint
@@ -138,5 +143,6 @@ LINTS = {
         BINDING_WITHOUT_NODE,
         BOOLEAN_KEY,
         CHANGED_EXPRESSION,
+        WITHOUT_EFFECT,
     )
 }
