@@ -17,6 +17,7 @@ from validation.rule_names import UNKNOWN_FIELD, WRONG_TYPE
 UNKNOWN = (UNKNOWN_FIELD,)
 WRONG = (WRONG_TYPE,)
 DEVICE = r"^spec\.devices\[\]"
+_VALUES = ("string", "int", "bool", "version", "strings", "ints", "bools", "versions", "null")
 
 
 def flat_device(device: Any) -> Any:
@@ -135,12 +136,13 @@ def _rewritten(problem: Problem, text: str, entries: dict[str, Any]) -> Advice:
 
 def _one_value(problem: Problem) -> str:
     """An attribute with no value, or with several."""
-    types = "`int`, `bool`, `string` and `version`"
+    types = "`int`, `bool`, `string` or `version`"
     if isinstance(problem.value, dict) and len(problem.value) > 1:
-        return f"keep one of {types}: an attribute has one value"
+        written = [f"`{each}`" for each in _VALUES if each in problem.value]
+        return f"keep one of {' and '.join(written)}: an attribute has one value"
     if problem.kind == RESOURCE_SLICE_PATCH.name:
         return f'to remove the attribute, write `"null": {{}}`; else give it a value with its type: {types}'
-    return f"give the attribute a value with its type, such as `string: a100`; the types are {types}"
+    return f"give the attribute a value with its type, such as `string: a100`; the type is {types}"
 
 
 def _without_domain(problem: Problem) -> str:

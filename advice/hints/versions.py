@@ -15,7 +15,7 @@ from resourceapi.manifests import MISSING, mapping
 from resourceapi.model import workloads
 from resourceapi.model.versions import GROUP, OWN_GROUP
 from resourceapi.nearness import nearest
-from resourceapi.releases import Profile
+from resourceapi.releases import PROPOSALS, Profile
 from resourceapi.schema import Schema, Type
 from validation.rule_names import NOT_SERVED, SERVER_WARNING
 
@@ -157,7 +157,8 @@ def _only_proposed(kind: Kind, profile: Profile) -> Advice:
     """A kind that no release has."""
     return _write_api_version(
         _own_version(kind),
-        f" and install its CRD: {profile.name} has no {kind.name}, and neither has any other release",
+        f" and install its CRD: {profile.name} has no {kind.name}, and neither has any other release; "
+        f"where CRDs serve {GROUP}, pass `--kube-version {PROPOSALS}`",
     )
 
 

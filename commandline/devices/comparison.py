@@ -75,7 +75,7 @@ class Comparison(NamedTuple):
     :param misfitting: pending pods that fit now, and would not then.
     :param undecided: pending pods of which that is not known.
     :param lost: allocated claims that could be allocated to their devices now, and could not then.
-    :param idle: patches whose filters choose no device, by their names.
+    :param idle: patches whose filters choose no device, by their names; none where patches have no effect at all.
     :param failures: why patches do not apply to devices, by their names.
     :param with_patches: whether something changes, and patches apply to some device then.
     """
@@ -120,7 +120,9 @@ def compare(
         list(_only_in(now, then)),
         [pod for pod in then if now[pod] is None or then[pod] is None],
         list(_lost(devices, refused)),
-        [name for name in sorted(proposal.patches) if name not in applied and name not in failures],
+        [name for name in sorted(proposal.patches) if name not in applied and name not in failures]
+        if devices.state.features.device_patches
+        else [],
         failures,
         bool(applied) and any(each.changes for each in changed),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from allocator.devices import Device, node_name
@@ -107,7 +108,7 @@ def named(devices: Sequence[Device], names: Iterable[str]) -> list[Device]:
         found = [place for place, path in enumerate(paths) if f"/{name.strip('/')}/" in path]
         if not found:
             known = dict.fromkeys(part for path in paths for part in _parts(path))
-            raise UsageError(f"no device {name}{_question(name, known)}")
+            raise UsageError(f"no device {name}{_of_file(name) or _question(name, known)}")
         chosen.update(found)
     return [devices[place] for place in sorted(chosen)]
 
@@ -123,6 +124,10 @@ def _insist(option: str, name: str | None, known: Iterable[str]) -> None:
     if name and name not in (names := set(known)):
         what = option.removeprefix("--")
         raise UsageError(f"{option} {name}: there is no such {what}{_question(name, names)}")
+
+
+def _of_file(name: str) -> str:
+    return "; --diff tells what the patches in a file would change" if Path(name).exists() else ""
 
 
 def _question(name: str, known: Iterable[str]) -> str:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser
 
 DESCRIPTION = (
-    "List the devices of a cluster as the scheduler sees them: attributes and capacity with the ResourceSlicePatches that "
+    "List the devices of a cluster as `claimcheck schedule` sees them: attributes and capacity with the ResourceSlicePatches that "
     "change them, taints, the claims and pods that use them, and what is left of capacity and counters."
 )
 EXAMPLES = """examples:
@@ -37,7 +37,8 @@ incomplete or invalid, its slice is obsolete, its counters are used up by others
 before or only afterwards (each by itself), and allocated claims that keep their devices, but would not get them again.
 
 exit codes: 0 the devices are listed, even if there are none; 2 some input could not be read
-with --diff: 0 no device changes, 1 some do, 2 some input could not be read or decided
+
+exit codes with --diff: 0 no device changes, 1 some do, 2 some input could not be read or decided
 """
 TEXT, WIDE, JSON, YAML = "text", "wide", "json", "yaml"
 

@@ -54,6 +54,7 @@ WRONG = {
     "--timeout 1e-9 --class a100": "claimcheck: the selectors took longer than 1e-09 s (--timeout)\n",
     "quarter-9": "claimcheck: no device quarter-9; did you mean quarter-0?",
     "n2/gpu": "claimcheck: no device n2/gpu",
+    "cluster.yaml": "claimcheck: no device cluster.yaml; --diff tells what the patches in a file would change",
 }
 
 
