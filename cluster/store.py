@@ -32,7 +32,8 @@ class Collection(Generic[Value]):
     """The objects of one kind by key (``namespace/name``, or the name), in the form in which they are needed.
 
     ``objects`` stays the same mapping, and may be looked into by any thread while another one writes.  ``is_listed`` is
-    False until all objects have been read once, and while the cluster does not serve the kind.
+    False until all objects have been read once, and while the cluster does not serve the kind.  ``is_known`` is True as soon
+    as they have been read, or the cluster has said that it does not serve the kind: then there are none.
     """
 
     def __init__(self, read: Callable[[Object], Value | None]) -> None:
@@ -42,7 +43,7 @@ class Collection(Generic[Value]):
             cannot be read, which then counts as absent.
         """
         self.objects: dict[str, Value] = {}
-        self.is_listed = False
+        self.is_listed = self.is_known = False
         self._read = read
         self._listeners: list[Listener[Value]] = []
         self._lock = Lock()
@@ -65,7 +66,7 @@ class Collection(Generic[Value]):
             changes = [Change(key, before, None) for key, before in self.objects.items() if key not in found]
             changes += [Change(key, self.objects.get(key), value) for key, value in found.items()]
             self._apply(self._believed(changes, objects))
-            self.is_listed = True
+            self.is_listed = self.is_known = True
 
     def put(self, obj: Object) -> None:
         """Add an object, or replace the one with its key."""
@@ -84,6 +85,7 @@ class Collection(Generic[Value]):
         """Forget everything: the cluster does not serve the kind any more."""
         with self._lock:
             self.is_listed = False
+            self.is_known = True
             self._apply([Change(key, before, None) for key, before in self.objects.items()])
 
     def _value_of(self, obj: Object) -> Value | None:

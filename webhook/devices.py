@@ -78,13 +78,18 @@ class DeviceIndex:
         self._incomplete: set[PoolId] = set()
         self.slices.listen(self._slices_changed)
         self.device_classes.listen(self._classes_changed)
-        if features.device_patches:
+        self._has_patches = features.device_patches
+        if self._has_patches:
             self.patches.listen(self._patches_changed)
 
     @property
     def is_known(self) -> bool:
-        """Whether slices and classes have been listed."""
-        return self.slices.is_listed and self.device_classes.is_listed
+        """Whether slices and classes have been listed, and patches, if the cluster serves them."""
+        return self.slices.is_listed and self.device_classes.is_listed and self._patches_are_known
+
+    @property
+    def _patches_are_known(self) -> bool:
+        return self.patches.is_known or not self._has_patches
 
     @property
     def is_complete(self) -> bool:

@@ -71,5 +71,6 @@ def _evaluate(server: Server) -> None:
     devices = DeviceIndex(server.profile)
     devices.slices.replace([_SLICE])
     devices.device_classes.replace([_CLASS])
+    devices.patches.replace([])
     spec = hub_object(_CLAIM, server.profile.schemas, defaults=server.now())["spec"]
     Feasibility(WARN, devices, server.profile.gates).problems(spec, ("spec",))

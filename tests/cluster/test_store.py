@@ -121,9 +121,9 @@ def test_listeners_hear_of_real_changes_only() -> None:
 
 
 def test_is_listed() -> None:
-    """After the first list, an empty one included, until the kind is not served any more."""
+    """After the first list, an empty one included, until the kind is not served any more, which is known as well."""
     collection = Collection(read)
-    seen = [collection.is_listed]
+    seen = [(collection.is_listed, collection.is_known)]
     changes: list[Callable[[], None]] = [
         lambda: collection.put(obj("a")),
         lambda: collection.replace([]),
@@ -131,8 +131,8 @@ def test_is_listed() -> None:
     ]
     for change in changes:
         change()
-        seen.append(collection.is_listed)
-    assert seen == [False, False, True, False]
+        seen.append((collection.is_listed, collection.is_known))
+    assert seen == [(False, False), (False, False), (True, True), (False, True)]
 
 
 def slice_of(name: str, pool: str, model: str, count: int, *, generation: int = 1) -> Object:

@@ -92,6 +92,7 @@ def configured() -> tuple[Context, FakeApi]:
     devices = DeviceIndex(PROFILE, nodes)
     devices.slices.replace(copy.deepcopy(SLICES))
     devices.device_classes.replace([device_class("gpu.example.com")])
+    devices.patches.replace([])
     facts = Facts(PROFILE, complete=["DeviceClass"])
     facts.learn(device_class("other"))
     quota = Setup({"gpu.example.com.deviceclass.resource.k8s.io/devices": "9"})

@@ -116,16 +116,26 @@ def test_nodes() -> None:
     assert not cluster.devices.fitting.has_nodes
 
 
-def test_devices_are_known_with_slices_and_classes() -> None:
-    """Where one of both is not served, nothing is known."""
+def test_devices_are_known_with_slices_classes_and_patches() -> None:
+    """Where slices or classes are not served, nothing is known; a cluster without the kind of patches has none."""
     devices = DeviceIndex(Profile("1.37", {}))
     changes: list[Callable[[], None]] = [
         lambda: devices.slices.replace([]),
         lambda: devices.device_classes.replace([]),
+        devices.patches.lose,
+        lambda: devices.patches.replace([]),
         devices.slices.lose,
     ]
     known = []
     for change in changes:
         change()
         known.append(devices.is_known)
-    assert known == [False, True, False]
+    assert known == [False, False, True, True, False]
+
+
+def test_patches_that_have_no_effect_need_not_be_known() -> None:
+    """With the gate off, they are not even watched."""
+    devices = DeviceIndex(Profile("1.37", {"DRAAdminControlledDeviceAttributes": False}))
+    devices.slices.replace([])
+    devices.device_classes.replace([])
+    assert devices.is_known

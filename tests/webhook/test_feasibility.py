@@ -82,6 +82,7 @@ def known() -> DeviceIndex:
     devices = DeviceIndex(PROFILE)
     devices.slices.replace(copy.deepcopy(SLICES))
     devices.device_classes.replace(copy.deepcopy(CLASSES))
+    devices.patches.replace([])
     return devices
 
 
@@ -323,6 +324,7 @@ def test_requests_together_are_about_patched_devices(
     known = DeviceIndex(PROFILE, nodes)
     known.slices.replace(copy.deepcopy(SLICES))
     known.device_classes.replace(copy.deepcopy(CLASSES))
+    known.patches.replace([])
     policy = Feasibility("Warn", known, PROFILE.gates)
     requests = [exactly("gpu", model("h100")), exactly("gpu", model("b200"))]
     both = claim(*({"name": f"r{index}", "exactly": each} for index, each in enumerate(requests)))
@@ -486,6 +488,7 @@ def test_never_wrong_in_random_clusters() -> None:
         known = NormalForm(PROFILE)
         known.slices.replace(slices.values())
         known.device_classes.replace(classes.values())
+        known.patches.replace([])
         cluster = SchedulingState(features, nodes, classes, slices.values())
         for _ in range(10):
             wanted = random_clusters.random_claim(draw, "c")

@@ -66,6 +66,7 @@ def known(monkeypatch: pytest.MonkeyPatch) -> DeviceIndex:
     devices = DeviceIndex(PROFILE, nodes)
     devices.slices.replace(copy.deepcopy(SLICES))
     devices.device_classes.replace(copy.deepcopy(CLASSES))
+    devices.patches.replace([])
     return devices
 
 
