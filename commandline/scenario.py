@@ -173,7 +173,7 @@ def read_scenario(options: Namespace) -> Scenario:
             f"{', '.join([*map(str, names), *options.paths])}: nothing requests devices: there are neither resource "
             "claims nor extended resources"
         )
-    snapshot = snapshot_of(state)
+    snapshot = snapshot_of(state, options.timeout)
     if workloads and not (cluster or options.inventory or snapshot.nodes or snapshot.classes):
         raise UsageError("describe the cluster with --inventory DIR, or ask a live one with --live")
     return Scenario(state, snapshot, workloads)
@@ -203,20 +203,35 @@ def _counted(found: Iterable[Manifest | Result | Failure]) -> Iterator[Manifest 
     progress.done()
 
 
-def snapshot_of(state: ClusterState) -> Snapshot:
-    """The cluster as the allocator sees it."""
+def snapshot_of(state: ClusterState, seconds: float) -> Snapshot:
+    """The cluster as the allocator sees it.
+
+    :param seconds: how long it may take to apply patches to devices.
+    :raises UsageError: if it takes longer.
+    """
     from allocator.explaining.snapshot import Snapshot
+    from allocator.time_limit import UNLIMITED, OutOfTime, TimeLimit
     from resourceapi.kinds import DEVICE_TAINT_RULE, RESOURCE_SLICE, RESOURCE_SLICE_PATCH
 
-    return Snapshot(
-        state.features,
-        state.all_nodes(),
-        state.classes,
-        state.of(RESOURCE_SLICE.name).values(),
-        state.allocated_claims,
-        state.of(DEVICE_TAINT_RULE.name).values(),
-        state.of(RESOURCE_SLICE_PATCH.name).values(),
-    )
+    patches = state.of(RESOURCE_SLICE_PATCH.name)
+    try:
+        return Snapshot(
+            state.features,
+            state.all_nodes(),
+            state.classes,
+            state.of(RESOURCE_SLICE.name).values(),
+            state.allocated_claims,
+            state.of(DEVICE_TAINT_RULE.name).values(),
+            patches.values(),
+            time_limit=TimeLimit(seconds) if patches else UNLIMITED,
+        )
+    except OutOfTime:
+        raise UsageError(slow_patches(seconds)) from None
+
+
+def slow_patches(seconds: float) -> str:
+    """That patches could not be applied in time."""
+    return f"applying ResourceSlicePatches to the devices took longer than {seconds:g} s (--timeout)"
 
 
 def _in_inventory(name: ObjectName, existing: list[Manifest], namespace: str) -> Manifest:

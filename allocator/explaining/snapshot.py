@@ -14,6 +14,7 @@ from allocator.explaining.holders import Holder, holder
 from allocator.features import Features
 from allocator.inventory import Inventory
 from allocator.scheduling import SchedulingState
+from allocator.time_limit import UNLIMITED, OutOfTime, TimeLimit
 from resourceapi.objects import Object
 from resourceapi.quantity import UNSET
 
@@ -93,6 +94,8 @@ class Snapshot:
     :param taint_rules: DeviceTaintRules, which taint their devices.
     :param patches: ResourceSlicePatches, which change them.
     :param known: slices that another snapshot has read, by name.
+    :param time_limit: how long it may take to apply patches and rules to devices.
+    :raises OutOfTime: if that takes longer.
     """
 
     def __init__(
@@ -105,6 +108,7 @@ class Snapshot:
         taint_rules: Iterable[Object] = (),
         patches: Iterable[Object] = (),
         known: Mapping[str, Slice] = MappingProxyType({}),
+        time_limit: TimeLimit = UNLIMITED,
     ) -> None:
         self.features = features
         self.nodes = {node_name(node): node for node in nodes}
@@ -118,6 +122,8 @@ class Snapshot:
             self.cluster.put_rule(rule)
         for patch in self.patches:
             self.cluster.put_patch(patch)
+        if not self.cluster.settle(time_limit):
+            raise OutOfTime
         self.allocated = self.cluster.allocated
         self.inventory = self.cluster.inventory
         #: which claims hold a device, or a share of it

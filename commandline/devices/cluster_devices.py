@@ -51,9 +51,10 @@ class CounterLeft(NamedTuple):
 class ClusterDevices:
     """All devices in the slices of a cluster."""
 
-    def __init__(self, state: ClusterState) -> None:
+    def __init__(self, state: ClusterState, seconds: float) -> None:
+        """`seconds`: how long it may take to apply patches to them."""
         self.state = state
-        self.cluster = snapshot_of(state).cluster
+        self.cluster = snapshot_of(state, seconds).cluster
         self.inventory, self.allocated = self.cluster.inventory, self.cluster.allocated
         self._uses: dict[DeviceId, list[Use]] = {}
         for claim in state.allocated_claims:

@@ -11,7 +11,7 @@ from allocator.explaining.reallocation import Refused
 from allocator.explaining.snapshot import device_id, full_name, results_of
 from allocator.patches import PatchFailure
 from allocator.patches.sources import SLICE, DeviceSources, Given, Giver
-from allocator.time_limit import TimeLimit
+from allocator.time_limit import OutOfTime, TimeLimit
 from cluster.workloads import Workload
 from commandline.devices.cluster_devices import ClusterDevices
 from commandline.devices.pending_pods import Places, PodsThatFit
@@ -101,12 +101,15 @@ def compare(
     """Find out what a proposal would change; afterwards the devices are as before.
 
     :param workloads: the pending pods.
-    :param limit: how long the pods may take.
+    :param limit: how long the patches and the pods may take.
+    :raises OutOfTime: if the patches take longer.
     """
     pods = PodsThatFit(devices, workloads, limit)
     before = {slice.name: slice for slice in devices.inventory}
     now = pods.places()
     proposal.apply(devices.cluster)
+    if proposal.patches and not devices.cluster.settle(limit):
+        raise OutOfTime
     inventory = devices.inventory
     changed = sorted(_changed(devices, before, proposal), key=lambda each: each.device)
     applied = {patch.name for device in devices for patch in inventory.applied_to(device).patches}

@@ -9,7 +9,7 @@ from commandline.devices.options import TEXT, WIDE
 from commandline.errors import UsageError
 from commandline.exit_codes import NEGATIVE, SUCCESS, UNFINISHED
 from commandline.options import profile_of
-from commandline.scenario import read_cluster
+from commandline.scenario import read_cluster, slow_patches
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -38,7 +38,7 @@ def run(options: Namespace) -> int:
     state, existing = read_cluster(options, cluster, profile_of(options))
     if options.diff:
         return _compare(options, state, existing)
-    devices = ClusterDevices(state)
+    devices = ClusterDevices(state, options.timeout)
     filters = Filters(options, devices, TimeLimit(options.timeout))
     try:
         chosen = list(filters.of(devices))
@@ -70,7 +70,7 @@ def _check(options: Namespace) -> None:
 
 def _compare(options: Namespace, state: ClusterState, existing: list[Manifest]) -> int:
     """Write what the objects of ``--diff`` would change."""
-    from allocator.time_limit import TimeLimit
+    from allocator.time_limit import OutOfTime, TimeLimit
     from commandline.devices import comparison_json, comparison_text
     from commandline.devices.cluster_devices import ClusterDevices
     from commandline.devices.comparison import compare
@@ -83,7 +83,11 @@ def _compare(options: Namespace, state: ClusterState, existing: list[Manifest]) 
 
     proposal = Proposal(state, options.names)
     workloads = pending(state, existing, options.namespace)
-    found = compare(ClusterDevices(state), proposal, workloads, TimeLimit(options.timeout))
+    devices = ClusterDevices(state, options.timeout)
+    try:
+        found = compare(devices, proposal, workloads, TimeLimit(options.timeout))
+    except OutOfTime:
+        raise UsageError(slow_patches(options.timeout)) from None
     if options.output in (TEXT, WIDE):
         write_text(options, comparison_text.lines(found, wide=options.output == WIDE))
     else:

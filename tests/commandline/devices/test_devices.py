@@ -51,7 +51,7 @@ WRONG = {
     "--node n3": "claimcheck: --node n3: there is no such node",
     "--class a1000": "claimcheck: --class a1000: there is no such class; did you mean a100?",
     "--selector 1": "claimcheck: --selector: must evaluate to bool",
-    "--timeout 1e-9 --class a100": "claimcheck: the selectors took longer than 1e-09 s (--timeout)\n",
+    "--timeout 1e-9 --class a100": "claimcheck: applying ResourceSlicePatches to the devices took longer than 1e-09 s (--timeout)\n",
     "quarter-9": "claimcheck: no device quarter-9; did you mean quarter-0?",
     "n2/gpu": "claimcheck: no device n2/gpu",
     "cluster.yaml": "claimcheck: no device cluster.yaml; --diff tells what the patches in a file would change",
@@ -144,3 +144,13 @@ def test_odd_values(seed: int, tmp_path: Path, capsys: pytest.CaptureFixture[str
     for options in (["-o", "wide"], ["-o", "json"]):
         assert main(["devices", "--inventory", str(tmp_path / "cluster.yaml"), *options]) in (0, 2)
     capsys.readouterr()
+
+
+def test_selectors_that_take_too_long(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Also where there are no patches."""
+    file = tmp_path / "cluster.yaml"
+    objects = list(yaml.safe_load_all(Path("cluster.yaml").read_text(encoding="utf-8")))
+    file.write_text(yaml.safe_dump_all(each for each in objects if each["kind"] != "ResourceSlicePatch"))
+    code = main(["devices", "--inventory", str(file), "--timeout", "1e-9", "--class", "a100"])
+    assert code == 2
+    assert "claimcheck: the selectors took longer than 1e-09 s (--timeout)\n" in capsys.readouterr().err

@@ -148,3 +148,27 @@ def test_refused(content: str, tmp_path: Path, capsys: pytest.CaptureFixture[str
 def test_wrong_options(options: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
     """It is about all devices, and about files."""
     assert run(capsys, "--diff", *options) == (2, "", f"claimcheck: {said}\n")
+
+
+@pytest.mark.parametrize("place", ["--inventory", "--diff"])
+def test_time_limit(place: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It holds for what patches change as well, those of the cluster and those of the comparison."""
+    new = tmp_path / "patch.yaml"
+    selectors = [{"cel": {"expression": 'device.driver != ""'}}]
+    attributes = {"a.example.com/x": {"int": 1}}
+    new.write_text(
+        yaml.safe_dump(
+            {
+                "apiVersion": "claimcheck.example.com/v1alpha3",
+                "kind": "ResourceSlicePatch",
+                "metadata": {"name": "p"},
+                "spec": {"devices": {"filter": {"selectors": selectors}, "attributes": attributes}},
+            }
+        )
+    )
+    code = main(["devices", "--inventory", "cluster.yaml", place, str(new), "--timeout", "1e-9"])
+    assert code == 2
+    message = (
+        "claimcheck: applying ResourceSlicePatches to the devices took longer than 1e-09 s (--timeout)\n"
+    )
+    assert message in capsys.readouterr().err
