@@ -7,7 +7,7 @@ and their ratios to those without patches; nothing is asserted about them.
 from __future__ import annotations
 
 import gc
-import resource
+import os
 import subprocess
 import sys
 import time
@@ -19,6 +19,7 @@ from allocator.features import GATES, Features
 from allocator.scheduling import Mode, SchedulingState
 from resourceapi.objects import Object
 from tests.bench.allocator import large_slice, wanted_claim
+from tests.bench.load import resident
 from tests.bench.scenarios import decoded
 
 _NODES, _PATCHES, _DEVICES = 2_500, 1_000, 8
@@ -51,7 +52,7 @@ def main() -> None:
         print(f"  {name:50}" + "".join(f"{column[name]:>16}" for column in columns))
     plain = float(_asked("none"))
     ratios = [f"{float(_asked(name)) / plain:15.2f}x" for name in SELECTORS]
-    print(f"  {f'memory of the process, to {plain:.0f} MB without':50}" + "".join(ratios))
+    print(f"  {f'memory of the process, to {plain:.0f} MiB without':50}" + "".join(ratios))
 
 
 def _measured(selector: Selector) -> dict[str, str]:
@@ -122,17 +123,19 @@ def _seconds(work: Callable[[], object]) -> float:
 
 
 def _asked(name: str) -> str:
-    """What a process of its own says about its memory, in MB."""
+    """What a process of its own says about its memory, in MiB."""
     return subprocess.check_output([sys.executable, "-m", "tests.bench.patches", name], text=True)
 
 
 def _memory(name: str) -> float:
+    """What the process has in memory; its maximum would be that of the one that has started it."""
     state = _cluster()
     if name in SELECTORS:
         _fill(state, SELECTORS[name])
     state.warm_up()
     _schedule(state)
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    gc.collect()
+    return resident([os.getpid()])
 
 
 if __name__ == "__main__":
