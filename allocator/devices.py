@@ -55,11 +55,11 @@ class Device:
         "taints",
     )
 
-    def __init__(self, spec: Object, slice: Slice, shape: DeviceShape) -> None:
+    def __init__(self, id: DeviceId, spec: Object, slice: Slice, shape: DeviceShape) -> None:
         """`spec`: an element of `spec.devices` in normal form, of v1."""
         self.shape = shape
         self.slice = slice
-        self.id = DeviceId(slice.pool.driver, slice.pool.pool, spec.get("name", ""))
+        self.id = id
         #: but for the name the same for all devices of the shape, unless each has a place of its own
         self.spec = spec if slice.per_device else shape.spec
         self.attributes = shape.properties.attributes
@@ -107,8 +107,10 @@ class Slice:
         self.skips: list[str] = self.spec.get("skipNodeOperations") or []
         driver = self.pool.driver
         self.devices = tuple(
-            Device(device or EMPTY, self, shapes.of_device(driver, device or EMPTY))
-            for device in spec.get("devices") or ()
+            Device(
+                DeviceId(*self.pool, device.get("name", "")), device, self, shapes.of_device(driver, device)
+            )
+            for device in (each or EMPTY for each in spec.get("devices") or ())
         )
         self.shape = shapes.of_slice(spec, (device.shape for device in self.devices))
         self.counter_sets: list[tuple[str, dict[str, Quantity]]] = [
@@ -126,7 +128,7 @@ class Slice:
         other = copy(self)
         other.sights = {}
         other.devices = tuple(
-            Device(_reshaped(device, shape), other, shape)
+            Device(device.id, _reshaped(device, shape), other, shape)
             for device, shape in zip(self.devices, devices, strict=True)
         )
         other.shape = shapes.of_slice_with(self.shape.without_devices, devices)
@@ -158,7 +160,7 @@ class Slice:
 def _reshaped(device: Device, shape: DeviceShape) -> Object:
     """The spec of a device that is of another shape."""
     if not device.slice.per_device:
-        return {"name": device.id.device}  # the rest is the shape's
+        return shape.spec
     return {**shape.spec, **{name: device.spec[name] for name in ("name", "nodeName") if name in device.spec}}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from weakref import WeakValueDictionary
 
 from allocator.capacity_requests import DeviceCapacities
@@ -11,18 +11,19 @@ from allocator.patches.applied import Applied
 from allocator.patches.patch import removes
 from deviceselectors.device_properties import DeviceProperties
 from resourceapi.canonical import canonical
-from resourceapi.objects import EMPTY, Object
+from resourceapi.objects import Object
 
 
 class Overrides:
     """What devices are given, by the names under which drivers publish it; compared by identity, see :class:`MergedShapes`."""
 
-    __slots__ = ("__weakref__", "attributes", "capacity", "domain", "key", "taints")
+    __slots__ = ("__weakref__", "_removed", "attributes", "capacity", "domain", "key", "taints")
 
     def __init__(self, driver: str, applied: Applied) -> None:
         self.domain = f"{driver}/"
-        self.attributes = first_of_each(each.attributes for each in applied.patches)
-        self.capacity = first_of_each(each.capacity for each in applied.patches)
+        self.attributes = first_of_each([each.attributes for each in applied.patches])
+        self.capacity = first_of_each([each.capacity for each in applied.patches])
+        self._removed = [name for name, entry in self.attributes.items() if removes(entry)]
         self.taints = [each.taint for each in applied.rules]
         parts = (sorted(self.attributes.items()), sorted(self.capacity.items()), self.taints)
         #: equal for those that change the same
@@ -31,7 +32,9 @@ class Overrides:
     def attributes_of(self, attributes: Object) -> Object:
         """The attributes of a device that had these."""
         merged = self._merged(attributes, self.attributes)
-        return {name: entry for name, entry in merged.items() if not removes(entry or EMPTY)}
+        for name in self._removed:
+            merged.pop(published_name(self.domain, name, attributes), None)
+        return merged
 
     def capacity_of(self, capacity: Object) -> Object:
         """The capacity of a device that had this one."""
@@ -47,12 +50,11 @@ class Overrides:
         return merged
 
 
-def first_of_each(given: Iterable[Object]) -> Object:
+def first_of_each(given: Sequence[Object]) -> Object:
     """Of each name the first entry."""
     found: Object = {}
-    for entries in given:
-        for name, entry in entries.items():
-            found.setdefault(name, entry)
+    for entries in reversed(given):
+        found.update(entries)
     return found
 
 
