@@ -163,6 +163,8 @@ class Merge:
         """All changes have been made to all slices that they are about."""
         self._changed_patches, self._changed_rules, self._changed_names = set(), set(), set()
         self._changes = None
+        if self.is_empty:
+            self._everything = None
         self._expressions.keep(text for patch in self._patches.values() for text in self._texts(patch) or ())
 
     def _matcher(self, patches: Iterable[Patch], rules: Iterable[TaintRule]) -> Matcher:
