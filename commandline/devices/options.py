@@ -28,6 +28,7 @@ EXAMPLES = """examples:
   claimcheck devices gpu.example.com/gpu-7/gpu-0                all about one device
   claimcheck devices --class gpu --selector 'device.attributes["gpu.example.com"].model == "a100"'
   claimcheck devices --diff patch.yaml                          what a patch would change in the cluster, if it were applied
+  claimcheck devices --diff --without model-names               what changes if the patch model-names is deleted
   claimcheck devices -o json                                    for programs; -o yaml is the same in YAML
 
 A device is free, allocated (to one claim), shared (several claims may use it, and some do), or cannot be allocated: its pool is
@@ -79,6 +80,13 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--diff",
         action="store_true",
         help="show what the ResourceSlicePatches and DeviceTaintRules in these files would change if they were applied",
+    )
+    parser.add_argument(
+        "--without",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="with --diff: show what changes if this ResourceSlicePatch of the cluster is deleted; can be repeated",
     )
     add_server_options(parser)
     add_output(parser, (TEXT, WIDE, JSON, YAML))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from allocator.scheduling import SchedulingState
@@ -11,6 +12,7 @@ from commandline.reading import read_named, readable
 from resourceapi.decoding import DecodingError
 from resourceapi.kinds import DEVICE_TAINT_RULE, RESOURCE_SLICE_PATCH, kind_of
 from resourceapi.manifests import name_of
+from resourceapi.nearness import nearest
 from resourceapi.objects import Object
 from validation.requests import create_request
 
@@ -22,22 +24,24 @@ _LAST = "9999-12-31T23:59:59Z"
 
 
 class Proposal:
-    """Objects that are not in the cluster yet, or would replace those of the same names.
+    """Objects that are not in the cluster yet, or would replace those of the same names, and patches that would be deleted.
 
     ``patches``: ResourceSlicePatches by name.  ``rules``: DeviceTaintRules by name.
     """
 
-    def __init__(self, state: ClusterState, paths: list[str]) -> None:
+    def __init__(self, state: ClusterState, paths: list[str], without: Collection[str] = ()) -> None:
         """Read the files as the API server would.
 
-        :raises UsageError: for files that cannot be read, and for objects that are refused, or of other kinds.
+        :param without: the names of patches that would be deleted.
+        :raises UsageError: for files that cannot be read, for objects that are refused, or of other kinds, and if there
+            is no patch of these names.
         """
         self._features = state.features
         self._stored = {kind.name: state.of(kind.name) for kind in (RESOURCE_SLICE_PATCH, DEVICE_TAINT_RULE)}
         self.patches: dict[str, Object] = {}
         self.rules: dict[str, Object] = {}
         failures: list[Failure] = []
-        for manifest in readable(read_named("--diff", paths), failures):
+        for manifest in readable(read_named("--diff", paths) if paths else (), failures):
             obj = _accepted(state, manifest)
             if manifest.value["kind"] == DEVICE_TAINT_RULE.name:
                 self.rules[name_of(obj)] = obj
@@ -45,7 +49,8 @@ class Proposal:
                 self.patches[name_of(obj)] = _aged(obj, self._stored[RESOURCE_SLICE_PATCH.name])
         if failures:
             raise UsageError(f"{failures[0].file}: {failures[0].message}")
-        if not self.patches and not self.rules:
+        self._without = _deleted(without, self._stored[RESOURCE_SLICE_PATCH.name], self.patches)
+        if paths and not self.patches and not self.rules:
             raise UsageError(
                 f"--diff {' '.join(paths)}: neither a {RESOURCE_SLICE_PATCH.name} nor a {DEVICE_TAINT_RULE.name}"
             )
@@ -57,11 +62,13 @@ class Proposal:
         return patches + [f"{DEVICE_TAINT_RULE.name} {name}" for name in self.rules]
 
     def apply(self, cluster: SchedulingState) -> None:
-        """Put the objects into the cluster."""
+        """Put the objects into the cluster, and delete patches."""
         for name, patch in self._stored[RESOURCE_SLICE_PATCH.name].items():
             if not _created(patch) and name not in self.patches:
                 # whoever is in the cluster is older than what comes now
                 cluster.put_patch(_with_creation(patch, _LAST))
+        for name in self._without:
+            cluster.remove_patch(name)
         for patch in self.patches.values():
             cluster.put_patch(patch)
         for rule in self.rules.values() if self._features.device_taints else ():
@@ -70,7 +77,7 @@ class Proposal:
     def undo(self, cluster: SchedulingState) -> None:
         """Put back what was there before."""
         stored = self._stored[RESOURCE_SLICE_PATCH.name]
-        for name in self.patches:
+        for name in (*self.patches, *self._without):
             if name in stored:
                 cluster.put_patch(stored[name])
             else:
@@ -81,6 +88,20 @@ class Proposal:
                 cluster.put_rule(rules[name])
             else:
                 cluster.remove_rule(name)
+
+
+def _deleted(
+    names: Collection[str], stored: dict[str, Object], patches: dict[str, Object]
+) -> Collection[str]:
+    """The names of patches to delete, which the cluster has to have, and files must not."""
+    for name in names:
+        if name not in stored:
+            meant = nearest(name, stored)
+            hint = f"did you mean {meant}?" if meant else ""
+            raise UsageError(f"--without {name}: there is no such {RESOURCE_SLICE_PATCH.name}", hint)
+        if name in patches:
+            raise UsageError(f"--without {name}: the files have that {RESOURCE_SLICE_PATCH.name}")
+    return names
 
 
 def _accepted(state: ClusterState, manifest: Manifest) -> Object:

@@ -58,9 +58,11 @@ def _check(options: Namespace) -> None:
     """
     from commandline.reading import insist_on_one_reader
 
+    if options.without and not options.diff:
+        raise UsageError("--without: only with --diff")
     if not options.diff:
         return
-    if not options.names:
+    if not options.names and not options.without:
         raise UsageError("--diff: name files with ResourceSlicePatches, or - for standard input")
     insist_on_one_reader(options.names, options.inventory)
     for name, value in vars(options).items():
@@ -81,7 +83,7 @@ def _compare(options: Namespace, state: ClusterState, existing: list[Manifest]) 
     from commandline.reports.writing import failure_documents, failure_lines, write_text
     from commandline.unknowns import consequences
 
-    proposal = Proposal(state, options.names)
+    proposal = Proposal(state, options.names, options.without)
     workloads = pending(state, existing, options.namespace)
     devices = ClusterDevices(state, options.timeout)
     try:
@@ -94,7 +96,7 @@ def _compare(options: Namespace, state: ClusterState, existing: list[Manifest]) 
         failures = failure_documents(state.failures)
         write_document(options.output, comparison_json.document(found) | {"failures": failures})
     complain(*failure_lines(state.failures), *consequences(state.unread))
-    if proposal.patches and not state.features.device_patches:
+    if (proposal.patches or options.without) and not state.features.device_patches:
         complain("the feature gate DRAAdminControlledDeviceAttributes is off, so patches have no effect")
     if state.failures or found.undecided:
         return UNFINISHED

@@ -172,3 +172,31 @@ def test_time_limit(place: str, tmp_path: Path, capsys: pytest.CaptureFixture[st
         "claimcheck: applying ResourceSlicePatches to the devices took longer than 1e-09 s (--timeout)\n"
     )
     assert message in capsys.readouterr().err
+
+
+def test_without_a_patch(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A patch of the cluster counts as deleted, beside files or alone; it has to be there, and only in the cluster."""
+    code, written, _ = run(capsys, "--diff", "--without", "pinned")
+    assert (code, written.splitlines()[:2]) == (
+        1,
+        ["gpu.example.com/n2/gpu-0:", "  attribute example.com/tier: bronze → <none>"],
+    )
+    new = tmp_path / "new.yaml"
+    values = {"example.com/tier": {"string": "gold"}}
+    new.write_text(json.dumps(patch("new", filter={"pool": "n2"}, attributes=values)), encoding="utf-8")
+    assert (
+        "  attribute example.com/tier: bronze → gold  (ResourceSlicePatch new)\n"
+        in run(capsys, "--diff", str(new), "--without", "pinned")[1]
+    )
+    new.write_text(json.dumps(patch("pinned", attributes=values)), encoding="utf-8")
+    for options, expected in (
+        (["--without", "pinned"], "--without: only with --diff"),
+        (["--diff", "--without", "pined"], "--without pined: there is no such ResourceSlicePatch"),
+        (
+            ["--diff", str(new), "--without", "pinned"],
+            "--without pinned: the files have that ResourceSlicePatch",
+        ),
+    ):
+        code, written, said = run(capsys, *options)
+        assert (code, written) == (2, "")
+        assert expected in said
