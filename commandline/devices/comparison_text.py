@@ -13,7 +13,7 @@ from commandline.devices.comparison import ATTRIBUTE, CAPACITY, Change, Comparis
 from commandline.scenario import WITH_PATCHES
 from resourceapi.counting import number
 from resourceapi.kinds import RESOURCE_SLICE_PATCH
-from resourceapi.objects import Object
+from resourceapi.objects import EMPTY, Object
 
 #: Devices, nodes, and claims that are named; of others only the number is shown.
 MAX_DEVICES, MAX_NODES, MAX_CLAIMS = 4, 3, 20
@@ -64,6 +64,13 @@ def _summary(changed: int, listed: int) -> str:
 def _change(change: Change) -> str:
     """``attribute model: a100 → h100  (ResourceSlicePatch rename)``."""
     values = [_value(change.what, each) for each in (change.old, change.new)]
+    if change.what == CAPACITY:
+        policies = [words.policy(each or EMPTY) for each in (change.old, change.new)]
+        if policies[0] != policies[1]:
+            values = [
+                value if each is None else f"{value} ({policy or 'no policy'})"
+                for value, each, policy in zip(values, (change.old, change.new), policies, strict=True)
+            ]
     by = f"  ({change.giver})" if change.giver.kind else ""
     what = f"{change.what} {change.name}" if change.name else change.what
     return f"{what}: {values[0]} → {values[1]}{by}"

@@ -37,7 +37,10 @@ def lines(devices: ClusterDevices, device: Device) -> Iterator[str]:
     left = devices.capacity_left(device)
     yield from _given("Attributes", sources.attributes, words.value)
     yield from _given(
-        "Capacity", sources.capacity, words.amount, {name: str(each) for name, each in left.items()}
+        "Capacity",
+        sources.capacity,
+        words.amount_and_policy,
+        {name: str(each) for name, each in left.items()},
     )
     yield from _counters(devices, device)
     yield from _section("Taints", [(words.taint(each.value), _from(each)) for each in sources.taints])

@@ -26,6 +26,25 @@ def amount(capacity: Object) -> str:
     return str(value_of(capacity))
 
 
+def amount_and_policy(capacity: Object) -> str:
+    """The amount of a capacity, and which amounts requests take: ``100G (default 1G, from 1G in steps of 1G)``."""
+    said = policy(capacity)
+    return f"{amount(capacity)} ({said})" if said else amount(capacity)
+
+
+def policy(capacity: Object) -> str:
+    """Which amounts of a capacity requests take: ``default 1G, only 1G or 2G``; empty without a policy."""
+    found: Object = capacity.get("requestPolicy") or EMPTY
+    range: Object = found.get("validRange") or EMPTY
+    parts = [f"default {found['default']}"] if found.get("default") is not None else []
+    bounds = (("from", "min"), ("to", "max"), ("in steps of", "step"))
+    if limits := [f"{word} {range[key]}" for word, key in bounds if range.get(key) is not None]:
+        parts.append(" ".join(limits))
+    if values := found.get("validValues"):
+        parts.append(f"only {' or '.join(map(str, values))}")
+    return ", ".join(parts)
+
+
 def taint(found: Object) -> str:
     """A taint as kubectl writes it: ``key=value:NoSchedule``."""
     key, given = found.get("key", ""), found.get("value", "")
