@@ -19,6 +19,7 @@ from allocator.pod_nodes import excluded
 from allocator.scheduling import SchedulingState
 from allocator.simulation import MODES, Pod, Simulation
 from allocator.time_limit import UNLIMITED
+from resourceapi.gates import UNRELEASED_GATES
 from tests.allocator.objects import alternative, claim, exactly, first_of
 from tests.e2e.binaries import tool
 from tests.e2e.client import Client
@@ -28,7 +29,10 @@ from tests.e2e.scheduled_scenarios import CLASSES, helped, setting, snapshot_of
 
 SEEDS = range(1_000, 1_060)
 _OUTCOMES = {FITS: BOUND, ERROR: FAILED, MISFIT: UNSCHEDULABLE}
-_GATES = "--feature-gates=" + ",".join(f"{gate}=true" for gate in sorted(GATES - {"DRAPrioritizedList"}))
+_LOCKED = {"DRAPrioritizedList"}
+_GATES = "--feature-gates=" + ",".join(
+    f"{gate}=true" for gate in sorted(GATES - _LOCKED - UNRELEASED_GATES.keys())
+)
 
 
 @pytest.fixture(scope="module")
