@@ -13,7 +13,6 @@ from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
 
 import pytest
-from packaging.requirements import Requirement
 
 from tests.built_distribution import ROOT, build
 
@@ -52,6 +51,9 @@ def _metadata(wheel: Path) -> list[str]:
 
 def _required(wheel: Path) -> list[Distribution]:
     """The installed distributions that the wheel requires without extras, directly or not."""
+    # Imported here, as every process of `make test` would have to load it.
+    from packaging.requirements import Requirement
+
     found: dict[str, Distribution] = {}
     pending = _metadata(wheel)
     while pending:
@@ -100,6 +102,8 @@ def test_every_data_file_of_the_packages_is_in_the_wheel(built: tuple[Path, Path
 
 
 def test_what_is_large_and_only_for_tests_is_not_required(built: tuple[Path, Path]) -> None:
+    from packaging.requirements import Requirement
+
     assert not {Requirement(line).name for line in _metadata(built[1])} & {"kubernetes", "ortools", "pandas"}
 
 

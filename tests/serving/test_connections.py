@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import multiprocessing
 import os
 import signal
 import socket
@@ -153,6 +152,8 @@ def hold(file: Path, held: Any) -> None:
 
 def test_slot_is_shared_and_outlives_the_dead(tmp_path: Path) -> None:
     """While one process has the slot, another waits for a while and gives up; when the one is killed, it is free."""
+    import multiprocessing  # here, as every process of `make test` would have to load it
+
     forking = multiprocessing.get_context("fork")
     held = forking.Event()
     holder = forking.Process(target=hold, args=(tmp_path / "slot", held))
