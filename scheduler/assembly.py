@@ -11,7 +11,9 @@ from threading import Event
 from typing import TYPE_CHECKING
 
 from cluster.client import Client
+from cluster.event_writer import EventWriter
 from cluster.exact_client import ExactClient
+from cluster.leading import Leadership
 from cluster.reflector import Reflector
 from resourceapi.timestamps import in_seconds
 from scheduler.binding import Binder
@@ -21,11 +23,9 @@ from scheduler.claim_writes import ClaimWrites
 from scheduler.cluster_picture import ClusterPicture
 from scheduler.decisions import Decisions
 from scheduler.endpoint import Endpoint
-from scheduler.event_writer import EventWriter
 from scheduler.filtering import Filter, Refused
 from scheduler.giving_up import GivingUp
 from scheduler.leader_setup import make_leadership
-from scheduler.leading import Leadership
 from scheduler.patch_events import PatchEvents
 from scheduler.pod_events import PodEvents
 from scheduler.preempting import Preemption
@@ -51,6 +51,8 @@ if TYPE_CHECKING:  # metrics' files are opened with the import
 
 
 GAUGES_SECONDS = 1.0
+#: kube-scheduler's own events have the name of its profile there, which is ``claimcheck`` by default.
+EVENTS_CONTROLLER = "claimcheck-scheduler"
 
 
 def make_client(config: Config) -> Client:
@@ -221,7 +223,8 @@ class Sidecar:
 
     @cached_property
     def _event_writer(self) -> EventWriter:
-        return EventWriter(self._client, self._config.get("leaderElection", "identity") or gethostname())
+        instance = self._config.get("leaderElection", "identity") or gethostname()
+        return EventWriter(self._client, EVENTS_CONTROLLER, instance)
 
     @cached_property
     def _events(self) -> PodEvents:

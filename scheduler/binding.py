@@ -9,6 +9,7 @@ from threading import Lock
 
 from allocator.allocated import allocation_of
 from allocator.time_limit import OutOfTime, TimeLimit
+from cluster.leading import Fence, Leader
 from cluster.store import uid_of
 from resourceapi.api_client import (
     CREATED,
@@ -28,7 +29,6 @@ from scheduler.claim_writes import ClaimConflict, ClaimWrites, Consumer, same_de
 from scheduler.cluster_picture import ClusterPicture
 from scheduler.decisions import Decision, Decisions
 from scheduler.extender_api import BindingRequest
-from scheduler.leading import Fence, Leader
 from scheduler.pod_allocation import Grant, PodAllocation
 from scheduler.pod_claims import ClaimOfPod
 from scheduler.pods import claims_of, pod_path

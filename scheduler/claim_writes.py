@@ -4,7 +4,7 @@ Every write names the uid and the resourceVersion of the claim that it is about.
 server has sent before, with one part changed, so that fields survive that nobody here knows.
 
 A claim gets its devices in two writes, as kube-scheduler does it: first the finalizer, then the status. Between the two, and
-before each write that takes something away, the caller's fence is asked (:mod:`scheduler.leading`). What was
+before each write that takes something away, the caller's fence is asked (:mod:`cluster.leading`). What was
 done is undone in reverse order: first the reservation, then the allocation, then the finalizer. A process that is stopped between two of them, and goes
 on after another one has taken over, harms nobody: whoever uses the claim has to write to it first, and what comes later then
 is a conflict.
@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from allocator.allocated import allocation_of
+from cluster.leading import Fence
 from cluster.store import uid_of
 from resourceapi.api_client import CONFLICT, NOT_FOUND, OK, Api, Unavailable, expect
 from resourceapi.encoding import encode
@@ -27,7 +28,6 @@ from resourceapi.manifests import entries, mapping, name_of, text
 from resourceapi.model.versions import V1_PATH
 from resourceapi.objects import Object
 from resourceapi.schema import Schema
-from scheduler.leading import Fence
 from scheduler.pod_claims import is_reserved, reservations
 from scheduler.snapshots import Snapshots
 

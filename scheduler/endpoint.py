@@ -11,11 +11,11 @@ from collections.abc import Callable
 from ipaddress import IPv6Address, ip_address
 from threading import Event
 
+from cluster.leading import Fence, NotLeading
 from resourceapi.api_client import CONFLICT, CREATED, NOT_FOUND, OK, Api, Unavailable, expect, expect_object
 from resourceapi.logs import log
 from resourceapi.manifests import mapping, text
 from resourceapi.objects import Object
-from scheduler.leading import Fence, NotLeading
 
 COLLECTION = "/apis/discovery.k8s.io/v1/namespaces/{}/endpointslices"
 PORT_NAME = "https"

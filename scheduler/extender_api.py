@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from cluster.shown_text import shown
 from resourceapi.manifests import entries, mapping, name_of, text
 from resourceapi.objects import Object
-from scheduler.shown_text import shown
 from serving.routes import HTTPError, decode_json
 
 #: The scores that an extender may give.

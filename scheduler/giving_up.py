@@ -10,11 +10,11 @@ import logging
 from collections.abc import Callable
 from threading import Event
 
+from cluster.leading import NotLeading
 from resourceapi.errors import ClaimcheckError
 from resourceapi.logs import LOGGER, log
 from scheduler.binding_conditions import BindingConditions
 from scheduler.cluster_picture import ClusterPicture
-from scheduler.leading import NotLeading
 from scheduler.pod_claims import ClaimOfPod
 from scheduler.pods import PodRecord
 from scheduler.releasing import Releaser

@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping
 
 from cluster.client import Client
 from cluster.exact_client import ExactClient
+from cluster.leading import Candidate, Fence, Leadership
 from cluster.lease import Election, Unopposed, unique_identity
 from cluster.reflector import Reflector
 from resourceapi.api_client import Unavailable
 from scheduler.cluster_picture import ClusterPicture
 from scheduler.endpoint import Endpoint
-from scheduler.leading import Candidate, Fence, Leadership
 from scheduler.take_over import CLAIMS_OF_ALL, TakeOver
 from serving.api_server import make_client, own_namespace
 from serving.config_file import Config

@@ -8,11 +8,11 @@ from threading import Event
 from time import monotonic
 
 from allocator.patches.merge import PatchFailure
+from cluster.event_writer import EventWriter, Subject
 from cluster.store import uid_of
 from resourceapi.kinds import RESOURCE_SLICE_PATCH
 from resourceapi.logs import LOGGER
 from scheduler.cluster_picture import ClusterPicture
-from scheduler.event_writer import EventWriter, Subject
 
 LOOK_SECONDS = 1.0
 #: How long a patch has to fail before that is told: its class may be created a moment later.

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from threading import Lock
 from typing import NamedTuple
 
+from cluster.leading import Fence
 from resourceapi.objects import Object
 from scheduler.claim_writes import ClaimWrites, Consumer, Target
 from scheduler.cluster_picture import ClusterPicture
-from scheduler.leading import Fence
 from scheduler.pod_claims import ClaimOfPod, is_reserved
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scheduler.event_writer import EventWriter, Subject
+from cluster.event_writer import EventWriter, Subject
 from scheduler.pods import PodRecord
 
 

@@ -17,12 +17,12 @@ from allocator.errors import AWAY, OUT_OF_TIME
 from allocator.pod_claims import ClaimsOnNode
 from allocator.scheduler_messages import device_reason
 from allocator.time_limit import TimeLimit
+from cluster.leading import Leader, NotLeading
 from cluster.store import Change
 from resourceapi.errors import ClaimcheckError
 from resourceapi.logs import LOGGER, log
 from scheduler.claim_writes import ClaimWrites, Consumer
 from scheduler.cluster_picture import ClusterPicture
-from scheduler.leading import Leader, NotLeading
 from scheduler.pod_allocation import Grant, PodAllocation
 from scheduler.pod_claims import ClaimOfPod, ClaimProblem, claims_for
 from scheduler.pods import PodRecord

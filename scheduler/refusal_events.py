@@ -8,6 +8,7 @@ from threading import Event, Lock
 from time import monotonic, thread_time
 from typing import NamedTuple
 
+from cluster.turns import Turns
 from resourceapi.logs import LOGGER
 from scheduler.cluster_picture import ClusterPicture
 from scheduler.filtering import Refused
@@ -15,7 +16,6 @@ from scheduler.pod_claims import ClaimProblem, claims_for
 from scheduler.pod_events import PodEvents
 from scheduler.pods import PodRecord
 from scheduler.refusal_notes import Case, case_of, note_on
-from scheduler.turns import Turns
 
 #: A pod is looked at when it has been refused for so long, and then no more often than that.
 QUIET_SECONDS, REPEAT_SECONDS = 2.0, 30.0

@@ -13,6 +13,7 @@ from functools import partial
 from threading import Event, Lock
 
 from allocator.errors import AWAY
+from cluster.leading import Leader, NotLeading
 from cluster.store import uid_of
 from resourceapi.api_client import NOT_FOUND, OK, Api, expect
 from resourceapi.errors import ClaimcheckError
@@ -21,7 +22,6 @@ from resourceapi.manifests import mapping, text
 from scheduler.claim_writes import ClaimWrites, Consumer
 from scheduler.cluster_picture import ClusterPicture
 from scheduler.filtering import Refused
-from scheduler.leading import Leader, NotLeading
 from scheduler.pod_allocation import PodAllocation
 from scheduler.pod_claims import ClaimOfPod, reservations
 from scheduler.pods import PodRecord, pod_path

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
+from cluster.leading import NotLeading
 from resourceapi.objects import Object
 from scheduler.extender_api import (
     BindingRequest,
@@ -22,7 +23,6 @@ from scheduler.extender_api import (
     read_preemption,
 )
 from scheduler.filtering import Filter, NobodyWaits
-from scheduler.leading import NotLeading
 from serving.callers import Caller
 from serving.routes import HTTPError, Route, Waiting
 

@@ -1,7 +1,7 @@
 """What a new leader does before it allocates anything: see all claims, and have late writes of the leader before refused.
 
 The leader before may have been stopped anywhere, and may go on at any time; its requests may still be on their way. Each
-write of its was, or will be, preceded by :meth:`scheduler.leading.Leadership.insist`, so only those matter whose claims it
+write of its was, or will be, preceded by :meth:`cluster.leading.Leadership.insist`, so only those matter whose claims it
 had read before the Lease expired: they name a resourceVersion that the claim has no longer once it has changed, by whomever.
 Changed here are those that are in the list of this take-over
 
@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from cluster.leading import Fence
 from resourceapi.api_client import CONFLICT, NOT_FOUND, OK, Api, Unavailable, expect, expect_object
 from resourceapi.kinds import CLAIM
 from resourceapi.logs import log
@@ -23,7 +24,6 @@ from resourceapi.manifests import entries, mapping, name_of, text
 from resourceapi.model.versions import V1_PATH
 from resourceapi.objects import Object
 from scheduler.claim_writes import FINALIZER, Target
-from scheduler.leading import Fence
 
 SEEN_BY = "claimcheck/seen-by"
 """The annotation with the leader that found the claim unfinished, and a number so that it differs; nothing reads it."""

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from threading import Condition, Event
 
+from cluster.leading import NotLeading
 from resourceapi.api_client import Unavailable
 from resourceapi.errors import ClaimcheckError
 from resourceapi.logs import LOGGER, log
-from scheduler.leading import NotLeading
 from scheduler.pod_allocation import PodAllocation
 
 RETRY_SECONDS = 1.0

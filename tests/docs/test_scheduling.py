@@ -58,7 +58,7 @@ def texts(node: ast.expr) -> Iterator[str]:
 def told() -> set[str]:
     """Every message of the sidecar."""
     found = {device_reason(""), shortfalls.TOGETHER, UNKNOWN_NODE, GAVE_UP}
-    for file in (ROOT / "scheduler").glob("*.py"):
+    for file in (*(ROOT / "scheduler").glob("*.py"), ROOT / "cluster" / "leading.py"):
         for node in ast.walk(ast.parse(file.read_text("utf-8"))):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in TOLD:
                 found.update(texts(node.args[0]))
@@ -108,7 +108,7 @@ def test_explained_messages_exist() -> None:
     """Those of rows that are not of others are in the sources, word by word."""
     sources = "".join(
         text
-        for package in ("scheduler", "allocator")
+        for package in ("scheduler", "allocator", "cluster")
         for file in sorted((ROOT / package).rglob("*.py"))
         for node in ast.walk(ast.parse(file.read_text("utf-8")))
         if isinstance(node, ast.expr)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from cluster.leading import NotLeading
 from resourceapi.objects import Object
 from resourceapi.releases import Profile
 from scheduler.binding import Binder
@@ -16,7 +17,6 @@ from scheduler.decisions import Decisions
 from scheduler.extender_api import BindingRequest, CandidateNodes
 from scheduler.filtering import Filter, Refused
 from scheduler.giving_up import GivingUp
-from scheduler.leading import NotLeading
 from scheduler.releasing import Releaser
 from scheduler.snapshots import InResults
 from scheduler.take_over import TakeOver

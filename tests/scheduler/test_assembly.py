@@ -11,15 +11,16 @@ from typing import Any
 
 import pytest
 
+from cluster import event_writer
+from cluster.leading import NotLeading
 from cluster.lease import RELEASED_SECONDS
 from manifests.kustomize import DIRECTORY, render_value
 from resourceapi.objects import Object
 from resourceapi.releases import Profile
-from scheduler import assembly, event_writer, leader_setup, refusal_events, releasing, server_check, waking
+from scheduler import assembly, leader_setup, refusal_events, releasing, server_check, waking
 from scheduler.cluster_picture import ClusterPicture
 from scheduler.config import load_config
 from scheduler.extender_api import BindingRequest, CandidateNodes, PreemptionRequest
-from scheduler.leading import NotLeading
 from scheduler.metrics import Metrics
 from scheduler.server_skew import ConnectedServer
 from tests.scheduler.fake_api import FakeApi

@@ -6,11 +6,11 @@ from threading import Event
 
 import pytest
 
+from cluster.leading import Fence, NotLeading
 from resourceapi.api_client import Unavailable
 from resourceapi.objects import Object
 from scheduler import endpoint
 from scheduler.endpoint import Endpoint
-from scheduler.leading import Fence, NotLeading
 from tests.scheduler.fake_api import FakeApi
 from tests.scheduler.fake_faults import Fault
 

@@ -19,9 +19,9 @@ from scheduler.leader_setup import make_candidate, make_leadership
 from serving.certificate_store import DirectoryStore, maintain
 from serving.certificates import Terms
 from serving.config_file import Config
+from tests.cluster.test_leading import until
 from tests.scheduler.fake_api import FakeApi
 from tests.scheduler.fake_places import RESOURCE
-from tests.scheduler.test_leading import until
 from tests.scheduler.test_take_over import ALLOCATION, PATH, claim, reserved
 from tests.webhook.running import PATIENCE_SECONDS
 

@@ -11,12 +11,12 @@ from typing import Any, cast
 
 import pytest
 
+from cluster.leading import Leadership
 from resourceapi.objects import Object
 from scheduler import assembly
 from scheduler.application import Deadline
 from scheduler.claim_creation import LATE_SECONDS
 from scheduler.config import load_config
-from scheduler.leading import Leadership
 from scheduler.metrics import Metrics
 from scheduler.routes import make_routes
 from scheduler.server_check import ServerCheck

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from cluster.event_writer import EventWriter
 from resourceapi.objects import Object
 from resourceapi.releases import Profile
 from scheduler.cluster_picture import ClusterPicture
-from scheduler.event_writer import EventWriter
 from scheduler.patch_events import PAUSE_SECONDS, QUIET_SECONDS, REPEAT_SECONDS, PatchEvents
 from tests.scheduler.fake_api import FakeApi
 from tests.scheduler.small_cluster import gpus, v1
@@ -30,7 +30,7 @@ class Told:
 
     def begin(self) -> None:
         """As a replica that has just been started."""
-        self.writer = EventWriter(self.api, "replica-0", lambda: self.now)
+        self.writer = EventWriter(self.api, "claimcheck-scheduler", "replica-0", lambda: self.now)
         self.events = PatchEvents(self.picture, self.writer, lambda: self.leads, lambda: self.now)
 
     def put(self, name: str, **filter: Any) -> None:

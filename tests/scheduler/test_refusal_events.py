@@ -10,8 +10,8 @@ import pytest
 from allocator.explaining import alternatives
 from allocator.explaining.trials import Trials
 from allocator.time_limit import OutOfTime
+from cluster.event_writer import EventWriter
 from resourceapi.objects import Object
-from scheduler.event_writer import EventWriter
 from scheduler.extender_api import CandidateNodes, Verdicts
 from scheduler.filtering import Filter, Refused
 from scheduler.pod_events import PodEvents
@@ -32,7 +32,7 @@ class Told:
         self.now = 0.0
         self.leads = True
         self.api = FakeApi()
-        self._events = EventWriter(self.api, "replica-0", lambda: self.now)
+        self._events = EventWriter(self.api, "claimcheck-scheduler", "replica-0", lambda: self.now)
         events = PodEvents(self._events)
         self.telling = RefusalEvents(self.picture, events, "claimcheck", lambda: self.leads, lambda: self.now)
         self.filter = Filter(self.picture, self.cluster.decisions, seconds=5.0, refused=self.telling.refused)

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from cluster.leading import NotLeading
 from resourceapi.api_client import Listing, Unavailable
 from resourceapi.objects import Object
 from scheduler.claim_writes import FINALIZER
-from scheduler.leading import NotLeading
 from scheduler.take_over import CLAIMS_OF_ALL, TakeOver
 from tests.scheduler.fake_api import FakeApi
 from tests.scheduler.fake_faults import Request

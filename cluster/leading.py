@@ -1,8 +1,8 @@
-"""Which of the replicas allocates: it alone, and never on what it decided before another one led.
+"""Which of the replicas acts: it alone, and never on what it decided before another one led.
 
 Every write that gives or takes devices is preceded by :meth:`Leadership.insist` with the term in which it was decided. A
 process that was stopped in between goes on with its write, but the API server refuses it: who led next has by then changed
-the claim (:mod:`scheduler.take_over`).
+the claim (the sidecar in :mod:`scheduler.take_over`).
 """
 
 from __future__ import annotations

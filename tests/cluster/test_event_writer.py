@@ -6,9 +6,9 @@ from threading import Event, Thread
 
 import pytest
 
+from cluster.event_writer import COUNTING_SECONDS, MOST_QUEUED, EventWriter, Subject
 from resourceapi.names import long_name
 from resourceapi.objects import Object
-from scheduler.event_writer import COUNTING_SECONDS, MOST_QUEUED, EventWriter, Subject
 from scheduler.pod_events import PodEvents
 from scheduler.pods import PodRecord, pod_record
 from tests.scheduler.fake_api import FakeApi
@@ -28,7 +28,7 @@ class Writer:
 
     def begin(self) -> None:
         """As a replica that has just begun to lead."""
-        self.writer = EventWriter(self.api, "replica-0", lambda: self.now)
+        self.writer = EventWriter(self.api, "claimcheck-scheduler", "replica-0", lambda: self.now)
         self.events = PodEvents(self.writer)
 
     def write_all(self) -> list[Object]:

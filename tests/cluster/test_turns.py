@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scheduler.turns import Turns
+from cluster.turns import Turns
 
 
 def taken(turns: Turns[str]) -> list[str]:

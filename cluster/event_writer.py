@@ -12,16 +12,14 @@ from threading import Event, Lock
 from time import monotonic
 from typing import NamedTuple
 
+from cluster.shown_text import shown
+from cluster.turns import Turns
 from resourceapi.api_client import CONFLICT, CREATED, NOT_FOUND, OK, Api, Unavailable, expect
 from resourceapi.logs import log
 from resourceapi.objects import Object
 from resourceapi.timestamps import in_microseconds
-from scheduler.shown_text import shown
-from scheduler.turns import Turns
 
 API_VERSION = "events.k8s.io/v1"
-#: kube-scheduler's own events have the name of its profile there, which is ``claimcheck`` by default.
-CONTROLLER = "claimcheck-scheduler"
 #: What API servers accept at most, in characters.
 INSTANCE_LENGTH, NAME_LENGTH = 128, 253
 #: Where events are about objects that are in no namespace.
@@ -73,12 +71,16 @@ class _Told:
 class EventWriter:
     """Writes events, a few per second; nobody waits for that. An event that cannot be written is left out."""
 
-    def __init__(self, api: Api, instance: str, clock: Callable[[], float] = monotonic) -> None:
+    def __init__(
+        self, api: Api, controller: str, instance: str, clock: Callable[[], float] = monotonic
+    ) -> None:
         """Make it ready; :meth:`run` writes.
 
-        :param instance: which replica speaks.
+        :param controller: who speaks, a qualified name, and
+        :param instance: which replica of it.
         """
         self._api = api
+        self._controller = controller
         self._instance = instance[:INSTANCE_LENGTH]
         self._clock = clock
         self._lock = Lock()  # for the next two
@@ -169,7 +171,7 @@ class EventWriter:
             "kind": "Event",
             "metadata": {"name": name, "namespace": subject.home},
             "eventTime": _now(),
-            "reportingController": CONTROLLER,
+            "reportingController": self._controller,
             "reportingInstance": self._instance,
             "action": subject.action,
             "reason": subject.reason,

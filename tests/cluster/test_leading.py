@@ -8,9 +8,9 @@ from threading import Event
 
 import pytest
 
+from cluster.leading import Fence, Leadership, NotLeading
 from cluster.lease import Election, Unopposed
 from resourceapi.api_client import Unavailable
-from scheduler.leading import Fence, Leadership, NotLeading
 from tests.cluster.test_lease import PATH, Clock
 from tests.scheduler.fake_api import FakeApi
 from tests.webhook.running import PATIENCE_SECONDS

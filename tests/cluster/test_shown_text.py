@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from cluster.shown_text import MOST_BYTES, shown
 from scheduler.extender_api import Verdicts, binding_result, filter_result
-from scheduler.shown_text import MOST_BYTES, shown
 
 
 @pytest.mark.parametrize(
