@@ -53,7 +53,7 @@ format: setup ## rewrite the sources in the project's style
 	$(BIN)/ruff check --fix-only --quiet .
 	$(BIN)/ruff format .
 
-e2e: setup ## compare with a real kube-apiserver (builds it once: some 15 minutes)
+e2e: setup ## compare with real control planes (builds them once: some 25 minutes)
 	$(BIN)/pytest -q -m e2e tests/e2e
 
 bench: setup ## time against other tools, side by side

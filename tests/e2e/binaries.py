@@ -1,6 +1,7 @@
-"""The real control plane's binaries: found where they are already, else built from Go modules and kept.
+"""The real control planes' binaries: found where they are already, else built from Go modules and kept.
 
-`python -m tests.e2e.binaries` makes sure that all are there and prints the directory of the servers.
+`python -m tests.e2e.binaries` makes sure that all are there and prints the directories of the servers: of the newest
+release, and of the last one with classic DRA. `python -m tests.e2e.binaries RELEASE` does so for one of the two.
 """
 
 from __future__ import annotations
@@ -16,82 +17,89 @@ from collections.abc import Sequence
 from pathlib import Path
 
 KUBERNETES = "1.37.1"
+CLASSIC = "1.30.14"
+"""The last release with classic DRA: the API version v1alpha2, and drivers that negotiate with kube-scheduler."""
+ASSETS = {KUBERNETES: "KUBEBUILDER_ASSETS", CLASSIC: "KUBEBUILDER_ASSETS_1_30"}
+"""The releases, and the variable that names the directory with their binaries, if they are not to be built."""
 ETCD = "3.7.3"
 HELM = "3.18.4"
 NAMES = ("etcd", "kube-apiserver")
 """What every test needs."""
 TOOLS = ("kubectl", "kube-controller-manager", "kube-scheduler", "helm")
 """What some tests need besides, from `tool`."""
+CLASSIC_TOOLS = ("kube-controller-manager", "kube-scheduler")
+"""What they need of the release with classic DRA."""
 
 _GO_VERSION = "1.26.0"
 _STAGED_MODULE = re.compile(r"^\s*(k8s\.io/\S+) => \./staging/", re.MULTILINE)
 
 
-def binaries() -> Path:
-    """The directory with etcd and kube-apiserver of release `KUBERNETES`; builds them (some 10 minutes) if need be.
+def binaries(release: str = KUBERNETES) -> Path:
+    """The directory with etcd and kube-apiserver of a release; builds them (some 10 minutes) if need be.
 
-    Looked at in this order: `$KUBEBUILDER_ASSETS` (which must hold that release), a control plane that other tools
-    have built in the user's cache, our own cache. Raises CalledProcessError or OSError if the build fails.
+    Looked at in this order: the release's variable of `ASSETS`, a control plane that other tools have built in the
+    user's cache, our own cache. Raises CalledProcessError or OSError if the build fails.
     """
-    assets = os.environ.get("KUBEBUILDER_ASSETS")
+    assets = os.environ.get(ASSETS[release])
     if assets:
-        _require_release(Path(assets))
+        _require_release(Path(assets), release)
         return Path(assets)
-    shared, own = _caches()
+    shared, own = _caches(release)
     if _complete(shared):
         return shared
-    _build_missing(own, NAMES)
+    _build_missing(own, release, NAMES)
     return own
 
 
-def tool(name: str) -> Path:
+def tool(name: str, release: str = KUBERNETES) -> Path:
     """One of `TOOLS`, from the directory of `binaries`, else from our own cache, where it is built if need be."""
-    beside = binaries() / name
+    beside = binaries(release) / name
     if os.access(beside, os.X_OK):
         return beside
-    _, own = _caches()
-    _build_missing(own, (name,))
+    _, own = _caches(release)
+    _build_missing(own, release, (name,))
     return own / name
 
 
-def _caches() -> tuple[Path, Path]:
+def _caches(release: str) -> tuple[Path, Path]:
     """Where other tools keep a control plane that they have built, and where we do."""
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return cache / "control-plane" / f"bin-{KUBERNETES}", cache / "claimcheck" / f"control-plane-{KUBERNETES}"
+    return cache / "control-plane" / f"bin-{release}", cache / "claimcheck" / f"control-plane-{release}"
 
 
 def _complete(directory: Path, names: Sequence[str] = NAMES) -> bool:
     return all(os.access(directory / name, os.X_OK) for name in names)
 
 
-def _build_missing(directory: Path, names: Sequence[str]) -> None:
+def _build_missing(directory: Path, release: str, names: Sequence[str]) -> None:
     if _complete(directory, names):
         return
     directory.mkdir(parents=True, exist_ok=True)
     with open(directory / ".lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # another run may be building: then its result is used
-        _build(directory, names)
+        _build(directory, release, names)
 
 
-def _require_release(directory: Path) -> None:
+def _require_release(directory: Path, release: str) -> None:
     command = [str(directory / "kube-apiserver"), "--version"]
     version = subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
-    if version != f"Kubernetes v{KUBERNETES}":
-        raise OSError(f"KUBEBUILDER_ASSETS: {KUBERNETES} is needed, {directory} has {version}")
+    if version != f"Kubernetes v{release}":
+        raise OSError(f"{ASSETS[release]}: {release} is needed, {directory} has {version}")
 
 
-def _build(directory: Path, names: Sequence[str]) -> None:
+def _build(directory: Path, release: str, names: Sequence[str]) -> None:
     if not shutil.which("go"):
         raise OSError(
-            f"Go {_GO_VERSION} or newer is needed to build the control plane (or set KUBEBUILDER_ASSETS)"
+            f"kube-apiserver {release} is not there: `python -m tests.e2e.binaries {release}` builds it with Go"
+            f" {_GO_VERSION} or newer (or have {ASSETS[release]} name a directory with its binaries)"
         )
     if "etcd" in names:
         etcd = f"go.etcd.io/etcd/server/v3 v{ETCD}"
         _build_one(directory, "etcd", "go.etcd.io/etcd/server/v3", f"require {etcd}\n", "-s -w")
-    major, minor, _ = KUBERNETES.split(".")
+    major, minor, _ = release.split(".")
     stamp = "-X k8s.io/component-base/version.git"
-    flags = f"-s -w {stamp}Version=v{KUBERNETES} {stamp}Major={major} {stamp}Minor={minor}"
-    requirements = f"require k8s.io/kubernetes v{KUBERNETES}\n\nreplace (\n{_published_modules(minor)})\n"
+    flags = f"-s -w {stamp}Version=v{release} {stamp}Major={major} {stamp}Minor={minor}"
+    requirements = f"require k8s.io/kubernetes v{release}\n\nreplace (\n{_published_modules(release)})\n"
     if "helm" in names:
         _build_one(
             directory, "helm", "helm.sh/helm/v3/cmd/helm", f"require helm.sh/helm/v3 v{HELM}\n", "-s -w"
@@ -101,12 +109,12 @@ def _build(directory: Path, names: Sequence[str]) -> None:
             _build_one(directory, name, f"k8s.io/kubernetes/cmd/{name}", requirements, flags)
 
 
-def _published_modules(minor: str) -> str:
+def _published_modules(release: str) -> str:
     """Replacements by published modules for those that k8s.io/kubernetes takes from its own source tree."""
-    command = ["go", "mod", "download", "-json", f"k8s.io/kubernetes@v{KUBERNETES}"]
+    command = ["go", "mod", "download", "-json", f"k8s.io/kubernetes@v{release}"]
     download = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, cwd="/")
     go_mod = Path(json.loads(download.stdout)["GoMod"]).read_text()
-    version = f"v0.{minor}.{KUBERNETES.rpartition('.')[2]}"
+    version = f"v0.{release.removeprefix('1.')}"
     return "".join(f"\t{module} => {module} {version}\n" for module in _STAGED_MODULE.findall(go_mod))
 
 
@@ -124,6 +132,7 @@ def _build_one(directory: Path, name: str, package: str, requirements: str, link
 
 
 if __name__ == "__main__":
-    for each in TOOLS:
-        tool(each)
-    print(binaries())
+    for wanted in sys.argv[1:] or ASSETS:
+        for each in TOOLS if wanted == KUBERNETES else CLASSIC_TOOLS:
+            tool(each, wanted)
+        print(binaries(wanted))

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.conformance.profiles import PROFILES
-from tests.e2e.binaries import binaries, tool
+from tests.e2e.binaries import CLASSIC, KUBERNETES, binaries, tool
 from tests.e2e.client import Client
 from tests.e2e.programs import Program, running
 
@@ -62,14 +62,16 @@ class ApiServer(NamedTuple):
 
 
 @contextlib.contextmanager
-def control_plane(profile: str, etcd: str = "", flags: Sequence[str] | None = None) -> Iterator[ApiServer]:
+def control_plane(
+    profile: str, etcd: str = "", flags: Sequence[str] | None = None, release: str = ""
+) -> Iterator[ApiServer]:
     """Start etcd and kube-apiserver with the flags of `profile`, ready for requests; stop both at the end.
 
     `etcd`: the URL of another server's etcd, to share what it stores instead of having an own one. `flags`: other
-    flags than the profile's. The server has the namespace `default` and a node `node-a` that declares
+    flags than the profile's. `release`: the one to start, else the profile's. The server has the namespace `default` and a node `node-a` that declares
     DRANodeAllocatableResources. Raises RuntimeError with the end of the log if it doesn't come up.
     """
-    directory = binaries()
+    directory = binaries(release or started_for(PROFILES[profile].release))
     with contextlib.ExitStack() as stack:
         run = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="claimcheck-e2e-")))
         etcd_port, peer_port, port = _free_ports(3)
@@ -97,6 +99,11 @@ def component(server: ApiServer, name: str, flags: Sequence[str]) -> Iterator[Pr
         command = [str(tool(name)), f"--kubeconfig={server.kubeconfig}", "--leader-elect=false"]
         with running([*command, "--secure-port=0", *flags], Path(run) / f"{name}.log") as program:
             yield program
+
+
+def started_for(release: str) -> str:
+    """The release whose kube-apiserver answers as this one: the newest can be told to, but for classic DRA."""
+    return CLASSIC if CLASSIC.startswith(f"{release}.") else KUBERNETES
 
 
 def free_port() -> int:
