@@ -12,7 +12,7 @@ RUN python -m venv /build \
  && /build/bin/pip install --no-cache-dir --upgrade --no-index --find-links /wheels setuptools pip \
  && /build/bin/pip wheel --no-cache-dir --no-deps --no-build-isolation --wheel-dir /wheels . \
  && python -m venv --without-pip /opt/claimcheck \
- && /build/bin/pip --python /opt/claimcheck install --no-cache-dir --no-index --find-links /wheels claimcheck-dra
+ && /build/bin/pip --python /opt/claimcheck install --no-cache-dir --no-index --find-links /wheels "claimcheck-dra[node-plugin]"
 
 FROM ${PYTHON}
 COPY --from=build /opt/claimcheck /opt/claimcheck

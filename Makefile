@@ -85,7 +85,7 @@ docs: setup ## write what is generated: docs/reference, manifests/crds and manif
 lock: ## pin the newest versions that pyproject.toml allows (needs uv)
 	{ echo '# Made by "make lock" from pyproject.toml: do not edit.'; \
 	  $(UV) pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-header \
-	    --no-annotate --group pyproject.toml:dev pyproject.toml; } > requirements.lock.new
+	    --no-annotate --all-extras --group pyproject.toml:dev pyproject.toml; } > requirements.lock.new
 	mv requirements.lock.new requirements.lock
 
 clean: ## remove what the targets above made here
