@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from conversion.hub import hub_object
 from deviceselectors.device_properties import DeviceGroup, DeviceProperties, properties_key
 from resourceapi.decoding import DecodingError
-from resourceapi.kinds import RESOURCE_SLICE, RESOURCE_SLICE_PATCH, Kind, kind_of
+from resourceapi.kind import Kind
+from resourceapi.kinds import RESOURCE_SLICE, RESOURCE_SLICE_PATCH, kind_of
 from resourceapi.objects import EMPTY, Object
 
 if TYPE_CHECKING:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from resourceapi.api_client import FORBIDDEN, NOT_FOUND, Api, Unavailable, expect
-from resourceapi.kinds import KINDS, Kind
+from resourceapi.kind import Kind
+from resourceapi.kinds import KINDS
 from resourceapi.manifests import text
 from resourceapi.model.versions import GROUP, SCHEMAS_WITH_PROPOSALS
 from resourceapi.objects import Object

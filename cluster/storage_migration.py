@@ -20,7 +20,8 @@ from resourceapi.api_client import FORBIDDEN, MOST_OBJECTS, Api, Listing, Unavai
 from resourceapi.decoding import DecodingError
 from resourceapi.deep_json import equal
 from resourceapi.errors import ClaimcheckError
-from resourceapi.kinds import CLAIM, KINDS, Kind
+from resourceapi.kind import Kind
+from resourceapi.kinds import CLAIM, KINDS
 from resourceapi.manifests import mapping, name_of, text
 from resourceapi.model.versions import GROUP
 from resourceapi.objects import Object

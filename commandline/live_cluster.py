@@ -19,7 +19,7 @@ from commandline.results import Failure, NoAnswer, Unread
 from resourceapi.api_client import FORBIDDEN, Unavailable
 from resourceapi.manifests import entries, text
 from resourceapi.model.versions import GROUP, SCHEMAS
-from resourceapi.releases import PROPOSALS, RELEASES
+from resourceapi.releases import MODERN_RELEASES, PROPOSALS
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -67,7 +67,7 @@ class LiveCluster:
         minor = str(version.get("emulationMinor") or version.get("minor") or "").rstrip("+")
         if not minor.isascii() or not minor.isdigit() or version.get("major") != "1":
             return ""
-        known = [int(release.partition(".")[2]) for release in RELEASES if release != PROPOSALS]
+        known = [int(release.partition(".")[2]) for release in MODERN_RELEASES if release != PROPOSALS]
         nearest = min(max(int(minor[:4]), min(known)), max(known))
         if nearest != int(minor[:4]):
             complain(

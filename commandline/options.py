@@ -12,7 +12,7 @@ from commandline.errors import UsageError
 from resourceapi import runtime_config
 from resourceapi.gates import GATES, UNRELEASED_GATES, GateError, parse
 from resourceapi.object_names import is_dots
-from resourceapi.releases import NEWEST, PROPOSALS, RELEASES, Profile, UnknownRelease
+from resourceapi.releases import CLASSIC, MODERN_RELEASES, NEWEST, PROPOSALS, Profile, UnknownRelease
 from resourceapi.runtime_config import ALL, RuntimeConfigError
 
 if TYPE_CHECKING:
@@ -107,9 +107,14 @@ def add_color(parser: Arguments) -> None:
     )
 
 
-def add_server_options(parser: Arguments) -> None:
-    """``--kube-version`` and ``--feature-gates``: the server to answer as."""
-    releases = ", ".join(release for release in RELEASES if release != PROPOSALS)
+def add_server_options(parser: Arguments, *, classic: bool = False) -> None:
+    """``--kube-version`` and ``--feature-gates``: the server to answer as.
+
+    :param classic: whether the release of classic DRA can be asked.
+    """
+    releases = ", ".join(release for release in MODERN_RELEASES if release != PROPOSALS)
+    if classic:
+        releases = f"{CLASSIC} (classic DRA, v1alpha2), {releases}"
     parser.add_argument(
         "--kube-version",
         metavar="RELEASE",
@@ -246,21 +251,28 @@ def add_output(parser: Arguments, formats: Iterable[str] = FORMATS) -> None:
     )
 
 
-def profile_of(options: Namespace, *, apis: str | None = None) -> Profile:
+def profile_of(options: Namespace, *, apis: str | None = None, classic: bool = False) -> Profile:
     """The release and feature gates that the options of :func:`add_server_options` choose.
 
     :param apis: the value of ``--runtime-config``; None if it does not matter which versions the server serves.
+    :param classic: whether the release of classic DRA can be asked.
     :raises UsageError: for a release, gates or versions that do not exist.
     """
     try:
         served = ALL if apis is None else runtime_config.parse(apis)
-        return Profile(options.kube_version or f"1.{NEWEST}", parse(options.feature_gates), served)
+        profile = Profile(options.kube_version or f"1.{NEWEST}", parse(options.feature_gates), served)
     except RuntimeConfigError as error:
         raise UsageError(f"--runtime-config: {error}") from None
     except UnknownRelease as error:
         raise UsageError(f"--kube-version: {error}") from None
     except GateError as error:
         raise UsageError(f"--feature-gates: {error}{_suggested_gate(str(error))}") from None
+    if profile.is_classic and not classic:
+        known = ", ".join(MODERN_RELEASES)
+        raise UsageError(
+            f"--kube-version: only `claimcheck validate` answers as {CLASSIC}; use one of {known}"
+        )
+    return profile
 
 
 def _suggested_gate(message: str) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 
 from resourceapi.decoding import DecodingError, decode
 from resourceapi.defaults import apply_defaults
-from resourceapi.kinds import CLAIM, CLAIM_TEMPLATE, KINDS, RESOURCE_SLICE
+from resourceapi.kinds import CLAIM, CLAIM_TEMPLATE, RESOURCE_SLICE, kind_in
 from resourceapi.model import claims, slices
 from resourceapi.model.versions import GROUP
 from resourceapi.objects import EMPTY, Object, copied
@@ -48,7 +48,8 @@ def hub_object(
     """
     kind = kind or value["kind"]
     version = version or split_api_version(value["apiVersion"])[1]
-    if version not in schemas or version not in KINDS[kind].versions:
+    known = kind_in(GROUP, kind, version)
+    if known is None or version not in schemas or version not in known.versions:
         raise DecodingError(f"{GROUP}/{version} has no {kind} that can be read", ("apiVersion",))
     decoded = decode(schemas[version], kind, value, answered=written_by_server)
     if strict and decoded.problems:

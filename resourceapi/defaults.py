@@ -6,7 +6,8 @@ Defaults are applied to the hub.  What they are stands at the fields, and what f
 
 from __future__ import annotations
 
-from resourceapi.kinds import KINDS
+from resourceapi.kinds import kind_in
+from resourceapi.model.versions import GROUP
 from resourceapi.objects import Object
 
 
@@ -17,6 +18,6 @@ def apply_defaults(kind: str, version: str, obj: Object, now: str) -> None:
     :param version: the version that the object came in.
     :param now: the time, in RFC 3339.
     """
-    row = KINDS.get(kind)
+    row = kind_in(GROUP, kind, version)
     if row is not None and row.default is not None:
         row.default(obj, version, now)

@@ -15,7 +15,12 @@ from resourceapi.schema import Schema
 
 OLDEST, NEWEST = 34, 37
 PROPOSALS = "kep"
-RELEASES = (*(f"1.{minor}" for minor in range(OLDEST, NEWEST + 1)), PROPOSALS)
+#: The last release with v1alpha2, and so with all of classic DRA; what 1.31 to 1.33 answer is not known.
+CLASSIC = "1.30"
+MODERN_RELEASES = (*(f"1.{minor}" for minor in range(OLDEST, NEWEST + 1)), PROPOSALS)
+RELEASES = (CLASSIC, *MODERN_RELEASES)
+# Nobody asks that release about DRA unless its alpha gate is on.
+_CLASSIC_GATES = ("DynamicResourceAllocation",)
 # Gates that guard a field which only the proposals have, and so are on where that field is asked for.
 PROPOSED_GATES = ("DRADeviceCompatibilityGroups",)
 
@@ -27,7 +32,7 @@ class UnknownRelease(ValueError):
 class Profile:
     """A server to answer as: a release and the feature gates that are on.
 
-    :param release: ``1.34`` … ``1.37`` (a leading ``v`` and a patch number are ignored) or ``kep``.
+    :param release: ``1.30``, ``1.34`` … ``1.37`` (a leading ``v`` and a patch number are ignored) or ``kep``.
     :param settings: feature gates as given to the server.
     :param apis: the server's ``--runtime-config``; if it is not given, the server serves every version that it can.
     :param proposed_kinds: whether it has the kinds that no release has, as CRDs in ``resource.k8s.io``; ``kep`` has them.
@@ -35,7 +40,7 @@ class Profile:
     :raises resourceapi.gates.GateError: for settings that the server refuses.
     """
 
-    __slots__ = ("apis", "gates", "minor", "name", "proposed_kinds", "schemas")
+    __slots__ = ("apis", "gates", "hub", "minor", "name", "proposed_kinds", "schemas")
 
     def __init__(
         self,
@@ -50,8 +55,10 @@ class Profile:
         self.minor = NEWEST if proposals else int(self.name.partition(".")[2])
         self.apis = apis
         self.proposed_kinds = proposed_kinds or proposals
-        self.schemas: Mapping[str, Schema] = SCHEMAS_WITH_PROPOSALS if proposals else SCHEMAS
-        self.gates = _gates(self.minor, settings or {}, proposals)
+        self.schemas: Mapping[str, Schema] = _schemas(self.name)
+        #: the structs that every version is brought to
+        self.hub = next(iter(self.schemas.values()))
+        self.gates = _gates(self.name, self.minor, settings or {})
 
     def with_all_apis(self) -> Profile:
         """The same server, serving every version that it can."""
@@ -62,16 +69,31 @@ class Profile:
         return other
 
     @property
+    def is_classic(self) -> bool:
+        """Whether it is the release of classic DRA."""
+        return self.name == CLASSIC
+
+    @property
     def declarative(self) -> bool:
         """Whether rules with a declarative twin are reported by the declarative pass."""
         return "DeclarativeValidationBeta" in self.gates
 
 
-def _gates(minor: int, settings: Mapping[str, bool], proposals: bool) -> frozenset[str]:
+def _schemas(name: str) -> Mapping[str, Schema]:
+    """The schemas of a release, that of the hub first."""
+    if name == CLASSIC:
+        from resourceapi.model.classic.versions import SCHEMAS as CLASSIC_SCHEMAS
+
+        return CLASSIC_SCHEMAS
+    return SCHEMAS_WITH_PROPOSALS if name == PROPOSALS else SCHEMAS
+
+
+def _gates(name: str, minor: int, settings: Mapping[str, bool]) -> frozenset[str]:
     """The gates that are on: those of the release, and those that no release knows."""
     unreleased = feature_gates.UNRELEASED_GATES
     of_release = {gate: value for gate, value in settings.items() if gate not in unreleased}
-    on = feature_gates.effective(minor, of_release, defaults_on=PROPOSED_GATES if proposals else ())
+    defaults_on = {PROPOSALS: PROPOSED_GATES, CLASSIC: _CLASSIC_GATES}.get(name, ())
+    on = feature_gates.effective(minor, of_release, defaults_on=defaults_on)
     return on | {gate for gate, default in unreleased.items() if settings.get(gate, default)}
 
 

@@ -22,7 +22,9 @@ from resourceapi.model.versions import GROUP
 from resourceapi.schema import Schema
 
 SUMMARY_BYTES = 30
+# Where a server's scheme is made; its errors name the line, another one in each release.
 SCHEME = "pkg/runtime/scheme.go:111"
+CLASSIC_SCHEME = "pkg/runtime/scheme.go:100"
 # Go packages of the internal types, by group.
 INTERNAL_PACKAGES = {"": "core", "apps": "apps", "batch": "batch", "resource.k8s.io": "resource"}
 
@@ -40,7 +42,7 @@ def schemas_of(schemas: Mapping[str, Schema]) -> SchemaOf:
     """
 
     def schema_of(group: str, version: str, kind: str) -> Schema | None:
-        known = kind_in(group, kind)
+        known = kind_in(group, kind, version)
         if known is not None:
             return schemas.get(version) if version in known.versions else None
         if group == GROUP:
@@ -72,11 +74,13 @@ def read(
     kind: str,
     schema_of: SchemaOf,
     strict: bool = True,
+    scheme: str = SCHEME,
 ) -> Decoded:
     """The object in a body that is sent to the URL of ``api_version`` and ``kind``.
 
     :param raw: the body as text; otherwise ``body`` is its value, read from JSON or YAML.
     :param strict: refuse unknown and duplicate fields; otherwise they are only in the result's ``problems``.
+    :param scheme: where the server's scheme is made, for its errors.
     :raises BadRequest: with the server's message.
     """
     source = None if raw is None else text_of(raw)
@@ -98,7 +102,7 @@ def read(
         listed = body_kind.removesuffix("List")
         if (group, version, listed) == ANY_LIST or schema_of(group, version, listed) is not None:
             raise BadRequest(refusal + _unconvertible(version, body_kind, api_version, kind))
-        known = f"no kind {quote(body_kind)} is registered for version {quote(body_version)} in scheme {quote(SCHEME)}"
+        known = f"no kind {quote(body_kind)} is registered for version {quote(body_version)} in scheme {quote(scheme)}"
         raise BadRequest(refusal + known)
     try:
         decoded = decoding.decode(schema, body_kind, value, source=source)

@@ -26,7 +26,7 @@ class Checks:
     def __init__(self, profile: Profile, expressions: ExpressionChecker) -> None:
         self.profile = profile
         self.gates = profile.gates
-        self.schema: Schema = profile.schemas["v1"]  # the hub has the shape of v1
+        self.schema: Schema = profile.hub
         self.expressions = expressions
         self.errors: list[FieldError] = []
 
@@ -107,6 +107,10 @@ class Checks:
 
     def internal(self, type: Type | str, value: Any) -> Verbatim:
         """A value as Go prints the server's internal object."""
+        if self.profile.is_classic:
+            from resourceapi.go_syntax import go_syntax
+
+            return Verbatim(go_syntax(self.schema, type, value))
         return Verbatim(go_json(self.schema, type, value, internal=True))
 
 

@@ -10,7 +10,7 @@ from conversion.hub import from_hub, hub_object, normalized
 from conversion.paths import to_hub as path_to_hub
 from resourceapi.field_errors import FieldError
 from resourceapi.gating import without_disabled
-from resourceapi.kinds import Kind
+from resourceapi.kind import Kind
 from resourceapi.model.versions import GROUP, V1
 from resourceapi.objects import EMPTY, Object
 from validation.checks import Checks
@@ -149,7 +149,7 @@ class DeviceKindRules(KindRules):
         gates, schema = setting.profile.gates, setting.profile.schemas["v1"]
         if verb == STATUS:
             assert old is not None
-            _keep_all_but_status(obj, old)
+            keep_all_but_status(obj, old)
             if "status" in obj:
                 # here a feature is in use if the stored object has it anywhere, spec or status
                 kept = without_disabled(schema, self.kind.name, {"status": obj["status"]}, old, gates)
@@ -157,7 +157,7 @@ class DeviceKindRules(KindRules):
             self.tidy_status(obj, old)
             return
         if self.kind.has_status:
-            _keep(obj, old, "status")
+            keep_stored(obj, old, "status")
         if old is not None:
             self.tidy(obj, old, setting.now())
         if "spec" in obj:
@@ -237,15 +237,16 @@ _NOT_OF_STATUS = (
 )
 
 
-def _keep_all_but_status(obj: Object, old: Object) -> None:
-    _keep(obj, old, "spec")
+def keep_all_but_status(obj: Object, old: Object) -> None:
+    """Put back what an update of the status does not change."""
+    keep_stored(obj, old, "spec")
     meta, before = obj["metadata"], old.get("metadata", EMPTY)
     for name in _NOT_OF_STATUS:
-        _keep(meta, before, name)
+        keep_stored(meta, before, name)
 
 
-def _keep(obj: Object, old: Object | None, name: str) -> None:
-    """Put back what is stored."""
+def keep_stored(obj: Object, old: Object | None, name: str) -> None:
+    """Put back the stored value of a field."""
     if old is not None and name in old:
         obj[name] = old[name]
     else:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from resourceapi.kinds import kind_in
+from resourceapi.kinds import KINDS, kind_in
+from resourceapi.releases import Profile
 from validation.claim_templates import ClaimTemplateRules
 from validation.claims import ClaimRules
 from validation.classes import DeviceClassRules
@@ -26,10 +27,20 @@ RULES: dict[str, DeviceKindRules] = {
 }
 
 
-def rules_of(group: str, kind: str) -> KindRules | None:
-    """The rules of a kind, or None if there are none."""
-    if kind_in(group, kind) is not None:
-        return RULES[kind]
+def rules_of(group: str, kind: str, version: str, profile: Profile) -> KindRules | None:
+    """The rules that a release has for a kind, or None if there are none.
+
+    :param version: tells a kind of classic DRA from its namesake of today, as for :func:`resourceapi.kinds.kind_in`.
+    """
+    row = kind_in(group, kind, version)
+    if row is not None:
+        return RULES[kind] if row is KINDS.get(kind) else _classic_rules(kind)
     from validation import workloads  # only those who ask for pods need their rules
 
     return workloads.RULES.get((group, kind))
+
+
+def _classic_rules(kind: str) -> KindRules | None:
+    from validation.classic.kinds import RULES as CLASSIC_RULES
+
+    return CLASSIC_RULES.get(kind)

@@ -9,7 +9,7 @@ from resourceapi.decoding import decode
 from resourceapi.encoding import encode
 from resourceapi.field_errors import FieldError
 from resourceapi.field_path import Key, Path, render
-from resourceapi.kinds import Kind, Lifecycle
+from resourceapi.kind import Kind, Lifecycle
 from resourceapi.model import workloads
 from resourceapi.objects import Object
 from validation import formats

@@ -35,7 +35,7 @@ class Server(Setting):
         :raises DecodingError: if the stored object is none that a server can have stored.
         """
         group, version = split_api_version(request.api_version)
-        rules = rules_of(group, request.kind)
+        rules = rules_of(group, request.kind, version, self.profile)
         assert rules is not None
         body = self.read_body(request)
         obj = rules.read(body.object, version, self)
@@ -66,7 +66,7 @@ class Server(Setting):
     def _rules_of(self, request: Request) -> KindRules | None:
         """The rules of the kind in the URL; None if the server has no such URL."""
         group, version = split_api_version(request.api_version)
-        rules = rules_of(group, request.kind)
+        rules = rules_of(group, request.kind, version, self.profile)
         if rules is None or not rules.kind.served_by(version, self.profile, group):
             return None
         # only kinds with a status have the subresource

@@ -7,7 +7,7 @@ from typing import Any
 from resourceapi.field_errors import FieldError
 from resourceapi.field_errors import invalid as invalid_value
 from resourceapi.go_text import listed, quote
-from resourceapi.kinds import Kind
+from resourceapi.kind import Kind
 from resourceapi.model.versions import GROUP
 from resourceapi.objects import Object
 from resourceapi.releases import split_api_version

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from resourceapi.kinds import KINDS, Column, Kind, deprecation_warning
+from resourceapi.kind import Column, Kind
+from resourceapi.kinds import KINDS, deprecation_warning
 from resourceapi.model.versions import GROUP, SCHEMAS_WITH_PROPOSALS
 from resourceapi.objects import Object
 from resourceapi.openapi import struct_schema

@@ -10,7 +10,8 @@ from advice.hints.former import decodes
 from advice.hints.group import newest_served
 from advice.hints.hint import Advice, Change, Hint
 from advice.hints.problem import Problem
-from resourceapi.kinds import KINDS, Kind
+from resourceapi.kind import Kind
+from resourceapi.kinds import KINDS
 from resourceapi.manifests import MISSING, mapping
 from resourceapi.model import workloads
 from resourceapi.model.versions import GROUP, OWN_GROUP

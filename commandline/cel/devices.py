@@ -8,7 +8,8 @@ from advice.device_inventory import DeviceInventory, effective_devices, read
 from commandline.errors import UsageError
 from resourceapi.counting import plural
 from resourceapi.decoding import DecodingError
-from resourceapi.kinds import DEVICE_CLASS, RESOURCE_SLICE, RESOURCE_SLICE_PATCH, Kind, kind_of
+from resourceapi.kind import Kind
+from resourceapi.kinds import DEVICE_CLASS, RESOURCE_SLICE, RESOURCE_SLICE_PATCH, kind_of
 from resourceapi.manifests import mapping, name_of, text
 
 if TYPE_CHECKING:

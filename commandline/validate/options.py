@@ -45,7 +45,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_paths(parser)
     _add_helm(parser)
     server = parser.add_argument_group("the server to answer as")
-    add_server_options(server)
+    add_server_options(server, classic=True)
     add_runtime_config(server)
     _add_request(parser)
     _add_cluster(parser)

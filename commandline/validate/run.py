@@ -64,7 +64,7 @@ def validate(options: Namespace) -> Outcome:
     Everything is read before the first review, as objects may depend on later ones.
     """
     cluster = _cluster(options)
-    profile = profile_of(options, apis=options.runtime_config or "")
+    profile = profile_of(options, apis=options.runtime_config or "", classic=True)
     insist_on_one_reader(options.paths, options.inventory, [options.old])
     if cluster is None:
         files = find_and_render(options)

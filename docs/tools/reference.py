@@ -16,7 +16,8 @@ from commandline.subcommands import CONFIGURABLE, SUBCOMMANDS, parser_of
 from deviceselectors.libraries import described
 from resourceapi import limits, rules
 from resourceapi.gates import DEPENDS_ON, GATES, UNRELEASED_GATES, stage_of
-from resourceapi.kinds import KINDS, Kind
+from resourceapi.kind import Kind
+from resourceapi.kinds import KINDS
 from resourceapi.model.versions import GROUP, SCHEMAS
 from resourceapi.releases import NEWEST, OLDEST, PROPOSALS
 from resourceapi.schema import Field, Schema, Struct, Type

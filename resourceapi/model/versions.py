@@ -21,6 +21,8 @@ from resourceapi.schema import STRING, Field, Schema, Struct, list_of, map_of, r
 GROUP = "resource.k8s.io"
 #: The project's own group: of kinds that only proposals put into ``resource.k8s.io``, where the API server has that group.
 OWN_GROUP = "claimcheck.example.com"
+#: The last version of classic DRA; its structs are in :mod:`resourceapi.model.classic`.
+CLASSIC_VERSION = "v1alpha2"
 #: Where API servers have the group in v1.
 V1_PATH = f"/apis/{GROUP}/v1"
 

@@ -9,26 +9,35 @@ from typing import NamedTuple
 
 
 class ServerProfile(NamedTuple):
-    """`flags` of kube-apiserver, and what they come to: the release answered as, gates set, versions served by kind."""
+    """`flags` of kube-apiserver, and what they come to: the release answered as, gates set, versions served by kind.
+
+    `binary`: the release of kube-apiserver itself, which answers as itself or as an older one.
+    """
 
     name: str
     flags: list[str]
     release: str
     gates: Mapping[str, bool]
     served: Mapping[str, list[str]]
+    binary: str
 
 
-_NEWEST = "1.37"
+NEWEST = "1.37"
 
 
-def _profile(name: str, flags: list[str], served: Mapping[str, list[str]]) -> ServerProfile:
+def _profile(
+    name: str, flags: list[str], served: Mapping[str, list[str]], binary: str = NEWEST
+) -> ServerProfile:
     values = dict(flag.split("=", 1) for flag in flags)
     settings = [setting.split("=") for setting in values.get("--feature-gates", "").split(",") if setting]
     gates = {gate: value == "true" for gate, value in settings}
-    return ServerProfile(name, flags, values.get("--emulated-version", _NEWEST), gates, served)
+    return ServerProfile(name, flags, values.get("--emulated-version", binary), gates, served, binary)
 
 
 PROFILES: dict[str, ServerProfile] = {
-    name: _profile(name, entry["flags"], entry["served"])
+    name: _profile(name, **entry)
     for name, entry in json.loads(Path(__file__).with_name("profiles.json").read_text()).items()
 }
+
+#: The profiles whose servers have today's kinds, which random requests are made for.
+MODERN = tuple(name for name, profile in PROFILES.items() if profile.binary == NEWEST)

@@ -14,14 +14,15 @@ RECORDED: dict[str, Any] = content("releases")
 
 
 def test_knows_the_recorded_releases() -> None:
-    """The recorded releases, and the profile for what is only proposed."""
-    assert set(RELEASES) == {*RECORDED, "kep"}
+    """The recorded releases, the one of classic DRA, and the profile for what is only proposed."""
+    assert set(RELEASES) == {*RECORDED, "kep", "1.30"}
     assert [f"1.{OLDEST}", f"1.{NEWEST}"] == [min(RECORDED), max(RECORDED)]
 
 
 @pytest.mark.parametrize(
     ("release", "name", "minor"),
     [
+        pytest.param("1.30", "1.30", 30, id="classic"),
         pytest.param("1.34", "1.34", 34, id="oldest"),
         pytest.param("1.37", "1.37", 37, id="newest"),
         pytest.param("v1.36", "1.36", 36, id="with-v"),
@@ -43,7 +44,7 @@ def test_reads_releases(release: str, name: str, minor: int) -> None:
 )
 def test_refuses_other_releases(release: str) -> None:
     """A release without recorded answers is refused, not guessed; the text says which are known."""
-    with pytest.raises(UnknownRelease, match=r"use one of 1\.34, 1\.35, 1\.36, 1\.37, kep$"):
+    with pytest.raises(UnknownRelease, match=r"use one of 1\.30, 1\.34, 1\.35, 1\.36, 1\.37, kep$"):
         Profile(release)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from resourceapi.kinds import KINDS
 from resourceapi.releases import PROPOSALS
-from tests.conformance.profiles import PROFILES, ServerProfile
+from tests.conformance.profiles import NEWEST, PROFILES, ServerProfile
 
 _RUNTIME_CONFIG = ",".join(
     f"resource.k8s.io/{version}=true" for version in ("v1beta1", "v1beta2", "v1alpha3")
@@ -21,7 +21,9 @@ def known_profile(name: str) -> ServerProfile:
         gates = {
             gate: value == "true" for gate, value in (pair.split("=") for pair in settings.split(",") if pair)
         }
-        PROFILES[name] = ServerProfile(name, _flags(release, settings), release, gates, _served(release))
+        PROFILES[name] = ServerProfile(
+            name, _flags(release, settings), release, gates, _served(release), NEWEST
+        )
     return PROFILES[name]
 
 

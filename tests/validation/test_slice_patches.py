@@ -8,7 +8,7 @@ import pytest
 
 from resourceapi.kinds import RESOURCE_SLICE_PATCH, kind_of
 from resourceapi.model.versions import GROUP, OWN_GROUP
-from resourceapi.releases import RELEASES, Profile
+from resourceapi.releases import MODERN_RELEASES, Profile
 from resourceapi.runtime_config import parse
 from tests.validation.rule_cases import fixture
 from validation.requests import CREATE, UPDATE, Answer, Request
@@ -36,7 +36,7 @@ def patch(group: str = OWN_GROUP, generation: int = 0, **devices: Any) -> dict[s
     }
 
 
-@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize("release", MODERN_RELEASES)
 def test_own_group_is_served_by_all(release: str) -> None:
     """It is that of a CRD, about which no release and no setting of a server says anything."""
     for profile in (Profile(release), Profile(release, apis=parse("api/all=false"))):
@@ -46,7 +46,7 @@ def test_own_group_is_served_by_all(release: str) -> None:
         assert answer.object["apiVersion"] == f"{OWN_GROUP}/v1alpha3"
 
 
-@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize("release", MODERN_RELEASES)
 def test_group_of_kubernetes_has_it_only_as_a_custom_resource(release: str) -> None:
     """No release serves it; the profile of proposals does, and a server of any release that has the CRDs."""
     obj = patch(GROUP)

@@ -20,7 +20,7 @@ from commandline.treatment import ASK, treatment
 from commandline.validate.review import Reviewer
 from commandline.validate.serialization import pack, unpack
 from documents import Document, parse
-from resourceapi.releases import RELEASES, Profile
+from resourceapi.releases import MODERN_RELEASES, Profile
 from validation.server import Server
 
 EXAMPLES = Path(__file__).parents[3] / "manifests" / "examples"
@@ -39,7 +39,7 @@ VALUES = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
     max_leaves=6,
 )
-PROFILES = [Profile(release) for release in RELEASES]
+PROFILES = [Profile(release) for release in MODERN_RELEASES]
 
 
 def _originals() -> list[dict[str, Any]]:

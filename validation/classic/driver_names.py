@@ -1,0 +1,18 @@
+"""Names of drivers in classic DRA."""
+
+from __future__ import annotations
+
+from resourceapi import limits, names
+from resourceapi.field_errors import REQUIRED, too_long
+from resourceapi.field_path import Path
+from validation.checks import Checks
+
+
+def check_driver_name(name: str, path: Path, checks: Checks) -> None:
+    """A driver is named as a CSI driver is: a DNS subdomain in any case; an empty name breaks two rules."""
+    if not name:
+        checks.report(REQUIRED, path)
+    if len(name.encode()) > limits.DRIVER_NAME_CHARACTERS:
+        checks.errors.append(too_long(path, limits.DRIVER_NAME_CHARACTERS))
+    for problem in names.long_name(name.lower()):
+        checks.invalid(path, name, problem.detail)

@@ -1,0 +1,100 @@
+"""What the kinds of classic DRA have in common."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING
+
+from conversion.hub import hub_object, normalized
+from resourceapi.field_errors import FieldError
+from resourceapi.model.versions import GROUP
+from resourceapi.objects import EMPTY, Object
+from validation.checks import Checks
+from validation.classic.wording import in_words_of_classic_releases
+from validation.kind_rules import KindRules, keep_all_but_status, keep_stored
+from validation.object_meta import (
+    check_common_metadata,
+    check_common_metadata_update,
+    check_metadata,
+    check_metadata_update,
+    check_names_in_url,
+)
+from validation.requests import STATUS, Request
+
+if TYPE_CHECKING:
+    from validation.setting import Setting
+
+
+class ClassicKindRules(KindRules):
+    """The rules of a kind of v1alpha2; each is a subclass, which states what must hold.
+
+    :cvar checked_twice: an update is checked as a new object is, before it is checked as an update: errors come twice.
+    """
+
+    __slots__ = ()
+    group = GROUP
+    keeps_generation = True
+    checked_twice = False
+
+    @abstractmethod
+    def check_fields(self, obj: Object, checks: Checks) -> None:
+        """All but the metadata and the status of a new or a changed object."""
+
+    def check_change(self, obj: Object, old: Object, checks: Checks) -> None:
+        """What must not change; checked after the metadata of an update."""
+
+    def check_status(self, obj: Object, old: Object, checks: Checks) -> None:
+        """A changed status; for kinds that have one."""
+        raise NotImplementedError
+
+    def read(self, obj: Object, version: str, setting: Setting) -> Object:
+        """The object with its defaults."""
+        return normalized(self.kind.name, version, obj, defaults=setting.now())
+
+    def read_stored(self, stored: Object, version: str, setting: Setting) -> Object:
+        """The stored object; it has had its defaults."""
+        return hub_object(
+            stored, setting.profile.schemas, kind=self.kind.name, version=version, defaults=None
+        )
+
+    def prepare(self, verb: str, obj: Object, old: Object | None, setting: Setting) -> None:
+        """A status is changed through its own URL only, and nothing else is changed there."""
+        if verb == STATUS:
+            assert old is not None
+            keep_all_but_status(obj, old)
+        elif self.has_status:
+            keep_stored(obj, old, "status")
+
+    def errors(
+        self, request: Request, version: str, obj: Object, old: Object | None, setting: Setting
+    ) -> list[FieldError]:
+        """What is wrong with the object; the same error may come several times."""
+        checks = setting.checks()
+        if old is None:
+            self._check_new(obj, checks)
+            if not checks.errors:
+                check_names_in_url(obj.get("metadata", EMPTY), checks)
+        else:
+            check_common_metadata(obj, checks, namespaced=self.kind.namespaced)
+            check_common_metadata_update(obj, old, checks)
+            if request.verb == STATUS:
+                check_metadata_update(obj, old, checks)
+                self.check_status(obj, old, checks)
+            else:
+                self._check_update(obj, old, checks)
+        return in_words_of_classic_releases(checks.errors)
+
+    def _check_new(self, obj: Object, checks: Checks) -> None:
+        check_metadata(obj, checks, namespaced=self.kind.namespaced)
+        self.check_fields(obj, checks)
+
+    def _check_update(self, obj: Object, old: Object, checks: Checks) -> None:
+        if self.checked_twice:
+            self._check_new(obj, checks)
+        check_metadata_update(obj, old, checks)
+        self.check_change(obj, old, checks)
+        self._check_new(obj, checks)
+
+    def present(self, obj: Object, api_version: str, setting: Setting) -> Object:
+        """The object as JSON of ``api_version``."""
+        return setting.present(self.kind.name, api_version, obj)

@@ -1,0 +1,8 @@
+"""Which rules hold for a kind of classic DRA."""
+
+from __future__ import annotations
+
+from validation.classic.classes import ResourceClassRules
+from validation.classic.kind_rules import ClassicKindRules
+
+RULES: dict[str, ClassicKindRules] = {rules.kind.name: rules for rules in (ResourceClassRules(),)}
