@@ -1,0 +1,1 @@
+"""The example of a classic DRA driver: GPUs whose memory claims share."""

@@ -1,0 +1,124 @@
+"""Which claims hold how much of which GPUs: as the API server has it, and as the driver has just decided.
+
+The API server's claims are the one record that counts; nothing else is stored, so a driver that starts again knows what the
+one before has written. A decision holds its GPUs until the claim has another version: then either it has been written, or it
+never will be, as it was made for the version before.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import defaultdict
+from collections.abc import Collection as AnyOf
+from collections.abc import Iterable, Iterator, Mapping
+from threading import Lock
+from typing import NamedTuple
+
+from classic.gpu.allocation import Allocation, UnreadableAllocation, allocation_of
+from cluster.store import Change, key_of, uid_of, version_of
+from resourceapi.logs import log
+from resourceapi.manifests import mapping
+from resourceapi.objects import Object
+
+
+class _Decided(NamedTuple):
+    """An allocation for a claim of this version; once there is a newer one, the API server refuses to write it."""
+
+    allocation: Allocation
+    version: int
+
+
+class Ledger:
+    """The memory of GPUs that claims hold; for any number of threads."""
+
+    def __init__(self, driver_name: str) -> None:
+        """Make an empty ledger; :meth:`note` is to be told of the cluster's claims."""
+        self._driver_name = driver_name
+        self._lock = Lock()  # for all of the following
+        self._stored: dict[str, Allocation] = {}
+        self._decided: dict[str, _Decided] = {}
+        #: the claims with either, by node
+        self._of_node: defaultdict[str, set[str]] = defaultdict(set)
+
+    def note(self, changes: Iterable[Change[Object]]) -> None:
+        """Take over changes of ResourceClaims (a :data:`cluster.store.Listener`)."""
+        with self._lock:
+            for change in changes:
+                before, after = change.before, change.after
+                if before is not None and (after is None or uid_of(after) != uid_of(before)):
+                    self._forget(uid_of(before))
+                if after is not None:
+                    self._store(after)
+
+    def decide(self, claim: Object, allocation: Allocation) -> None:
+        """Hold GPUs for a claim, in place of those that were decided for it before."""
+        with self._lock:
+            uid = uid_of(claim)
+            self._drop_decided(uid)
+            self._decided[uid] = _Decided(allocation, version_of(claim))
+            self._of_node[allocation.node].add(uid)
+
+    def decided(self, claim: Object) -> Allocation | None:
+        """What is held for a claim that may not have been written yet."""
+        with self._lock:
+            found = self._decided.get(uid_of(claim))
+            return None if found is None else found.allocation
+
+    def free(self, node: str, sizes: Mapping[str, int], without: AnyOf[str] = ()) -> dict[str, int]:
+        """What claims leave of each GPU of a node; less than nothing where a GPU has become smaller.
+
+        :param sizes: all memory of each GPU.
+        :param without: UIDs of claims that do not count.
+        """
+        left = dict(sizes)
+        with self._lock:
+            for uid in self._of_node.get(node, ()):
+                if uid not in without:
+                    for name, memory in self._held(uid, node):
+                        if name in left:
+                            left[name] -= memory
+        return left
+
+    def _held(self, uid: str, node: str) -> Iterator[tuple[str, int]]:
+        """What a claim holds on a node: the most of what is stored and what is decided, of each GPU."""
+        decided = self._decided.get(uid)
+        both = (self._stored.get(uid), decided.allocation if decided else None)
+        memories = [each.memory for each in both if each is not None and each.node == node]
+        for name in {name for memory in memories for name in memory}:
+            yield name, max(memory.get(name, 0) for memory in memories)
+
+    def _store(self, claim: Object) -> None:
+        uid = uid_of(claim)
+        found = self._read(claim)
+        before = self._stored.pop(uid, None)
+        if found is not None:
+            self._stored[uid] = found
+            self._of_node[found.node].add(uid)
+        if before is not None:
+            self._leave(uid, before.node)
+        decided = self._decided.get(uid)
+        if decided is not None and version_of(claim) > decided.version:
+            self._drop_decided(uid)
+
+    def _read(self, claim: Object) -> Allocation | None:
+        try:
+            return allocation_of(self._driver_name, mapping(claim, "status", "allocation"))
+        except UnreadableAllocation as error:
+            log(logging.ERROR, "allocation does not count", claim=key_of(claim), reason=str(error))
+            return None
+
+    def _forget(self, uid: str) -> None:
+        before = self._stored.pop(uid, None)
+        if before is not None:
+            self._leave(uid, before.node)
+        self._drop_decided(uid)
+
+    def _drop_decided(self, uid: str) -> None:
+        before = self._decided.pop(uid, None)
+        if before is not None:
+            self._leave(uid, before.allocation.node)
+
+    def _leave(self, uid: str, node: str) -> None:
+        """Take a claim off the list of a node where it holds nothing any more."""
+        if not any(self._held(uid, node)):
+            self._of_node[node].discard(uid)
