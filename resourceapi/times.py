@@ -28,6 +28,11 @@ def in_seconds(time: str) -> str:
     return time if "." not in time else time.partition(".")[0] + "Z"
 
 
+def in_words(time: str) -> str:
+    """A time from :func:`parse` as Go prints it: ``2026-01-02 03:04:05.5 +0000 UTC``."""
+    return f"{time[:-1].replace('T', ' ')} +0000 UTC"
+
+
 def age(time: str) -> str:
     """What sorts times from :func:`parse`, the earlier first: their texts have fractions of a second before none."""
     return time.removesuffix("Z")

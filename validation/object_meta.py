@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from resourceapi import names, object_names, times
-from resourceapi.field_errors import FORBIDDEN, REQUIRED, too_long
+from resourceapi.field_errors import FORBIDDEN, REQUIRED, Verbatim, too_long
 from resourceapi.field_path import Path
 from resourceapi.go_text import quote
 from resourceapi.model.meta import ObjectMeta
@@ -102,16 +102,19 @@ def check_common_metadata_update(obj: Object, old: Object, checks: Checks) -> No
             )
     for name in ("deletionTimestamp", "deletionGracePeriodSeconds"):
         if meta.get(name) != before.get(name):
-            checks.invalid((*METADATA, name), _shown(meta.get(name), name), "field is immutable")
+            shown = _shown(meta.get(name), name, checks)
+            checks.invalid((*METADATA, name), shown, "field is immutable")
     _check_labels_and_annotations(meta, checks)
     _check_owners(meta.get("ownerReferences") or [], (*METADATA, "ownerReferences"), checks)
     _check_managed_fields(meta.get("managedFields") or [], checks)
 
 
-def _shown(value: Any, name: str) -> Any:
+def _shown(value: Any, name: str, checks: Checks) -> Any:
     """A value as errors print it: times in seconds, and the zero time like none."""
     if value is None or not name.endswith("Timestamp"):
         return value
+    if checks.profile.is_classic:
+        return Verbatim(times.in_words(value))
     return None if value == times.ZERO else times.in_seconds(value)
 
 
@@ -151,7 +154,10 @@ def check_annotations(annotations: dict[str, str], path: Path, checks: Checks) -
 def _check_owners(owners: list[Object], path: Path, checks: Checks) -> None:
     controller = ""
     for index, owner in enumerate(owners):
-        _check_owner(owner, (*path, index), checks)
+        if checks.profile.is_classic:
+            _check_classic_owner(owner, path, checks)
+        else:
+            _check_owner(owner, (*path, index), checks)
         if not owner.get("controller"):
             continue
         name = f"{owner.get('kind', '')}/{owner.get('name', '')}"
@@ -172,7 +178,22 @@ def _check_owner(owner: Object, path: Path, checks: Checks) -> None:
     for name in ("kind", "name", "uid"):
         if not owner.get(name):
             checks.report(REQUIRED, (*path, name), "", "must not be empty")
-    if api_version == "v1" and owner.get("kind") == "Event":
+    _check_owner_kind(owner, path, checks)
+
+
+def _check_classic_owner(owner: Object, path: Path, checks: Checks) -> None:
+    """As 1.30 words it, which does not tell the owner's place in the list."""
+    api_version = owner.get("apiVersion", "")
+    if not api_version or object_names.owner_api_version(api_version):
+        checks.invalid((*path, "apiVersion"), api_version, "version must not be empty")
+    for name in ("kind", "name", "uid"):
+        if not owner.get(name):
+            checks.invalid((*path, name), "", f"{name} must not be empty")
+    _check_owner_kind(owner, path, checks)
+
+
+def _check_owner_kind(owner: Object, path: Path, checks: Checks) -> None:
+    if owner.get("apiVersion") == "v1" and owner.get("kind") == "Event":
         shown = checks.internal("OwnerReference", owner)
         checks.invalid(path, shown, "/v1, Kind=Event is disallowed from being an owner")
 

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
+from validation.classic.claims import ClaimRules, ClaimTemplateRules
 from validation.classic.classes import ResourceClassRules
 from validation.classic.kind_rules import ClassicKindRules
+from validation.classic.scheduling_contexts import PodSchedulingContextRules
 
-RULES: dict[str, ClassicKindRules] = {rules.kind.name: rules for rules in (ResourceClassRules(),)}
+RULES: dict[str, ClassicKindRules] = {
+    rules.kind.name: rules
+    for rules in (
+        ResourceClassRules(),
+        ClaimRules(),
+        ClaimTemplateRules(),
+        PodSchedulingContextRules(),
+    )
+}

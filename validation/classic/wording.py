@@ -16,7 +16,8 @@ def in_words_of_classic_releases(errors: list[FieldError]) -> list[FieldError]:
         if error.kind == TOO_LONG:
             error.detail = _LENGTH.sub(r"must have at most \1 bytes", error.detail)
         else:
-            error.detail = _LATER.sub(r"must be no more than \1 characters", error.detail)
+            detail = _LATER.sub(r"must be no more than \1 characters", error.detail)
+            error.detail = detail.replace("a valid label key must", "a qualified name must")
             error.value = _shown(error.value)
     return errors
 

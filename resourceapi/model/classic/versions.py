@@ -6,7 +6,7 @@ No other version has its shape, so it is its own hub.
 from __future__ import annotations
 
 from resourceapi.model import core, meta
-from resourceapi.model.classic import claims, classes, references, scheduling
+from resourceapi.model.classic import claims, classes, references, scheduling, structured
 from resourceapi.model.versions import CLASSIC_VERSION
 from resourceapi.schema import Schema
 
@@ -19,6 +19,7 @@ V1ALPHA2 = Schema(
         *classes.STRUCTS,
         *claims.STRUCTS,
         *scheduling.STRUCTS,
+        *structured.STRUCTS,
     ),
 )
 SCHEMAS = {CLASSIC_VERSION: V1ALPHA2}

@@ -1,0 +1,111 @@
+"""What must hold for the status of a ResourceClaim of v1alpha2: allocation, reservations, deallocation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from resourceapi import limits
+from resourceapi.equality import equal
+from resourceapi.field_errors import DUPLICATE, FORBIDDEN, REQUIRED, TOO_LONG
+from resourceapi.field_path import Path
+from resourceapi.objects import EMPTY, Object
+from validation.checks import Checks
+from validation.classic.driver_names import check_driver_name
+from validation.classic.node_lists import check_length
+from validation.classic.structured import check_structured_handle
+from validation.node_selectors import check_node_selector
+
+STATUS: Path = ("status",)
+ALLOCATION: Path = (*STATUS, "allocation")
+RESERVED_FOR: Path = (*STATUS, "reservedFor")
+DEALLOCATION: Path = (*STATUS, "deallocationRequested")
+
+
+def check_claim_status(claim: Object, old: Object, checks: Checks) -> None:
+    """All rules are checked, whichever are broken."""
+    status, before = claim.get("status", EMPTY), old.get("status", EMPTY)
+    allocation, allocated = status.get("allocation"), before.get("allocation")
+    _check_driver(status, checks)
+    if allocation is not None:
+        _check_allocation(allocation, checks)
+    _check_consumers(status.get("reservedFor") or (), checks)
+    _check_reserving(status, before, "deletionTimestamp" in claim.get("metadata", EMPTY), checks)
+    if allocation is not None and allocated is not None and not equal(allocation, allocated):
+        checks.invalid(ALLOCATION, checks.internal("AllocationResult", allocation), "field is immutable")
+    _check_deallocation(status, before, checks)
+
+
+def _check_driver(status: Object, checks: Checks) -> None:
+    """The driver may change at any time, but who allocates a claim has a name."""
+    path = (*STATUS, "driverName")
+    if status.get("driverName"):
+        check_driver_name(status["driverName"], path, checks)
+    elif "allocation" in status:
+        checks.report(REQUIRED, path, "", "must be specified when `allocation` is set")
+
+
+def _check_allocation(allocation: Object, checks: Checks) -> None:
+    handles, path = allocation.get("resourceHandles") or (), (*ALLOCATION, "resourceHandles")
+    for index, handle in enumerate(handles):
+        _check_handle(handle, (*path, index), checks)
+    check_length(handles, limits.RESOURCE_HANDLES, path, checks)
+    if "availableOnNodes" in allocation:
+        check_node_selector(allocation["availableOnNodes"], (*ALLOCATION, "availableOnNodes"), checks)
+
+
+def _check_handle(handle: Object, path: Path, checks: Checks) -> None:
+    """Data for a driver, which need not be the claim's: of its own making, or what structured parameters gave it."""
+    check_driver_name(handle.get("driverName", ""), (*path, "driverName"), checks)
+    data = handle.get("data", "")
+    if len(data.encode("utf-8", "surrogateescape")) > limits.RESOURCE_HANDLE_DATA_BYTES:
+        detail = f"may not be longer than {limits.RESOURCE_HANDLE_DATA_BYTES}"
+        checks.report(TOO_LONG, (*path, "data"), "", detail)
+    if "structuredData" in handle:
+        check_structured_handle(handle["structuredData"], (*path, "structuredData"), checks)
+        if data:
+            checks.invalid(path, None, "data and structuredData are mutually exclusive")
+
+
+def _check_consumers(consumers: Sequence[Object], checks: Checks) -> None:
+    """Consumers are told apart by their uid; one whose uid is repeated is reported for nothing else."""
+    seen = set()
+    for index, consumer in enumerate(consumers):
+        path, uid = (*RESERVED_FOR, index), consumer.get("uid", "")
+        if uid in seen:
+            checks.report(DUPLICATE, (*path, "uid"), uid)
+            continue
+        for name in ("resource", "name", "uid"):
+            if not consumer.get(name):
+                checks.report(REQUIRED, (*path, name))
+        seen.add(uid)
+    check_length(consumers, limits.CLASSIC_RESERVED_FOR, RESERVED_FOR, checks)
+
+
+def _check_reserving(status: Object, before: Object, deleted: bool, checks: Checks) -> None:
+    """Only an allocated claim can be reserved, by several only if it is shareable; one that is going away not anew."""
+    consumers, allocation = status.get("reservedFor") or (), status.get("allocation")
+    if not consumers:
+        return
+    if allocation is None:
+        checks.report(FORBIDDEN, RESERVED_FOR, "", "may not be specified when `allocated` is not set")
+        return
+    if len(consumers) > 1 and not allocation.get("shareable"):
+        checks.report(FORBIDDEN, RESERVED_FOR, "", "may not be reserved more than once")
+    going = deleted or status.get("deallocationRequested")
+    if going and any(consumer not in (before.get("reservedFor") or ()) for consumer in consumers):
+        detail = "new entries may not be added while `deallocationRequested` or `deletionTimestamp` are set"
+        checks.report(FORBIDDEN, RESERVED_FOR, "", detail)
+
+
+def _check_deallocation(status: Object, before: Object, checks: Checks) -> None:
+    """Deallocation is requested when nobody uses the claim, and then it is carried out."""
+    allocated = "allocation" in status
+    requested, was_requested = status.get("deallocationRequested"), before.get("deallocationRequested")
+    if requested and not was_requested and status.get("reservedFor"):
+        checks.report(
+            FORBIDDEN, DEALLOCATION, "", "deallocation cannot be requested while `reservedFor` is set"
+        )
+    if requested and not allocated:
+        checks.report(FORBIDDEN, STATUS, "", "`allocation` must be set when `deallocationRequested` is set")
+    if was_requested and not requested and allocated:
+        checks.report(FORBIDDEN, DEALLOCATION, "", "may not be cleared when `allocation` is set")
