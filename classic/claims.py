@@ -1,0 +1,136 @@
+"""What a driver's controller has to know of ResourceClaims (v1alpha2) and of the pods that use them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from classic.errors import NotYet, SyncError
+from resourceapi.manifests import entries, mapping, name_of, text
+from resourceapi.objects import Object
+
+IMMEDIATE, DELAYED = "Immediate", "WaitForFirstConsumer"
+#: Drivers protect the claims for which they hold something from deletion with a finalizer of this name behind their own.
+PROTECTION = "deletion-protection"
+
+
+def finalizer_of(driver_name: str) -> str:
+    """The finalizer of a driver on the claims for which it may hold something."""
+    return f"{driver_name}/{PROTECTION}"
+
+
+def key_of(namespace: str, name: str) -> str:
+    """How a namespaced object is called in texts, and looked up."""
+    return f"{namespace}/{name}"
+
+
+def namespace_of(obj: Object) -> str:
+    """The namespace of a stored object."""
+    return text(mapping(obj, "metadata"), "namespace")
+
+
+def uid_of(obj: Object) -> str:
+    """The uid of a stored object."""
+    return text(mapping(obj, "metadata"), "uid")
+
+
+def is_leaving(obj: Object) -> bool:
+    """Whether somebody has deleted an object that finalizers keep."""
+    return bool(mapping(obj, "metadata").get("deletionTimestamp"))
+
+
+def is_allocated(claim: Object) -> bool:
+    """Whether an allocation is stored."""
+    return mapping(claim, "status").get("allocation") is not None
+
+
+def is_reserved(claim: Object) -> bool:
+    """Whether a pod may be using it."""
+    return bool(entries(mapping(claim, "status"), "reservedFor"))
+
+
+def is_deallocation_requested(claim: Object) -> bool:
+    """Whether the scheduler wants the allocation to be given up."""
+    return mapping(claim, "status").get("deallocationRequested") is True
+
+
+def allocation_mode(claim: Object) -> str:
+    """When the claim is to be allocated."""
+    return text(mapping(claim, "spec"), "allocationMode") or DELAYED
+
+
+def class_name_of(claim: Object) -> str:
+    """The name of its ResourceClass."""
+    return text(mapping(claim, "spec"), "resourceClassName")
+
+
+def has_finalizer(claim: Object, finalizer: str) -> bool:
+    """Whether a driver may hold something for the claim."""
+    return finalizer in entries(mapping(claim, "metadata"), "finalizers")
+
+
+def claim_name(pod: Object, entry: Any) -> str | None:
+    """The name of the claim of an entry of ``spec.resourceClaims``; None if the pod needs none for it.
+
+    :raises NotYet: if the claim is still to be made from its template.
+    :raises SyncError: if the entry names neither a claim nor a template.
+    """
+    source = mapping(entry, "source")
+    if isinstance(source.get("resourceClaimName"), str):
+        return text(source, "resourceClaimName")
+    if not text(source, "resourceClaimTemplateName"):
+        raise SyncError("source has neither resourceClaimName nor resourceClaimTemplateName")
+    for made in entries(mapping(pod, "status"), "resourceClaimStatuses"):
+        if text(made, "name") == text(entry, "name"):
+            return text(made, "resourceClaimName") or None
+    raise NotYet("the claim has not been made from its template yet")
+
+
+def is_from_template(entry: Any) -> bool:
+    """Whether the claim of an entry of ``spec.resourceClaims`` is made for the pod."""
+    return not isinstance(mapping(entry, "source").get("resourceClaimName"), str)
+
+
+def is_controlled_by(obj: Object, owner: Object) -> bool:
+    """Whether an object belongs to another one (``metadata.ownerReferences`` with ``controller: true``)."""
+    return any(
+        mapping(each).get("controller") is True and text(each, "uid") == uid_of(owner)
+        for each in entries(mapping(obj, "metadata"), "ownerReferences")
+    )
+
+
+def with_finalizer(claim: Object, finalizer: str) -> Object:
+    """The claim with a finalizer."""
+    return _with_finalizers(claim, [*entries(mapping(claim, "metadata"), "finalizers"), finalizer])
+
+
+def without_finalizer(claim: Object, finalizer: str) -> Object:
+    """The claim without a finalizer."""
+    found = entries(mapping(claim, "metadata"), "finalizers")
+    return _with_finalizers(claim, [each for each in found if each != finalizer])
+
+
+def with_allocation(claim: Object, driver_name: str, allocation: Object, consumer: Object | None) -> Object:
+    """The claim with an allocation, reserved for a consumer if there is one."""
+    status = {**mapping(claim, "status"), "driverName": driver_name, "allocation": allocation}
+    if consumer is not None:
+        status["reservedFor"] = [*entries(status, "reservedFor"), consumer]
+    return {**claim, "status": status}
+
+
+def without_allocation(claim: Object) -> Object:
+    """The claim as it is before it is allocated."""
+    gone = ("allocation", "driverName", "deallocationRequested")
+    status = {key: value for key, value in mapping(claim, "status").items() if key not in gone}
+    return {**claim, "status": status}
+
+
+def pod_reference(pod: Object) -> Object:
+    """A pod as the consumer of a claim."""
+    return {"resource": "pods", "name": name_of(pod), "uid": uid_of(pod)}
+
+
+def _with_finalizers(claim: Object, finalizers: list[Any]) -> Object:
+    metadata = {key: value for key, value in mapping(claim, "metadata").items() if key != "finalizers"}
+    if finalizers:
+        metadata["finalizers"] = finalizers
+    return {**claim, "metadata": metadata}

@@ -1,0 +1,274 @@
+"""What a driver's controller does about one claim, or one PodSchedulingContext.
+
+A step looks at an object as it is now, calls the driver and writes what follows. It may be interrupted anywhere, and is taken
+again after that, by this process or the next one: what a driver has begun is finished, or taken back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from enum import Enum
+
+from classic import claims as of_claim
+from classic.claim_writes import ClaimWrites
+from classic.claims_in_use import ClaimsInUse
+from classic.driver import ClaimAllocation, Driver
+from classic.driver_calls import CALL_SECONDS, DriverCalls
+from classic.errors import NotYet, SyncError, because, together
+from classic.failure_events import Events, FailureEvents, NoEvents
+from classic.objects import Conflict, Objects
+from classic.unsuitable_nodes import nodes_to_check, with_unsuitable_nodes
+from cluster.leading import Fence
+from resourceapi.api_client import Unavailable
+from resourceapi.manifests import entries, mapping, name_of, text
+from resourceapi.objects import Object
+
+ALLOCATING, DEALLOCATING = "Allocating", "Deallocating"
+
+
+class Next(Enum):
+    """What follows a step that came to its end."""
+
+    NOTHING = "nothing, until the object changes"
+    RECHECK = "the same step, after a while: what the driver says of nodes may have changed"
+
+
+def _unfenced() -> None:
+    """For a controller that runs only once."""
+
+
+class Controller:
+    """The controller of one driver; :mod:`classic.service` has it look at the objects of a cluster as they change."""
+
+    def __init__(
+        self,
+        driver_name: str,
+        driver: Driver,
+        objects: Objects,
+        *,
+        events: Events | None = None,
+        fence: Fence = _unfenced,
+        reserve: bool = True,
+        call_seconds: float = CALL_SECONDS,
+    ) -> None:
+        """Make it ready.
+
+        :param driver_name: as in ``driverName`` of the driver's ResourceClasses.
+        :param events: where failures are told.
+        :param fence: called right before each write; raises NotLeading if this process must not write any more.
+        :param reserve: whether a claim that is allocated for a pod is reserved for it at once, as the scheduler expects.
+        :param call_seconds: after which a call of the driver is given up.
+        """
+        self.driver_name = driver_name
+        self._objects = objects
+        self._reserve = reserve
+        self._in_use = ClaimsInUse()
+        self._calls = DriverCalls(driver, self._in_use, call_seconds)
+        self._writes = ClaimWrites(objects, driver_name, fence)
+        self._events = FailureEvents(events or NoEvents())
+
+    @property
+    def in_use(self) -> ClaimsInUse:
+        """The claims that the driver is being asked about."""
+        return self._in_use
+
+    async def sync_claim(self, namespace: str, name: str) -> Next:
+        """Look at a claim: allocate it, if it is to be allocated immediately, or take its allocation back.
+
+        :raises SyncError: if that has failed, which has been told in an event.
+        :raises NotYet: if something else has to happen first; Conflict if the claim has changed meanwhile.
+        """
+        key = of_claim.key_of(namespace, name)
+        with self._in_use.take(key):
+            claim = await self._objects.claim(namespace, name)
+            if claim is None:
+                self._calls.forget(key)
+            elif of_claim.is_reserved(claim):
+                pass
+            elif of_claim.is_leaving(claim) or of_claim.is_deallocation_requested(claim):
+                with self._telling("ResourceClaim", claim, DEALLOCATING):
+                    await self._deallocate(claim)
+            elif not of_claim.is_allocated(claim) and of_claim.allocation_mode(claim) == of_claim.IMMEDIATE:
+                with self._telling("ResourceClaim", claim, ALLOCATING):
+                    await self._allocate_immediately(claim)
+        return Next.NOTHING
+
+    async def sync_context(self, namespace: str, name: str) -> Next:
+        """Look at a PodSchedulingContext: tell the scheduler about nodes, and allocate the claims for the selected one.
+
+        :raises SyncError: if that has failed, which has been told in an event.
+        :raises NotYet: if something else has to happen first; Conflict if an object has changed meanwhile.
+        """
+        context = await self._objects.context(namespace, name)
+        if context is None or of_claim.is_leaving(context) or not nodes_to_check(context):
+            return Next.NOTHING
+        with self._telling("PodSchedulingContext", context, ALLOCATING), ExitStack() as taken:
+            pod = await self._pod(namespace, name)
+            if pod is None or of_claim.is_leaving(pod) or not of_claim.is_controlled_by(context, pod):
+                return Next.NOTHING
+            taken.enter_context(self._telling("Pod", pod, ALLOCATING))
+            claims = await self._pending_claims(pod, taken)
+            if claims:
+                await self._negotiate(context, pod, claims)
+        return Next.RECHECK
+
+    # --- claims
+
+    async def _deallocate(self, claim: Object) -> None:
+        if not of_claim.has_finalizer(claim, self._writes.finalizer):
+            return
+        if of_claim.is_allocated(claim):
+            await self._calls.deallocate(claim, "deallocate")
+            if self._is_own_allocation(claim):
+                claim = await self._writes.remove_allocation(claim)
+        else:
+            await self._calls.deallocate(claim, "stop allocation")
+        await self._writes.remove_finalizer(claim)
+
+    def _is_own_allocation(self, claim: Object) -> bool:
+        return text(mapping(claim, "status"), "driverName") == self.driver_name
+
+    async def _allocate_immediately(self, claim: Object) -> None:
+        resource_class = await self._class_of(claim)
+        if not self._serves(resource_class):
+            return
+        parameters = await self._parameters(claim, resource_class)
+        await self._allocate([ClaimAllocation("", claim, resource_class, *parameters)], "", None)
+
+    async def _class_of(self, claim: Object) -> Object:
+        name = of_claim.class_name_of(claim)
+        found = await self._objects.resource_class(name)
+        if found is None:
+            raise SyncError(f"ResourceClass {name} does not exist")
+        return found
+
+    def _serves(self, resource_class: Object) -> bool:
+        """Whether this driver allocates the claims of a class; with structured parameters, the scheduler does."""
+        return (
+            resource_class.get("driverName") == self.driver_name
+            and resource_class.get("structuredParameters") is not True
+        )
+
+    async def _parameters(self, claim: Object, resource_class: Object) -> tuple[object, object]:
+        """Parameters of the claim, and of its class."""
+        try:
+            of_class = await self._calls.class_parameters(claim, resource_class)
+        except SyncError as error:
+            self._events.warn("ResourceClass", resource_class, ALLOCATING, str(error))
+            raise
+        return await self._calls.claim_parameters(claim, resource_class, of_class), of_class
+
+    # --- claims of pods
+
+    async def _pod(self, namespace: str, name: str) -> Object | None:
+        try:
+            return await self._objects.pod(namespace, name)
+        except Unavailable as error:
+            raise because("read the pod", error) from error
+
+    async def _pending_claims(self, pod: Object, taken: ExitStack) -> list[ClaimAllocation]:
+        """The claims of a pod that this driver is to allocate; each is taken."""
+        found = []
+        for entry in entries(mapping(pod, "spec"), "resourceClaims"):
+            try:
+                pending = await self._pending_claim(pod, entry, taken)
+            except SyncError as error:
+                raise because(f"pod claim {text(entry, 'name')}", error) from error
+            if pending is not None:
+                found.append(pending)
+        return found
+
+    async def _pending_claim(self, pod: Object, entry: Object, taken: ExitStack) -> ClaimAllocation | None:
+        name, namespace = of_claim.claim_name(pod, entry), of_claim.namespace_of(pod)
+        if name is None or _is_settled(await self._objects.claim(namespace, name)):
+            return None
+        taken.enter_context(self._in_use.take(of_claim.key_of(namespace, name)))
+        claim = await self._objects.claim(namespace, name)
+        if claim is None or of_claim.is_leaving(claim):
+            raise NotYet(f"claim {name} {'is being deleted' if claim else 'does not exist'}")
+        if of_claim.is_from_template(entry) and not of_claim.is_controlled_by(claim, pod):
+            raise SyncError(f"claim {name} was not made for the pod")
+        if _is_settled(claim):
+            return None
+        resource_class = await self._class_of(claim)
+        if not self._serves(resource_class):
+            return None
+        try:
+            parameters = await self._parameters(claim, resource_class)
+        except SyncError as error:
+            self._events.warn("ResourceClaim", claim, ALLOCATING, str(error))
+            raise
+        return ClaimAllocation(text(entry, "name"), claim, resource_class, *parameters)
+
+    async def _negotiate(self, context: Object, pod: Object, claims: list[ClaimAllocation]) -> None:
+        """Check the nodes, allocate for the selected one if it suits all claims, and tell what was found."""
+        nodes, selected = nodes_to_check(context), text(mapping(context, "spec"), "selectedNode")
+        await self._calls.unsuitable_nodes(pod, claims, nodes)
+        if selected and not any(selected in each.unsuitable_nodes for each in claims):
+            consumer = of_claim.pod_reference(pod) if self._reserve else None
+            await self._allocate(claims, selected, consumer)
+        changed = with_unsuitable_nodes(context, claims, nodes)
+        if changed is not None:
+            await self._writes.store_context_status(changed)
+
+    # --- allocation
+
+    async def _allocate(
+        self, claims: Sequence[ClaimAllocation], selected_node: str, consumer: Object | None
+    ) -> None:
+        """Have the driver allocate claims, all of which get the finalizer before it begins, and store what it says.
+
+        :raises SyncError: if any of the claims is not allocated; the others are.
+        """
+        for each in claims:
+            each.claim = await self._prepared(each.claim, selected_node)
+        await self._calls.allocate(claims, selected_node)
+        failed, conflict = [], None
+        for each in claims:
+            try:
+                await self._store(each, consumer)
+            except SyncError as error:
+                failed.append(because(f"claim {name_of(each.claim)}", error))
+            except Conflict as error:
+                conflict = error
+        if failed:
+            raise together(failed)
+        if conflict is not None:
+            raise conflict
+
+    async def _prepared(self, claim: Object, selected_node: str) -> Object:
+        """The claim with the finalizer, and without what an earlier allocation may have left with the driver.
+
+        If the finalizer is there, an allocation has begun. Whether it has come to its end, nobody knows, unless this process
+        has begun it for the same node: then the driver is asked for the same once more.
+        """
+        if not of_claim.has_finalizer(claim, self._writes.finalizer):
+            return await self._writes.add_finalizer(claim)
+        if not self._calls.has_begun(claim, selected_node):
+            await self._calls.deallocate(claim, "stop allocation")
+        return claim
+
+    async def _store(self, allocated: ClaimAllocation, consumer: Object | None) -> None:
+        if allocated.error is not None:
+            raise allocated.error
+        assert allocated.allocation is not None
+        stored = await self._writes.store_allocation(allocated.claim, allocated.allocation, consumer)
+        self._calls.forget(of_claim.key_of(of_claim.namespace_of(stored), name_of(stored)))
+
+    # --- failures
+
+    @contextmanager
+    def _telling(self, kind: str, obj: Object, action: str) -> Iterator[None]:
+        try:
+            yield
+        except SyncError as error:
+            self._events.warn(kind, obj, action, str(error))
+            raise
+
+
+def _is_settled(claim: Object | None) -> bool:
+    """Whether nothing has to be done about a claim of a pod that is to be scheduled."""
+    return claim is not None and (
+        of_claim.is_allocated(claim) or of_claim.allocation_mode(claim) != of_claim.DELAYED
+    )

@@ -1,0 +1,143 @@
+"""The calls of a driver: bounded in time, with errors that say what failed, and in the order on which drivers rely."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from typing import TypeVar
+
+from classic.claims import key_of, namespace_of, uid_of
+from classic.claims_in_use import ClaimsInUse
+from classic.driver import ClaimAllocation, Driver
+from classic.errors import SyncError, because
+from resourceapi.manifests import mapping, name_of, text
+from resourceapi.objects import Object
+
+#: How long a driver may take for an answer.
+CALL_SECONDS = 60.0
+_Answer = TypeVar("_Answer")
+
+
+class DriverCalls:
+    """Calls a driver, about claims that are taken (:class:`classic.claims_in_use.ClaimsInUse`)."""
+
+    def __init__(self, driver: Driver, in_use: ClaimsInUse, seconds: float = CALL_SECONDS) -> None:
+        """Make it ready.
+
+        :param seconds: after which a call is cancelled; no other call about its claims is made before it has really ended.
+        """
+        self._driver = driver
+        self._in_use = in_use
+        self._seconds = seconds
+        #: for which claims the driver has been asked for an allocation by this process: uid and node, by key
+        self._begun: dict[str, tuple[str, str]] = {}
+
+    async def class_parameters(self, claim: Object, resource_class: Object) -> object:
+        """The parameters of a class.
+
+        :param claim: for which they are wanted.
+        :raises SyncError: if there is none.
+        """
+        reference = _reference(resource_class.get("parametersRef"))
+        call = partial(self._driver.get_class_parameters, resource_class)
+        return await self._answer(f"class parameters{reference}", [claim], call)
+
+    async def claim_parameters(
+        self, claim: Object, resource_class: Object, class_parameters: object
+    ) -> object:
+        """The parameters of a claim.
+
+        :raises SyncError: if there is none.
+        """
+        reference = _reference(mapping(claim, "spec").get("parametersRef"))
+        call = partial(self._driver.get_claim_parameters, claim, resource_class, class_parameters)
+        return await self._answer(f"claim parameters{reference}", [claim], call)
+
+    async def unsuitable_nodes(
+        self, pod: Object, claims: Sequence[ClaimAllocation], nodes: Sequence[str]
+    ) -> None:
+        """Have the unsuitable nodes of each claim filled in.
+
+        :raises SyncError: if that cannot be told now.
+        """
+        call = partial(self._driver.unsuitable_nodes, pod, claims, nodes)
+        await self._answer("checking potential nodes", [each.claim for each in claims], call)
+
+    def has_begun(self, claim: Object, selected_node: str) -> bool:
+        """Whether this process has asked the driver to allocate the claim for the node, and for none since."""
+        return self._begun.get(_key(claim)) == (uid_of(claim), selected_node)
+
+    async def allocate(self, claims: Sequence[ClaimAllocation], selected_node: str) -> None:
+        """Have the ``allocation`` or the ``error`` of each claim filled in."""
+        for each in claims:
+            self._begun[_key(each.claim)] = (uid_of(each.claim), selected_node)
+            each.allocation = each.error = None
+        try:
+            call = partial(self._driver.allocate, claims, selected_node)
+            await self._answer("allocate", [each.claim for each in claims], call)
+        except SyncError as error:
+            for each in claims:
+                each.error = error
+            return
+        for each in claims:
+            if each.error is not None:
+                each.error = because("allocate", each.error)
+            elif not isinstance(each.allocation, dict):
+                each.error = SyncError("allocate: the driver has given neither an allocation nor an error")
+
+    async def deallocate(self, claim: Object, what: str) -> None:
+        """Have the driver take back what a claim has.
+
+        :param what: what is done by that, for errors.
+        :raises SyncError: if that has failed.
+        """
+        await self._answer(what, [claim], partial(self._driver.deallocate, claim))
+        self.forget(_key(claim))
+
+    def forget(self, key: str) -> None:
+        """Forget that an allocation has begun: it is stored, or taken back."""
+        self._begun.pop(key, None)
+
+    async def _answer(
+        self, what: str, claims: Sequence[Object], call: Callable[[], Awaitable[_Answer]]
+    ) -> _Answer:
+        """What a call returns.
+
+        :raises SyncError: if it raises, or takes too long.
+        """
+        answers: list[_Answer] = []
+
+        async def run() -> None:
+            answers.append(await call())
+
+        task = asyncio.create_task(run(), name=what)
+        try:
+            await asyncio.wait({task}, timeout=self._seconds)
+        finally:
+            if not task.done():
+                task.cancel()
+                self._in_use.leave_to(task, map(_key, claims))
+                for claim in claims:
+                    self.forget(_key(claim))
+        if not task.done():
+            raise SyncError(f"{what}: the driver has not answered within {self._seconds:g} s")
+        if task.cancelled():
+            raise SyncError(f"{what}: the driver has cancelled the call")
+        error = task.exception()
+        if error is not None:
+            raise because(what, error)
+        return answers[0]
+
+
+def _key(claim: Object) -> str:
+    return key_of(namespace_of(claim), name_of(claim))
+
+
+def _reference(parameters: object) -> str:
+    """A reference to parameters, for errors; empty if there is none."""
+    kind, name = text(parameters, "kind"), text(parameters, "name")
+    group, namespace = text(parameters, "apiGroup"), text(parameters, "namespace")
+    if not (kind or name):
+        return ""
+    return f" {kind}{'.' if group else ''}{group} {namespace}{'/' if namespace else ''}{name}"

@@ -1,0 +1,40 @@
+"""Why a step of a controller did not come to its end."""
+
+from __future__ import annotations
+
+from resourceapi.errors import ClaimcheckError
+
+
+class SyncError(ClaimcheckError):
+    """What users and administrators have to know of; the step is tried again. What it comes from is its cause."""
+
+
+class NotYet(ClaimcheckError):
+    """Something else has to happen first, which is nobody's fault; the step is tried again."""
+
+
+def because(what: str, error: BaseException) -> SyncError:
+    """An error with its cause, to be raised.
+
+    :param what: what failed.
+    """
+    found = SyncError(f"{what}: {error_text(error)}")
+    found.__cause__ = error
+    return found
+
+
+def together(errors: list[SyncError]) -> SyncError:
+    """Several errors as one; a single one stays as it is."""
+    if len(errors) == 1:
+        return errors[0]
+    found = SyncError("; ".join(map(str, errors)))
+    found.__cause__ = ExceptionGroup("several claims failed", errors)
+    return found
+
+
+def error_text(error: BaseException) -> str:
+    """What an error says; its type if it says nothing."""
+    try:
+        return str(error) or type(error).__name__
+    except Exception:  # noqa: BLE001 - a driver's exception may fail at that, too
+        return type(error).__name__

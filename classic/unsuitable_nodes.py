@@ -1,0 +1,53 @@
+"""``status.resourceClaims`` of a PodSchedulingContext: the nodes for which claims cannot be allocated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from classic.driver import ClaimAllocation
+from resourceapi.manifests import entries, mapping, text
+from resourceapi.objects import Object
+
+#: What API servers accept at most for a claim.
+MOST_NODES = 128
+
+
+def nodes_to_check(context: Object) -> list[str]:
+    """The potential nodes; the selected one is added if the scheduler has not listed it."""
+    spec = mapping(context, "spec")
+    nodes = [node for node in entries(spec, "potentialNodes") if isinstance(node, str)]
+    selected = text(spec, "selectedNode")
+    return nodes if not selected or selected in nodes else [*nodes, selected]
+
+
+def reported(unsuitable: Iterable[str], checked: Sequence[str], selected_node: str) -> list[str]:
+    """What the API server is told of a driver's answer: the nodes that were asked about, once each, and not too many.
+
+    Of too many the last ones are told, and the selected one in any case: the scheduler must not select it again.
+    """
+    asked = frozenset(checked)
+    nodes = [node for node in dict.fromkeys(unsuitable) if node in asked]
+    kept = nodes[-MOST_NODES:]
+    if selected_node in nodes and selected_node not in kept:
+        kept = [selected_node, *kept[1:]]
+    return kept
+
+
+def with_unsuitable_nodes(
+    context: Object, claims: Sequence[ClaimAllocation], checked: Sequence[str]
+) -> Object | None:
+    """The context with what a driver says of its claims; None if it says that already."""
+    selected = text(mapping(context, "spec"), "selectedNode")
+    before = entries(mapping(context, "status"), "resourceClaims")
+    after = list(before)
+    for each in claims:
+        nodes = reported(each.unsuitable_nodes, checked, selected)
+        entry = {"name": each.pod_claim_name, **({"unsuitableNodes": nodes} if nodes else {})}
+        places = [index for index, found in enumerate(after) if text(found, "name") == each.pod_claim_name]
+        if not places:
+            after.append(entry)
+        elif entries(after[places[0]], "unsuitableNodes") != nodes:
+            after[places[0]] = entry
+    if after == before:
+        return None
+    return {**context, "status": {**mapping(context, "status"), "resourceClaims": after}}

@@ -1,0 +1,97 @@
+"""The keys of objects to look at: each is looked at once at a time, and after failures ever more rarely."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Hashable
+from typing import Generic, Protocol, TypeVar
+
+#: The pause after the first failure, which doubles with each further one, and the longest.
+FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.005, 60.0
+_Key = TypeVar("_Key", bound=Hashable)
+
+
+class Timer(Protocol):
+    """What is going to happen (:class:`asyncio.TimerHandle`)."""
+
+    def cancel(self) -> None:
+        """Let it not happen."""
+        ...
+
+
+Later = Callable[[float, Callable[[], None]], Timer]
+
+
+class WorkQueue(Generic[_Key]):
+    """For the tasks of one event loop. What is added while it is being worked on is worked on again afterwards."""
+
+    def __init__(
+        self,
+        later: Later | None = None,
+        *,
+        first_pause: float = FIRST_PAUSE_SECONDS,
+        longest_pause: float = LONGEST_PAUSE_SECONDS,
+    ) -> None:
+        """Begin empty.
+
+        :param later: calls a function after so many seconds; by default with the event loop.
+        """
+        self._later = later or (lambda seconds, call: asyncio.get_running_loop().call_later(seconds, call))
+        self._first_pause, self._longest_pause = first_pause, longest_pause
+        self._ready: asyncio.Queue[_Key] = asyncio.Queue()
+        self._waiting: set[_Key] = set()  # to be looked at, in `_ready` unless they are also in the next one
+        self._in_work: set[_Key] = set()
+        self._timers: dict[_Key, Timer] = {}
+        self._failures: dict[_Key, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def add(self, key: _Key) -> None:
+        """Have a key looked at as soon as possible."""
+        self._stop_timer(key)
+        if key not in self._waiting:
+            self._waiting.add(key)
+            if key not in self._in_work:
+                self._ready.put_nowait(key)
+
+    def add_after(self, key: _Key, seconds: float) -> None:
+        """Have a key looked at after a while, unless it is added before."""
+        if key in self._waiting:
+            return
+        self._stop_timer(key)
+        self._timers[key] = self._later(seconds, lambda: self.add(key))
+
+    def retry(self, key: _Key) -> None:
+        """Have a key looked at again that has failed: at first soon, then ever later."""
+        failures = self._failures.get(key, 0)
+        self._failures[key] = failures + 1
+        self.add_after(key, min(self._longest_pause, self._first_pause * 2.0 ** min(failures, 60)))
+
+    def forget(self, key: _Key) -> None:
+        """Forget the failures of a key."""
+        self._failures.pop(key, None)
+
+    async def get(self) -> _Key:
+        """The next key, which is then in work until :meth:`done`."""
+        key = await self._ready.get()
+        self._waiting.discard(key)
+        self._in_work.add(key)
+        return key
+
+    def done(self, key: _Key) -> None:
+        """Say that a key is not in work any more."""
+        self._in_work.discard(key)
+        if key in self._waiting:
+            self._ready.put_nowait(key)
+
+    def close(self) -> None:
+        """Stop all timers."""
+        for timer in self._timers.values():
+            timer.cancel()
+        self._timers.clear()
+
+    def _stop_timer(self, key: _Key) -> None:
+        timer = self._timers.pop(key, None)
+        if timer is not None:
+            timer.cancel()
