@@ -22,12 +22,12 @@ from deviceselectors.ast import (
     type_of_node,
 )
 from deviceselectors.declarations import (
-    DEVICE_TYPE,
     ENUM_CONSTANTS,
     NAMED_TYPES,
     RUNTIME_TYPES,
     find_fields,
     find_type,
+    variables,
 )
 from deviceselectors.environment import Environment
 from deviceselectors.folding import call_may_fail, map_may_fail
@@ -62,9 +62,6 @@ from deviceselectors.types import (
 )
 from deviceselectors.unification import more_general, substitute
 
-DEVICE_VARIABLE = "device"
-
-
 def check(root: Node, environment: Environment, issues: Issues) -> bool:
     """Check an expression that has been parsed without errors; what is wrong goes into `issues`.
 
@@ -92,12 +89,14 @@ class _Checker(OverloadResolver):
         "_literal_calls",
         "_open",
         "_scopes",
+        "_variables",
         "has_constants",
     )
 
     def __init__(self, environment: Environment, issues: Issues) -> None:
         super().__init__(environment, issues)
         self._scopes: list[dict[str, Type]] = []
+        self._variables = variables(environment)
         self._open: list[Node] = []
         # For the checks of literals. Collections inside of format's arguments are not looked at.
         self._literal_calls: list[Call] = []
@@ -137,8 +136,9 @@ class _Checker(OverloadResolver):
         return None
 
     def _find_global(self, name: str) -> Type | None:
-        if name == DEVICE_VARIABLE:
-            return DEVICE_TYPE
+        variable = self._variables.get(name)
+        if variable is not None:
+            return variable
         named = find_type(name, self.environment)
         if named is not None:
             if name not in RUNTIME_TYPES:

@@ -122,9 +122,9 @@ def _compile(compiled: Compiled) -> Compiled:
             "compilation failed: ERROR: <input>:-1:0: expression code point size exceeds limit: "
             f"size: {len(expression)}, limit {_MAX_CODE_POINTS}"
         )
-    root = parse(issues)
+    root = parse(issues, compiled.environment.release)
     if not issues.count:
-        root = resolve_dotted_names(root, expression)
+        root = resolve_dotted_names(root, expression, compiled.environment)
         try:
             has_constants = check(root, compiled.environment, issues)
         except ServerPanicError as panic:
@@ -162,6 +162,8 @@ def _program_complaint(root: Node) -> str | None:
 
 def _result_complaint(t: Type, environment: Environment) -> str | None:
     """What is wrong with the type of an expression's result, if anything."""
+    if environment.named_resources:
+        return None if t == BOOL_TYPE and not t.wrapper else "must evaluate to bool"
     if not environment.derived:
         if t in (BOOL_TYPE, attribute_type(environment)):
             return None

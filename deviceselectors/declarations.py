@@ -1,4 +1,7 @@
-"""What expressions can refer to besides functions: types, message fields and the variable `device`."""
+"""What expressions can refer to besides functions: types, message fields and variables.
+
+There is one variable, `device`, or with named resources one for each type of attributes, like `attributes.string`.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +22,7 @@ from deviceselectors.types import (
     TYPE_TYPE,
     UINT_TYPE,
     Type,
+    list_of,
     map_of,
     opaque,
     optional_of,
@@ -37,6 +41,20 @@ CIDR_TYPE = opaque("net.CIDR")
 _CAPACITY_TYPE = map_of(STRING_TYPE, map_of(STRING_TYPE, QUANTITY_TYPE))
 _TYPED_ATTRIBUTES = map_of(STRING_TYPE, map_of(STRING_TYPE, ANY_TYPE))
 _UNTYPED_ATTRIBUTES = map_of(STRING_TYPE, map_of(STRING_TYPE, DYN_TYPE))
+
+_VARIABLES = {"device": DEVICE_TYPE}
+_VARIABLES_OF_NAMED_RESOURCES = {
+    f"attributes.{name}": map_of(STRING_TYPE, t)
+    for name, t in (
+        ("quantity", QUANTITY_TYPE),
+        ("bool", BOOL_TYPE),
+        ("int", INT_TYPE),
+        ("intslice", list_of(INT_TYPE)),
+        ("string", STRING_TYPE),
+        ("stringslice", list_of(STRING_TYPE)),
+        ("version", SEMVER_TYPE),
+    )
+}
 
 _INT_WRAPPER, _UINT_WRAPPER, _DOUBLE_WRAPPER = (wrapper_of(t) for t in (INT_TYPE, UINT_TYPE, DOUBLE_TYPE))
 _JSON_MAP = map_of(STRING_TYPE, DYN_TYPE)
@@ -161,8 +179,21 @@ _ATTRIBUTES_NAME, _CAPACITY_NAME = f"{DEVICE_TYPE.name}.attributes", f"{DEVICE_T
 TYPE_NAMES = frozenset((*NAMED_TYPES, _ATTRIBUTES_NAME, _CAPACITY_NAME))
 
 
+#: The types that a release brought (minor number), for those that came after 1.29.
+_TYPES_SINCE = {"net.IP": 30, "net.CIDR": 30}
+
+
+def variables(environment: Environment) -> dict[str, Type]:
+    """The types of the global variables by name."""
+    return _VARIABLES_OF_NAMED_RESOURCES if environment.named_resources else _VARIABLES
+
+
 def find_type(name: str, environment: Environment) -> Type | None:
     """The type that a name denotes, or None."""
+    if environment.named_resources:
+        if name == DEVICE_TYPE.name or _TYPES_SINCE.get(name, 0) > environment.release:
+            return None
+        return NAMED_TYPES.get(name)
     if name == _ATTRIBUTES_NAME:
         return _attributes_type(environment)
     return _CAPACITY_TYPE if name == _CAPACITY_NAME else NAMED_TYPES.get(name)
@@ -174,6 +205,8 @@ def _attributes_type(environment: Environment) -> Type:
 
 def find_fields(message: str, environment: Environment) -> dict[str, Type] | None:
     """The fields of a message type or of a device by name, or None when there is no such type."""
+    if environment.named_resources and not message.startswith(_MESSAGE_PREFIX):
+        return None
     if message == DEVICE_TYPE.name:
         fields = {
             "driver": STRING_TYPE,

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from functools import cache
 
+#: The releases (minor numbers) whose libraries environments have: that of devices, and those of named resources, for
+#: an expression that a request brings and for one that is stored.
+NEWEST, _OF_NEW_NAMED, _OF_STORED_NAMED = 37, 29, 30
+
 
 class Environment:
     """The environment and what of it depends on feature gates.
@@ -14,7 +18,10 @@ class Environment:
     `list_attributes` the gate DRAListTypeAttributes (attributes are `dyn` and may be lists, `includes` exists).
     `derived` is for expressions of derived attributes, which may give other results than bool.
 
-    Immutable and hashable. Source: KEP-4381, KEP-5075, KEP-5491; k8s.io/dynamic-resource-allocation 0.37.
+    `named_resources` is for the selectors of v1alpha2, which kube-apiserver 1.30 checks: there is no device, but a map
+    of attributes for each type of values.
+
+    Immutable and hashable. Source: KEP-4381, KEP-5075, KEP-5491; k8s.io/dynamic-resource-allocation 0.30 and 0.37.
     """
 
     __slots__ = (
@@ -25,6 +32,8 @@ class Environment:
         "has_multiple_allocations",
         "has_untyped_attributes",
         "kind",
+        "named_resources",
+        "release",
     )
 
     def __init__(
@@ -33,6 +42,7 @@ class Environment:
         consumable_capacity: bool = True,
         list_attributes: bool = False,
         derived: bool = False,
+        named_resources: bool = False,
     ) -> None:
         if kind not in ("new", "stored"):
             raise ValueError(f"kind must be new or stored, not {kind!r}")
@@ -43,9 +53,14 @@ class Environment:
         #: whether attributes are `dyn` rather than `any`, and `includes` is declared
         self.has_untyped_attributes = stored or list_attributes
         self.derived = derived
+        self.named_resources = named_resources
+        #: the release whose functions, macros and syntax expressions can use
+        self.release = NEWEST
+        if named_resources:
+            self.release = _OF_STORED_NAMED if stored else _OF_NEW_NAMED
         #: equal for environments that declare the same functions
-        self.functions = 2 if stored else int(list_attributes)
-        self._key = (kind, self.has_multiple_allocations, self.has_untyped_attributes, derived)
+        self.functions = (self.release, stored, self.has_untyped_attributes)
+        self._key = (*self.functions, self.has_multiple_allocations, derived)
         self._hash = hash(self._key)
 
     def __eq__(self, other: object) -> bool:
@@ -57,7 +72,8 @@ class Environment:
     def __repr__(self) -> str:
         return (
             f"Environment(kind={self.kind!r}, consumable_capacity={self.has_multiple_allocations}, "
-            f"list_attributes={self.has_untyped_attributes}, derived={self.derived})"
+            f"list_attributes={self.has_untyped_attributes}, derived={self.derived}, "
+            f"named_resources={self.named_resources})"
         )
 
 
@@ -67,3 +83,9 @@ def environment_of(consumable_capacity: bool, list_attributes: bool, derived: bo
     return Environment(
         consumable_capacity=consumable_capacity, list_attributes=list_attributes, derived=derived
     )
+
+
+@cache
+def environment_of_named_resources(stored: bool) -> Environment:
+    """The environment for selectors of v1alpha2, that a request brings or that are stored."""
+    return Environment("stored" if stored else "new", named_resources=True)

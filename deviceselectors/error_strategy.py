@@ -71,7 +71,7 @@ class ErrorStrategy:
         "tokens",
     )
 
-    def __init__(self, issues: Issues) -> None:
+    def __init__(self, issues: Issues, escaped_names: bool) -> None:
         self._issues = issues
         self._errors = 0
         self._recoveries = 0
@@ -79,7 +79,7 @@ class ErrorStrategy:
         self._failed_at = -1
         self._failed_in: set[State] = set()
         self.rule: Rule | None = None
-        self.tokens = TokenStream(issues.source.text, self._syntax_error)
+        self.tokens = TokenStream(issues.source.text, self._syntax_error, escaped_names)
 
     def _syntax_error(self, position: int, message: str) -> None:
         if self._errors == _MAX_ERRORS:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from deviceselectors.environment import Environment, environment_of, environment_of_named_resources
 from resourceapi import limits
 from resourceapi.field_errors import FORBIDDEN, INTERNAL, INVALID, FieldError, too_long
 from resourceapi.field_path import Path
@@ -29,6 +30,13 @@ class ExpressionChecker(Protocol):
         """
         ...
 
+    def check_named(self, expression: str, path: Path, *, stored: bool) -> FieldError | None:
+        """What is wrong with a selector of named resources (v1alpha2) at ``path``, if anything.
+
+        :param stored: whether the object has had it before the request.
+        """
+        ...
+
 
 class Compiler:
     """Compiles every expression as kube-apiserver does, in the environment that its gates make.
@@ -39,38 +47,47 @@ class Compiler:
     __slots__ = ("_known",)
 
     def __init__(self) -> None:
-        self._known: dict[tuple[str, bool, bool, bool], Verdict] = {}
+        self._known: dict[tuple[str, Environment], Verdict] = {}
 
     def check(
         self, expression: str, path: Path, gates: frozenset[str], *, derived: bool
     ) -> tuple[FieldError | None, int]:
         """See :class:`ExpressionChecker`."""
-        key = (expression, CONSUMABLE_CAPACITY in gates, LIST_ATTRIBUTES in gates, derived)
+        environment = environment_of(CONSUMABLE_CAPACITY in gates, LIST_ATTRIBUTES in gates, derived)
+        if len(expression.encode("utf-8", "surrogatepass")) > limits.CEL_EXPRESSION_BYTES:
+            return too_long(path, limits.CEL_EXPRESSION_BYTES), 0
+        kind, detail, cost = self._verdict(expression, environment)
+        if not kind:
+            return None, cost
+        return FieldError(kind, path, expression, detail), cost
+
+    def check_named(self, expression: str, path: Path, *, stored: bool) -> FieldError | None:
+        """See :class:`ExpressionChecker`."""
+        kind, detail, _ = self._verdict(expression, environment_of_named_resources(stored))
+        return FieldError(kind, path, expression, detail) if kind else None
+
+    def _verdict(self, expression: str, environment: Environment) -> Verdict:
+        key = (expression, environment)
         verdict = self._known.get(key)
         if verdict is None:
-            if len(expression.encode("utf-8", "surrogatepass")) > limits.CEL_EXPRESSION_BYTES:
-                return too_long(path, limits.CEL_EXPRESSION_BYTES), 0
             verdict = _judge(*key)
             if len(expression) + len(verdict[1]) <= _MAX_KNOWN_LENGTH:
                 if len(self._known) >= _MAX_KNOWN:
                     self._known.clear()
                 self._known[key] = verdict
-        kind, detail, cost = verdict
-        if not kind:
-            return None, cost
-        return FieldError(kind, path, expression, detail), cost
+        return verdict
 
 
-def _judge(expression: str, consumable_capacity: bool, list_attributes: bool, derived: bool) -> Verdict:
+def _judge(expression: str, environment: Environment) -> Verdict:
     # loaded with the first expression, since many objects have none
     from deviceselectors import compiler
-    from deviceselectors.environment import environment_of
 
-    environment = environment_of(consumable_capacity, list_attributes, derived)
     compiled = compiler.compile_expression(expression, environment)
     if compiled.error is not None:
         return INTERNAL if compiled.error_type == compiler.INTERNAL else INVALID, compiled.error, 0
-    if not derived:
+    if environment.named_resources:
+        return "", "", 0
+    if not environment.derived:
         return (FORBIDDEN, TOO_COMPLEX, 0) if compiled.is_too_complex else ("", "", 0)
     cost = compiled.max_cost
     if cost > min(limits.CEL_EXPRESSION_COST, limits.DERIVED_ATTRIBUTES_COST):

@@ -22,6 +22,9 @@ NAMES = (
     "NUM_FLOAT", "NUM_INT", "NUM_UINT", "STRING", "BYTES", "IDENTIFIER", "ESC_IDENTIFIER",
 )  # fmt: skip
 
+#: The first release (minor number) that knows names in backticks.
+_ESCAPED_NAMES_SINCE = 33
+
 _FIXED = {name[1:-1]: kind for kind, name in enumerate(NAMES) if name[0] == "'"}
 
 _ESCAPE = r"\\(?:[abfnrtv\"'\\?`]|[0-3][0-7][0-7]|[xX][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8})"
@@ -73,7 +76,12 @@ def _classify_number(text: str) -> int:
     return FLOAT if "." in text or "e" in text or "E" in text else INT
 
 
-def scan(text: str) -> tuple[list[int], list[str], list[int]] | None:
+def has_escaped_names(release: int) -> bool:
+    """Whether a release (minor number) knows names in backticks."""
+    return release >= _ESCAPED_NAMES_SINCE
+
+
+def scan(text: str, escaped_names: bool = True) -> tuple[list[int], list[str], list[int]] | None:
     """Types, texts and positions of all tokens and of the end, or None when something in the text is no token."""
     kinds: list[int] = []
     texts: list[str] = []
@@ -93,6 +101,8 @@ def scan(text: str) -> tuple[list[int], list[str], list[int]] | None:
                     return None
                 position += len(token)
                 continue
+            if kind == ESCAPED_IDENTIFIER and not escaped_names:
+                return None
         kinds.append(kind)
         texts.append(token)
         positions.append(position)
@@ -125,10 +135,11 @@ class TokenStream:
     `report(position, message)` is told about text that is no token when the stream gets there.
     """
 
-    __slots__ = ("_bad", "_next", "_report", "_text", "index", "tokens")
+    __slots__ = ("_bad", "_escaped_names", "_next", "_report", "_text", "index", "tokens")
 
-    def __init__(self, text: str, report: Callable[[int, str], None]) -> None:
+    def __init__(self, text: str, report: Callable[[int, str], None], escaped_names: bool = True) -> None:
         self._text = text
+        self._escaped_names = escaped_names
         self._bad: list[tuple[int, int]] = []
         self.tokens: list[Token] = []
         self.index = 0
@@ -168,8 +179,8 @@ class TokenStream:
             assert match is not None  # the last alternative is any character
             token = match.group()
             kind = _FIXED.get(token, 0) or _classify(token)
-            if kind == -2:
-                self._next = _end_of_bad_token(text, start)
+            if kind == -2 or (kind == ESCAPED_IDENTIFIER and not self._escaped_names):
+                self._next = _end_of_bad_token(text, start, self._escaped_names)
                 self._bad.append((start, self._next))
                 self._report(start, f"token recognition error at: '{text[start : self._next]}'")
                 continue
@@ -184,10 +195,10 @@ _HEX_DIGITS = frozenset("0123456789abcdefABCDEF")
 _NAME_CHARACTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./- ")
 
 
-def _end_of_bad_token(text: str, start: int) -> int:
+def _end_of_bad_token(text: str, start: int, escaped_names: bool) -> int:
     """Where the lexer goes on after text that is no token: behind the first character that no token can have there."""
     first, position = text[start], start + 1
-    if first == "`":
+    if first == "`" and escaped_names:
         while position < len(text) and text[position] in _NAME_CHARACTERS:
             position += 1
     elif first in "\"'":

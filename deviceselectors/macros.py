@@ -66,20 +66,23 @@ class MacroError(Exception):
 
 
 def expand(
-    position: int, function: str, target: Node | None, args: list[Node], copies: Copies
+    position: int, function: str, target: Node | None, args: list[Node], copies: Copies, release: int
 ) -> Node | None:
     """What the call stands for if it is one of a macro, else None.
 
     :param position: of the call; everything that the macro adds gets it
     :param copies: one for the whole expression
+    :param release: whose macros there are (a minor number)
     :raises MacroError: if the arguments are not what the macro takes
     """
     if target is None:
         return _expand_has(position, args[0]) if function == "has" and len(args) == 1 else None
     if function in ("optMap", "optFlatMap") and len(args) == 2:
         return _optional_map(position, function, target, args, copies)
-    macro = _MEMBER_MACROS.get((function, len(args)))
-    return macro(position, function, target, args) if macro is not None else None
+    known = _MEMBER_MACROS.get((function, len(args)))
+    if known is None or known[0] > release:
+        return None
+    return known[1](position, function, target, args)
 
 
 #: Names of macros; calls of other functions need not be looked at.
@@ -255,17 +258,16 @@ def _sort_by(position: int, function: str, target: Node, args: list[Node]) -> No
 
 
 _MemberMacro = Callable[[int, str, Node, list[Node]], "Node | None"]
-_MEMBER_MACROS: dict[tuple[str, int], _MemberMacro] = {
-    **{(name, count): _quantifier for name in ("all", "exists", "exists_one") for count in (2, 3)},
-    ("existsOne", 3): _quantifier,
-    ("map", 2): _map,
-    ("map", 3): _map,
-    ("filter", 2): _filter,
-    ("transformList", 3): _transform_list,
-    ("transformList", 4): _transform_list,
-    **{(name, count): _transform_map for name in ("transformMap", "transformMapEntry") for count in (3, 4)},
-    ("bind", 3): _bind,
-    ("sortBy", 2): _sort_by,
+#: By name and number of arguments: since which release (minor number) it is there, and what it becomes.
+_MEMBER_MACROS: dict[tuple[str, int], tuple[int, _MemberMacro]] = {
+    **{(name, 2): (0, _quantifier) for name in ("all", "exists", "exists_one")},
+    **{(name, 3): (32, _quantifier) for name in ("all", "exists", "exists_one", "existsOne")},
+    **{("map", count): (0, _map) for count in (2, 3)},
+    ("filter", 2): (0, _filter),
+    **{("transformList", count): (32, _transform_list) for count in (3, 4)},
+    **{(n, count): (32, _transform_map) for n in ("transformMap", "transformMapEntry") for count in (3, 4)},
+    ("bind", 3): (31, _bind),
+    ("sortBy", 2): (34, _sort_by),
 }
 
 

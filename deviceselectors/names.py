@@ -1,6 +1,8 @@
-"""Dotted names: selects that spell the name of a type or a constant, like `google.protobuf.Duration`."""
+"""Dotted names: selects that spell the name of a type, constant or variable, like `google.protobuf.Duration`."""
 
 from __future__ import annotations
+
+from functools import cache
 
 from deviceselectors.ast import (
     Call,
@@ -12,10 +14,21 @@ from deviceselectors.ast import (
     Select,
     StructLiteral,
 )
-from deviceselectors.declarations import ENUM_CONSTANTS, TYPE_NAMES
+from deviceselectors.declarations import ENUM_CONSTANTS, TYPE_NAMES, variables
+from deviceselectors.environment import Environment
 
-#: First parts of all dotted names; where none of them occurs in a source there is nothing to resolve.
-_FIRST_PARTS = frozenset(name.partition(".")[0] for name in (*TYPE_NAMES, *ENUM_CONSTANTS) if "." in name)
+_GLOBAL_NAMES = frozenset((*TYPE_NAMES, *ENUM_CONSTANTS))
+
+
+@cache
+def _first_parts(environment: Environment) -> frozenset[str]:
+    """The first parts of all dotted names; where none of them occurs in a source there is nothing to resolve."""
+    names = (*_GLOBAL_NAMES, *variables(environment))
+    return frozenset(name.partition(".")[0] for name in names if "." in name)
+
+
+#: The first release (minor number) in which the variable of a loop hides the dotted names that begin with it.
+_HIDING_SINCE = 34
 
 
 def qualified_name(node: Node) -> str | None:
@@ -30,19 +43,21 @@ def qualified_name(node: Node) -> str | None:
     return ".".join(reversed(names))
 
 
-def resolve_dotted_names(root: Node, text: str) -> Node:
-    """The expression with identifiers in place of the selects that spell names of types or constants."""
-    if not any(part in text for part in _FIRST_PARTS):
+def resolve_dotted_names(root: Node, text: str, environment: Environment) -> Node:
+    """The expression with identifiers in place of the selects that spell names of types, constants or variables."""
+    if not any(part in text for part in _first_parts(environment)):
         return root
-    return _Resolver().resolve(root)
+    return _Resolver(environment).resolve(root)
 
 
 class _Resolver:
     """A walk that knows the variables of the loops around a node, because they hide global names."""
 
-    __slots__ = ("_variables",)
+    __slots__ = ("_globals", "_hides", "_variables")
 
-    def __init__(self) -> None:
+    def __init__(self, environment: Environment) -> None:
+        self._globals = variables(environment)
+        self._hides = environment.release >= _HIDING_SINCE
         self._variables: list[str] = []
 
     def resolve(self, node: Node) -> Node:
@@ -68,8 +83,8 @@ class _Resolver:
         name = qualified_name(node)
         if name is not None:
             plain = name.lstrip(".")
-            is_hidden = name == plain and plain.partition(".")[0] in self._variables
-            if not is_hidden and (plain in TYPE_NAMES or plain in ENUM_CONSTANTS):
+            is_hidden = self._hides and name == plain and plain.partition(".")[0] in self._variables
+            if not is_hidden and (plain in _GLOBAL_NAMES or plain in self._globals):
                 return Ident(node.position, name)
         node.operand = self.resolve(node.operand)
         return node

@@ -190,5 +190,5 @@ _DISTINCT = frozenset(
 
 # What calls with plain argument types give: result, overloads, and how many type variables were tried on the way.
 _Resolution = tuple[Type, tuple[str, ...], int]
-_resolved: dict[tuple[str, bool, int, tuple[Type, ...]], _Resolution] = {}
+_resolved: dict[tuple[str, bool, tuple[int, bool, bool], tuple[Type, ...]], _Resolution] = {}
 _MAX_RESOLVED = 2048

@@ -20,6 +20,7 @@ from deviceselectors.ast import (
     StructField,
     StructLiteral,
 )
+from deviceselectors.environment import NEWEST
 from deviceselectors.grammar import MAX_DEPTH, OPERATORS, RESERVED, balance, literal
 from deviceselectors.issues import Issues
 from deviceselectors.lexer import (
@@ -53,6 +54,7 @@ from deviceselectors.lexer import (
     RBRACKET,
     RPAREN,
     STAR,
+    has_escaped_names,
     scan,
 )
 from deviceselectors.literals import (
@@ -77,15 +79,18 @@ _PRECEDENCE[PLUS] = _PRECEDENCE[MINUS] = 4
 _PRECEDENCE[STAR] = _PRECEDENCE[DIVIDE] = _PRECEDENCE[PERCENT] = 5
 
 
-def parse(issues: Issues) -> Node:
-    """The expression in `issues.source`; what is wrong with it goes into `issues`."""
-    tokens = scan(issues.source.text)
+def parse(issues: Issues, release: int = NEWEST) -> Node:
+    """The expression in `issues.source`; what is wrong with it goes into `issues`.
+
+    :param release: whose syntax and macros it can use (a minor number)
+    """
+    tokens = scan(issues.source.text, has_escaped_names(release))
     if tokens is not None:
         kinds = tokens[0]
         if len(kinds) > _SMALL:
             allow_deep_recursion()
         if len(kinds) < MAX_DEPTH - 10 or _is_shallow(kinds):
-            parser = _Parser(*tokens)
+            parser = _Parser(*tokens, release)
             try:
                 node = parser.parse()
             except _SyntaxTroubleError:
@@ -97,7 +102,7 @@ def parse(issues: Issues) -> Node:
     from deviceselectors.recovery import parse_with_errors
 
     allow_deep_recursion()
-    return parse_with_errors(issues)
+    return parse_with_errors(issues, release)
 
 
 def allow_deep_recursion() -> None:
@@ -142,9 +147,10 @@ class _SyntaxTroubleError(Exception):
 class _Parser:
     """Recursive descent over the tokens. `problems` are the errors that are not about syntax."""
 
-    __slots__ = ("_at", "_copies", "_kinds", "_positions", "_texts", "problems")
+    __slots__ = ("_at", "_copies", "_kinds", "_positions", "_release", "_texts", "problems")
 
-    def __init__(self, kinds: list[int], texts: list[str], positions: list[int]) -> None:
+    def __init__(self, kinds: list[int], texts: list[str], positions: list[int], release: int) -> None:
+        self._release = release
         self._kinds = kinds
         self._texts = texts
         self._positions = positions
@@ -276,7 +282,7 @@ class _Parser:
     def _call(self, position: int, function: str, target: Node | None, args: list[Node]) -> Node:
         if function in MACRO_NAMES:
             try:
-                expanded = expand(position, function, target, args, self._copies)
+                expanded = expand(position, function, target, args, self._copies, self._release)
             except MacroError as error:
                 self.problems.append((error.position, error.message))
                 return Node(error.position)

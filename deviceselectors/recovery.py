@@ -23,6 +23,7 @@ from deviceselectors.ast import (
     StructLiteral,
 )
 from deviceselectors.error_strategy import END, AbortError, ErrorStrategy, Rule, RuleError, State, mask
+from deviceselectors.environment import NEWEST
 from deviceselectors.grammar import MAX_DEPTH, OPERATORS, RESERVED, balance, literal
 from deviceselectors.issues import MISSING, NOWHERE, Issues
 from deviceselectors.lexer import (
@@ -45,6 +46,7 @@ from deviceselectors.lexer import (
     RBRACKET,
     RPAREN,
     Token,
+    has_escaped_names,
 )
 from deviceselectors.literals import LiteralError
 from deviceselectors.macros import NAMES as MACRO_NAMES
@@ -52,9 +54,12 @@ from deviceselectors.macros import Copies, MacroError, expand
 from deviceselectors.types import STRING_TYPE
 
 
-def parse_with_errors(issues: Issues) -> Node:
-    """Parse `issues.source` whatever it is; returns a useless node if there are errors."""
-    parser = _Parser(issues)
+def parse_with_errors(issues: Issues, release: int = NEWEST) -> Node:
+    """Parse `issues.source` whatever it is; returns a useless node if there are errors.
+
+    :param release: whose syntax and macros it can use (a minor number)
+    """
+    parser = _Parser(issues, release)
     try:
         node = parser.start()
     except AbortError as abort:
@@ -79,10 +84,12 @@ class _Parser(ErrorStrategy):
     syntax.
     """
 
-    __slots__ = ("_copies", "_depths", "height", "problems")
+    __slots__ = ("_copies", "_depths", "_escaped_names", "_release", "height", "problems")
 
-    def __init__(self, issues: Issues) -> None:
-        super().__init__(issues)
+    def __init__(self, issues: Issues, release: int) -> None:
+        self._release = release
+        self._escaped_names = has_escaped_names(release)
+        super().__init__(issues, self._escaped_names)
         self.problems: list[tuple[int, str]] = []
         self.height = 0
         self._depths = [0, 0, 0, 0]
@@ -329,7 +336,7 @@ class _Parser(ErrorStrategy):
     def _call(self, position: int, function: str, target: Node | None, args: list[Node]) -> Node:
         if function in MACRO_NAMES:
             try:
-                expanded = expand(position, function, target, args, self._copies)
+                expanded = expand(position, function, target, args, self._copies, self._release)
             except MacroError as error:
                 self.problems.append((error.position, error.message))
                 return Node(error.position)

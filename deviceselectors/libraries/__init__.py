@@ -4,7 +4,8 @@ The row has all that Claimcheck knows of a function: its overloads with what com
 estimates a call to cost, what kube-scheduler counts for one, how much that can be at most, and how the fast variant
 writes it. Where the libraries come from: CEL's standard library, optionals, strings 2, sets, lists 3, two-variable
 comprehensions, and Kubernetes' own (URL, regex, quantity, IP and CIDR, format, semver 1, lists, authorizer, whose
-functions are declared although no expression can get an authorizer), as kube-apiserver 1.37 has them for DRA.
+functions are declared although no expression can get an authorizer), as kube-apiserver 1.37 has them for DRA. Rows that
+kube-apiserver 1.30 does not have for named resources say since when they are there.
 
 A library is imported when one of its functions may be called: most selectors need the operators and one more.
 """
@@ -41,6 +42,9 @@ _LIBRARIES = (
     "authorizer",
 )
 
+
+#: The first release (minor number) that has a library, for those that came after 1.29.
+_SINCE = {"ip": 30, "cidr": 30, "named_formats": 31, "comprehensions": 32}
 
 #: The first parts of names with a dot, and the libraries that have these.
 _NAMESPACES = {
@@ -132,4 +136,8 @@ def described() -> list[tuple[str, list[Function]]]:
 @cache
 def _functions_of(library: str) -> dict[str, Function]:
     module = import_module(f"{__name__}.{library}")
+    since = _SINCE.get(library)
+    if since is not None:
+        for function in module.FUNCTIONS:
+            function.introduce(since)
     return {function.name: function for function in module.FUNCTIONS}

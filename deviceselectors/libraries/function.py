@@ -52,6 +52,7 @@ class Overload:
     :param estimate: what the server takes a call for; cost 1 without
     :param cost: what kube-scheduler counts for a call; 1 without
     :param paid_after: whether a call is paid when it is done, since it may make cel-go panic; others are before
+    :param since: the first release (minor number) that has it
     """
 
     __slots__ = (
@@ -64,6 +65,7 @@ class Overload:
         "paid_after",
         "result",
         "run",
+        "since",
         "type_parameters",
     )
     #: The types of the arguments, that of a target first, and of the result.
@@ -81,6 +83,7 @@ class Overload:
         estimate: Estimate | None = None,
         cost: Cost | None = None,
         paid_after: bool | None = None,
+        since: int | None = None,
     ) -> None:
         name, _, self._types = signature.partition(" ")
         self.id = name.lstrip(".")
@@ -89,6 +92,7 @@ class Overload:
         self.estimate = estimate
         self.cost = cost
         self.paid_after = paid_after
+        self.since = since
 
     def shown(self, name: str) -> str:
         """How a function of that name is called: `string.charAt(int)`, and what it gives."""
@@ -125,6 +129,7 @@ class Function:
     :param fast: its Python expression; a call of `run` without
     :param is_statement: whether it must not become a Python expression, since other code does better
     :param needs_untyped_attributes: whether it is declared only where attributes may be lists
+    :param since: the first release (minor number) that has it; without, the one that has its library
     :param last_if_stored: whether expressions that are stored already find other libraries' overloads first, as the
         server adds this library last for them
     """
@@ -132,6 +137,7 @@ class Function:
     __slots__ = (
         "_by_id",
         "_is_read",
+        "_newest",
         "_own",
         "bound",
         "cost",
@@ -175,6 +181,7 @@ class Function:
         is_statement: bool = False,
         needs_untyped_attributes: bool = False,
         last_if_stored: bool = False,
+        since: int | None = None,
     ) -> None:
         self.name = name
         self.overloads = overloads
@@ -207,6 +214,16 @@ class Function:
                 overload.cost = cost
             if overload.paid_after is None:
                 overload.paid_after = paid_after
+        self._newest = 0
+        self.introduce(since)
+
+    def introduce(self, since: int | None) -> None:
+        """Say since which release overloads are there that do not say it themselves."""
+        for overload in self.overloads:
+            if overload.since is None:
+                overload.since = since
+        #: the release that has all overloads
+        self._newest = max(overload.since or 0 for overload in self.overloads)
 
     def joined(self, other: Function) -> Function:
         """The function with the overloads that another library has of it.
@@ -239,6 +256,9 @@ class Function:
         """The overloads in the order in which the checker tries them, or None if it is not declared there."""
         if self.needs_untyped_attributes and not environment.has_untyped_attributes:
             return None
+        if environment.release < self._newest:
+            known = [overload for overload in self.overloads if (overload.since or 0) <= environment.release]
+            return tuple(known) or None
         if self.last_if_stored and environment.kind == "stored":
             return (*self.overloads[self._own :], *self.overloads[: self._own])
         return self.overloads

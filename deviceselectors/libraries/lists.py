@@ -353,6 +353,7 @@ def _sorting(name: str, arguments: str, position: int, run: Run) -> Function:
         name,
         *overloads,
         run=_list_only(name, run),
+        since=34,
         bound=max_sizes.may_panic,
         result_size=max_sizes.of_first,
     )
@@ -366,6 +367,7 @@ FUNCTIONS = (
         cost=_cost_of_range,
         bound=max_sizes.makes_result,
         result_size=_range_size,
+        since=34,
     ),
     Function(
         "slice",
@@ -374,6 +376,7 @@ FUNCTIONS = (
         cost=_cost_of_slice,
         bound=max_sizes.makes_result,
         result_size=max_sizes.of_first,
+        since=34,
     ),
     Function(
         "flatten",
@@ -384,6 +387,7 @@ FUNCTIONS = (
         cost=_cost_of_flatten,
         bound=_bound_of_flatten,
         result_size=_flattened_size,
+        since=34,
     ),
     Function(
         "reverse",
@@ -392,6 +396,7 @@ FUNCTIONS = (
         cost=_cost_of_reverse,
         bound=max_sizes.makes_result,
         result_size=max_sizes.of_first,
+        since=34,
     ),
     Function(
         "distinct",
@@ -400,6 +405,7 @@ FUNCTIONS = (
         cost=_cost_of_comparisons(0),
         bound=max_sizes.may_panic,
         result_size=max_sizes.of_first,
+        since=34,
     ),
     _sorting("sort", "list({0}) > list({0})", 0, _sort),
     _sorting("@sortByAssociatedKeys", "list(T); list({0}) > list(T)", 1, _sort_by_keys),
@@ -432,5 +438,6 @@ FUNCTIONS = (
         Overload(".list_includes_dyn_dyn dyn; dyn > bool", _includes),
         estimate=_estimate_includes,
         needs_untyped_attributes=True,
+        since=37,
     ),
 )

@@ -213,7 +213,7 @@ FUNCTIONS = (
     Function(
         "semver",
         Overload("string_to_semver string > Semver", parse),
-        Overload("string_bool_to_semver string; bool > Semver", parse),
+        Overload("string_bool_to_semver string; bool > Semver", parse, since=33),
         estimate=estimates.reads(0),
         cost=actual_costs.reads_target(),
         result_size=max_sizes.opaque,
@@ -221,7 +221,7 @@ FUNCTIONS = (
     Function(
         "isSemver",
         Overload("is_semver_string string > bool", _is_semver),
-        Overload("is_semver_string_bool string; bool > bool", _is_semver),
+        Overload("is_semver_string_bool string; bool > bool", _is_semver, since=33),
         estimate=estimates.reads(0),
         cost=actual_costs.reads_target(),
     ),
