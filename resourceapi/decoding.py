@@ -235,7 +235,7 @@ def _context(schema: Schema, root: str, path: Path) -> tuple[str, str]:
         else:
             holder = struct
             embedded, field = _find(schema, struct, segment)
-            names += (*embedded, segment)
+            names += (*embedded, segment) if schema.names_embedded else (segment,)
             type = field.type
         if type.kind == "struct":
             struct = type.struct

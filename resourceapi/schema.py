@@ -189,10 +189,19 @@ class Schema:
 
     ``package`` is what Go error texts put before a type's name.  A derived schema overrides some structs and shares
     the rest.  Compiled forms (decoders, encoders, validators) are cached per schema through :meth:`compiled`.
+    ``names_embedded``: errors of decoding name embedded structs on the way to a field, as they do since 1.34.
     """
 
-    def __init__(self, package: str, structs: Iterable[Struct], *, base: Schema | None = None) -> None:
+    def __init__(
+        self,
+        package: str,
+        structs: Iterable[Struct],
+        *,
+        base: Schema | None = None,
+        names_embedded: bool = True,
+    ) -> None:
         self.package = package
+        self.names_embedded = names_embedded if base is None else base.names_embedded
         self._structs: dict[str, Struct] = dict(base._structs) if base else {}
         self._structs.update((struct.name, struct) for struct in structs)
         self._compiled: dict[object, object] = {}

@@ -79,6 +79,12 @@ class Checks:
             self.errors.append(error)
         return cost
 
+    def named_selector(self, expression: str, path: Path, *, stored: bool) -> None:
+        """Check a CEL selector of named resources; see :class:`ExpressionChecker`."""
+        error = self.expressions.check_named(expression, path, stored=stored)
+        if error is not None:
+            self.errors.append(error)
+
     def each(
         self, items: Sequence[Any] | None, path: Path, check: Callable[[Any, Path, Checks], None]
     ) -> None:

@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from resourceapi import limits
-from resourceapi.field_errors import REQUIRED, too_long
+from resourceapi.field_errors import DUPLICATE, REQUIRED, too_long
 from resourceapi.field_path import Path
+from resourceapi.objects import Object
 from validation import formats
 from validation.checks import Checks
+
+
+def check_drivers(entries: list[Object] | None, path: Path, checks: Checks) -> Iterator[tuple[Object, Path]]:
+    """Entries of a list that are each about another driver; yields each, with its path, for what else must hold."""
+    seen: set[str] = set()
+    for index, entry in enumerate(entries or ()):
+        name = entry.get("driverName", "")
+        check_driver_name(name, (*path, index, "driverName"), checks)
+        if name in seen:
+            checks.report(DUPLICATE, (*path, index, "driverName"), name)
+        seen.add(name)
+        yield entry, (*path, index)
 
 
 def check_driver_name(name: str, path: Path, checks: Checks) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from validation.classic.claim_parameters import ResourceClaimParametersRules
 from validation.classic.claims import ClaimRules, ClaimTemplateRules
+from validation.classic.class_parameters import ResourceClassParametersRules
 from validation.classic.classes import ResourceClassRules
 from validation.classic.kind_rules import ClassicKindRules
 from validation.classic.scheduling_contexts import PodSchedulingContextRules
+from validation.classic.slices import ResourceSliceRules
 
 RULES: dict[str, ClassicKindRules] = {
     rules.kind.name: rules
@@ -14,5 +17,8 @@ RULES: dict[str, ClassicKindRules] = {
         ClaimRules(),
         ClaimTemplateRules(),
         PodSchedulingContextRules(),
+        ResourceClaimParametersRules(),
+        ResourceClassParametersRules(),
+        ResourceSliceRules(),
     )
 }

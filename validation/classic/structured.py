@@ -1,28 +1,19 @@
-"""What structured parameters put into the allocation of a claim."""
+"""What must hold for the part of an allocation that comes from structured parameters."""
 
 from __future__ import annotations
 
-from resourceapi.field_errors import REQUIRED
 from resourceapi.field_path import Path
 from resourceapi.objects import Object
-from validation import formats
 from validation.checks import Checks
+from validation.classic.named_resources import check_result, model_of
 from validation.classic.node_lists import check_node_name
-
-NO_MODEL = "exactly one structured model field must be set"
 
 
 def check_structured_handle(handle: Object, path: Path, checks: Checks) -> None:
-    """The node of the devices, unless they are on no certain one, and the devices."""
+    """The node that the resources are on, and which they are; there may be none."""
     if handle.get("nodeName"):
         check_node_name(handle["nodeName"], (*path, "nodeName"), checks)
-    checks.each(handle.get("results"), (*path, "results"), _check_result)
-
-
-def _check_result(result: Object, path: Path, checks: Checks) -> None:
-    """One device; the only model is that of named resources."""
-    if "namedResources" not in result:
-        checks.report(REQUIRED, path, "", NO_MODEL)
-        return
-    name = result["namedResources"].get("name", "")
-    checks.problems(formats.dns_subdomain(name), (*path, "namedResources", "name"))
+    for index, result in enumerate(handle.get("results") or ()):
+        model = model_of(result, (*path, "results", index), checks)
+        if model is not None:
+            check_result(model, (*path, "results", index, "namedResources"), checks)

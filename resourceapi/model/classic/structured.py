@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from resourceapi.model.classic.named_resources import RESULT_MODEL
 from resourceapi.schema import RAW, STRING, Field, Struct, list_of, ref
 
 StructuredResourceHandle = Struct(
@@ -12,21 +13,7 @@ StructuredResourceHandle = Struct(
     Field("results", list_of(ref("DriverAllocationResult")), omitempty=False),
 )
 DriverAllocationResult = Struct(
-    "DriverAllocationResult",
-    Field("vendorRequestParameters", RAW),
-    Field("allocationResultModel", ref("AllocationResultModel"), inline=True),
-)
-AllocationResultModel = Struct(
-    "AllocationResultModel",
-    Field("namedResources", ref("NamedResourcesAllocationResult"), pointer=True),
-)
-NamedResourcesAllocationResult = Struct(
-    "NamedResourcesAllocationResult", Field("name", STRING, omitempty=False)
+    "DriverAllocationResult", Field("vendorRequestParameters", RAW), RESULT_MODEL
 )
 
-STRUCTS = (
-    StructuredResourceHandle,
-    DriverAllocationResult,
-    AllocationResultModel,
-    NamedResourcesAllocationResult,
-)
+STRUCTS = (StructuredResourceHandle, DriverAllocationResult)
