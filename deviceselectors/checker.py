@@ -62,6 +62,7 @@ from deviceselectors.types import (
 )
 from deviceselectors.unification import more_general, substitute
 
+
 def check(root: Node, environment: Environment, issues: Issues) -> bool:
     """Check an expression that has been parsed without errors; what is wrong goes into `issues`.
 

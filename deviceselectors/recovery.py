@@ -22,8 +22,8 @@ from deviceselectors.ast import (
     StructField,
     StructLiteral,
 )
-from deviceselectors.error_strategy import END, AbortError, ErrorStrategy, Rule, RuleError, State, mask
 from deviceselectors.environment import NEWEST
+from deviceselectors.error_strategy import END, AbortError, ErrorStrategy, Rule, RuleError, State, mask
 from deviceselectors.grammar import MAX_DEPTH, OPERATORS, RESERVED, balance, literal
 from deviceselectors.issues import MISSING, NOWHERE, Issues
 from deviceselectors.lexer import (

@@ -44,9 +44,7 @@ NamedResourcesAttributeValue = Struct(
     Field("stringSlice", ref("NamedResourcesStringSlice"), go="StringSliceValue", pointer=True),
     Field("version", STRING, go="VersionValue", pointer=True),
 )
-NamedResourcesIntSlice = Struct(
-    "NamedResourcesIntSlice", Field("ints", list_of(INT64), omitempty=False)
-)
+NamedResourcesIntSlice = Struct("NamedResourcesIntSlice", Field("ints", list_of(INT64), omitempty=False))
 NamedResourcesStringSlice = Struct(
     "NamedResourcesStringSlice", Field("strings", list_of(STRING), omitempty=False)
 )

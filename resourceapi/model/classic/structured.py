@@ -12,8 +12,6 @@ StructuredResourceHandle = Struct(
     Field("nodeName", STRING),
     Field("results", list_of(ref("DriverAllocationResult")), omitempty=False),
 )
-DriverAllocationResult = Struct(
-    "DriverAllocationResult", Field("vendorRequestParameters", RAW), RESULT_MODEL
-)
+DriverAllocationResult = Struct("DriverAllocationResult", Field("vendorRequestParameters", RAW), RESULT_MODEL)
 
 STRUCTS = (StructuredResourceHandle, DriverAllocationResult)
