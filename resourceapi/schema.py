@@ -201,7 +201,7 @@ class Schema:
         names_embedded: bool = True,
     ) -> None:
         self.package = package
-        self.names_embedded = names_embedded if base is None else base.names_embedded
+        self.names_embedded: bool = names_embedded if base is None else base.names_embedded
         self._structs: dict[str, Struct] = dict(base._structs) if base else {}
         self._structs.update((struct.name, struct) for struct in structs)
         self._compiled: dict[object, object] = {}
