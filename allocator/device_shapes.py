@@ -6,7 +6,7 @@ whatever holds for a device and a request holds for all devices of the same shap
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from sys import intern
 from typing import NamedTuple
@@ -50,6 +50,24 @@ class DeviceShape:
         self.groups = groups if any(groups.values()) else {}
         #: whether there are conditions to wait for before it can be used
         self.has_conditions = bool(spec.get("bindingConditions"))
+
+    def changed(
+        self, properties: DeviceProperties, capacities: DeviceCapacities, taints: Sequence[Object]
+    ) -> DeviceShape:
+        """A shape that differs in properties, and has more taints."""
+        other = DeviceShape.__new__(DeviceShape)
+        other.properties, other.capacities = properties, capacities
+        other.spec = dict(self.spec)
+        for name, entries in (("attributes", properties.attributes), ("capacity", properties.capacity)):
+            if entries:
+                other.spec[name] = entries
+            else:
+                other.spec.pop(name, None)
+        other.taints = self.taints
+        if taints:
+            other.taints = other.spec["taints"] = [*self.taints, *taints]
+        other.consumes, other.groups, other.has_conditions = self.consumes, self.groups, self.has_conditions
+        return other
 
     @cached_property
     def without_attributes(self) -> str:

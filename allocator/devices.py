@@ -39,6 +39,28 @@ class DeviceId(NamedTuple):
         return f"{self.driver}/{self.pool}/{self.device}"
 
 
+class SliceHeader:
+    """A ResourceSlice without its devices, as they refer to it: so a slice and its devices form no circle."""
+
+    def __init__(self, slice: Object, *, stable: bool = False) -> None:
+        """`slice`: a ResourceSlice of v1 in normal form (see `resourceapi.decoding`); `stable` as of `ShapeRegistry`."""
+        spec: Object = slice.get("spec") or EMPTY
+        self.name: str = (slice.get("metadata") or EMPTY).get("name", "")
+        #: without devices
+        self.spec: Object = {name: value for name, value in spec.items() if name != "devices"}
+        pool = self.spec.get("pool") or EMPTY
+        self.pool = PoolId(self.spec.get("driver", ""), pool.get("name", ""))
+        self.generation: int = pool.get("generation", 0)
+        self.count_in_pool: int = pool.get("resourceSliceCount", 0)
+        #: whether it counts on all nodes, whatever it says: as the stable allocator takes slices with counters
+        self.everywhere = stable and bool(self.spec.get("sharedCounters"))
+        self.node_name: str = "" if self.everywhere else self.spec.get("nodeName") or ""
+        self.per_device: bool = self.spec.get("perDeviceNodeSelection") is True
+        #: whether it is for all nodes, and its devices are for each of them
+        self.for_all: bool = self.everywhere or (bool(self.spec.get("allNodes")) and not self.per_device)
+        self.skips: list[str] = self.spec.get("skipNodeOperations") or []
+
+
 class Device:
     """A device of a slice; compared by identity. What does not depend on its name is that of its shape."""
 
@@ -55,7 +77,7 @@ class Device:
         "taints",
     )
 
-    def __init__(self, id: DeviceId, spec: Object, slice: Slice, shape: DeviceShape) -> None:
+    def __init__(self, id: DeviceId, spec: Object, slice: SliceHeader, shape: DeviceShape) -> None:
         """`spec`: an element of `spec.devices` in normal form, of v1."""
         self.shape = shape
         self.slice = slice
@@ -73,6 +95,11 @@ class Device:
         """Whether a node that the slice is for can use the device."""
         return not self.slice.per_device or node_matches(self.spec, node)
 
+    def is_for(self, node: Object) -> bool:
+        """Whether a node can use the device."""
+        everywhere = self.slice.everywhere and not self.slice.per_device
+        return everywhere or node_matches(self.placement, node)
+
     @property
     def placement(self) -> Object:
         """Where `nodeName` and `nodeSelector` stand that hold for the device."""
@@ -84,31 +111,18 @@ class Device:
         return self.shape.properties.prepared
 
 
-class Slice:
+class Slice(SliceHeader):
     """A ResourceSlice; compared by identity."""
 
     def __init__(self, slice: Object, shapes: ShapeRegistry | None = None) -> None:
         """`slice`: a ResourceSlice of v1 in normal form (see `resourceapi.decoding`); `shapes` are those known."""
-        spec: Object = slice.get("spec") or EMPTY
-        self.name: str = (slice.get("metadata") or EMPTY).get("name", "")
-        #: without devices
-        self.spec: Object = {name: value for name, value in spec.items() if name != "devices"}
-        pool = self.spec.get("pool") or EMPTY
-        self.pool = PoolId(self.spec.get("driver", ""), pool.get("name", ""))
-        self.generation: int = pool.get("generation", 0)
-        self.count_in_pool: int = pool.get("resourceSliceCount", 0)
         shapes = shapes or ShapeRegistry()
-        #: whether it counts on all nodes, whatever it says: as the stable allocator takes slices with counters
-        self.everywhere = shapes.stable and bool(self.spec.get("sharedCounters"))
-        self.node_name: str = "" if self.everywhere else self.spec.get("nodeName") or ""
-        self.per_device: bool = self.spec.get("perDeviceNodeSelection") is True
-        #: whether it is for all nodes, and its devices are for each of them
-        self.for_all: bool = self.everywhere or (bool(self.spec.get("allNodes")) and not self.per_device)
-        self.skips: list[str] = self.spec.get("skipNodeOperations") or []
-        driver = self.pool.driver
+        header = SliceHeader(slice, stable=shapes.stable)
+        vars(self).update(vars(header))
+        driver, spec = self.pool.driver, slice.get("spec") or EMPTY
         self.devices = tuple(
             Device(
-                DeviceId(*self.pool, device.get("name", "")), device, self, shapes.of_device(driver, device)
+                DeviceId(*self.pool, device.get("name", "")), device, header, shapes.of_device(driver, device)
             )
             for device in (each or EMPTY for each in spec.get("devices") or ())
         )
@@ -128,8 +142,10 @@ class Slice:
         other = copy(self)
         other.sights = {}
         other.devices = tuple(
-            Device(device.id, _reshaped(device, shape), other, shape)
-            for device, shape in zip(self.devices, devices, strict=True)
+            [
+                Device(device.id, _reshaped(device, shape), device.slice, shape)
+                for device, shape in zip(self.devices, devices, strict=True)
+            ]
         )
         other.shape = shapes.of_slice_with(self.shape.without_devices, devices)
         return other

@@ -303,13 +303,14 @@ class Inventory:
 
     def sources_in(self, device: Device) -> DeviceSources:
         """Where all comes from that a device of one of the slices has."""
-        published = self._published.get(device.slice.name, device.slice)
-        return sources(published.devices[device.slice.devices.index(device)], self.applied_to(device))
+        slice = self._slices[device.slice.name]
+        published = self._published.get(slice.name, slice)
+        return sources(published.devices[slice.devices.index(device)], self.applied_to(device))
 
     def applied_to(self, device: Device) -> Applied:
         """What applies to a device of one of the slices."""
         applied = self._applied.get(device.slice.name)
-        return NOTHING if applied is None else applied[device.slice.devices.index(device)]
+        return NOTHING if applied is None else applied[self._slices[device.slice.name].devices.index(device)]
 
     def _take_out(self, slice: Slice) -> None:
         name, pool = slice.name, slice.pool

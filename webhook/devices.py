@@ -71,8 +71,6 @@ class DeviceIndex:
         self._inventory.stepwise = True
         # what has changed in it and is not indexed yet
         self._replaced: list[Replaced] = []
-        # slices that nobody will need once all changes are made
-        self._old: list[Slice] = []
         self._inventory.listeners.append(lambda old, new: self._replaced.append((old, new)))
         self._indexed: dict[PoolId, list[tuple[DeviceProperties, DeviceId]]] = {}
         self._incomplete: set[PoolId] = set()
@@ -131,9 +129,7 @@ class DeviceIndex:
     ) -> None:
         """Have the inventory follow changes, and index what becomes of its slices."""
         with self.lock:
-            for name, before, after in changes:
-                if isinstance(before, Slice):
-                    self._old.append(before)
+            for name, _, after in changes:
                 if after is None:
                     remove(name)
                 else:
@@ -153,13 +149,8 @@ class DeviceIndex:
         for pool in dict.fromkeys(slice.pool for each in replaced for slice in each if slice is not None):
             self._index(pool)
         self.revision += 1
-        published = self.slices.objects
-        self._old += [slice for slice, _ in replaced if slice and published.get(slice.name) is not slice]
-        gone: tuple[Slice, ...] = ()
-        if is_done:
-            gone, self._old = tuple({id(slice): slice for slice in self._old}.values()), []
-        if replaced or gone:
-            self.fitting.change(partial(_change_slices, replaced, gone))
+        if replaced:
+            self.fitting.change(partial(_change_slices, replaced))
         return is_done
 
     def _index(self, pool: PoolId) -> None:
@@ -188,16 +179,12 @@ class DeviceIndex:
         return properties, device.id
 
 
-def _change_slices(replaced: Sequence[Replaced], gone: Sequence[Slice], cluster: SchedulingState) -> None:
+def _change_slices(replaced: Sequence[Replaced], cluster: SchedulingState) -> None:
     for before, after in replaced:
         if after is not None:
             cluster.put_slice(after)
         elif before is not None:
             cluster.remove_slice(before.name)
-    for slice in gone:
-        # undo the circle of a slice and its devices, so that they go at once, garbage collection or not
-        for device in slice.devices:
-            del device.slice
     if sum(len(after.devices) for _, after in replaced if after is not None) >= _MANY_DEVICES:
         # Tens of thousands of devices stay for long: looking through them for garbage again and again would take a tenth
         # of a second each time. What was here before is garbage by now.

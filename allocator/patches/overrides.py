@@ -14,40 +14,61 @@ from resourceapi.canonical import canonical
 from resourceapi.objects import Object
 
 
+class Entries:
+    """Attributes or capacity that devices of a driver are given, by full name."""
+
+    __slots__ = ("_of_others", "_own", "_removed", "by_name")
+
+    def __init__(self, domain: str, by_name: Object) -> None:
+        """`domain`: that of the driver, with a slash."""
+        self.by_name = by_name
+        #: with the driver's domain, which slices may leave out
+        self._own = [
+            (full.removeprefix(domain), full, by_name[full]) for full in by_name if full.startswith(domain)
+        ]
+        self._of_others = {full: by_name[full] for full in by_name if not full.startswith(domain)}
+        self._removed = [
+            name for full in by_name if removes(by_name[full]) for name in (full, full.removeprefix(domain))
+        ]
+
+    def merged(self, own: Object) -> Object:
+        """What a device has that had these."""
+        found = {**own, **self._of_others}
+        for bare, full, entry in self._own:
+            if bare in own or full not in own:
+                found[bare] = entry
+                found.pop(full, None)
+            else:
+                found[full] = entry
+        for name in self._removed:
+            found.pop(name, None)
+        return found
+
+
 class Overrides:
     """What devices are given, by the names under which drivers publish it; compared by identity, see :class:`MergedShapes`."""
 
-    __slots__ = ("__weakref__", "_removed", "attributes", "capacity", "domain", "key", "taints")
+    __slots__ = ("__weakref__", "attributes", "capacity", "key", "taints")
 
     def __init__(self, driver: str, applied: Applied) -> None:
-        self.domain = f"{driver}/"
-        self.attributes = first_of_each([each.attributes for each in applied.patches])
-        self.capacity = first_of_each([each.capacity for each in applied.patches])
-        self._removed = [name for name, entry in self.attributes.items() if removes(entry)]
+        attributes = first_of_each([each.attributes for each in applied.patches if each.attributes])
+        capacity = first_of_each([each.capacity for each in applied.patches if each.capacity])
+        self.attributes = Entries(f"{driver}/", attributes) if attributes else None
+        self.capacity = Entries(f"{driver}/", capacity) if capacity else None
         self.taints = [each.taint for each in applied.rules]
-        parts = (sorted(self.attributes.items()), sorted(self.capacity.items()), self.taints)
         #: equal for those that change the same
-        self.key = canonical([driver, *parts])
+        self.key = canonical([driver, sorted(attributes.items()), sorted(capacity.items()), self.taints])
 
-    def attributes_of(self, attributes: Object) -> Object:
-        """The attributes of a device that had these."""
-        merged = self._merged(attributes, self.attributes)
-        for name in self._removed:
-            merged.pop(published_name(self.domain, name, attributes), None)
-        return merged
-
-    def capacity_of(self, capacity: Object) -> Object:
-        """The capacity of a device that had this one."""
-        return self._merged(capacity, self.capacity)
-
-    def _merged(self, own: Object, given: Object) -> Object:
-        merged = dict(own)
-        for full, entry in given.items():
-            name = published_name(self.domain, full, own)
-            merged[name] = entry
-            if name != full:
-                merged.pop(full, None)
-        return merged
+    def merged(self, properties: DeviceProperties) -> DeviceProperties:
+        """The properties of a device that had these."""
+        attributes, capacity = properties.attributes, properties.capacity
+        if self.attributes is not None:
+            attributes = self.attributes.merged(attributes)
+        if self.capacity is not None:
+            capacity = self.capacity.merged(capacity)
+        if attributes is properties.attributes and capacity is properties.capacity:
+            return properties
+        return properties.changed(attributes, capacity)
 
 
 def first_of_each(given: Sequence[Object]) -> Object:
@@ -98,34 +119,17 @@ class MergedShapes:
     def _merged(self, shape: DeviceShape, overrides: Overrides) -> DeviceShape:
         properties = self._properties_of(shape.properties, overrides)
         capacities = shape.capacities
-        if overrides.capacity:
+        if overrides.capacity is not None:
             key = canonical(properties.capacity)
-            known = self._capacities.get(key)
-            capacities = known or DeviceCapacities(properties.capacity)
+            capacities = self._capacities.get(key) or DeviceCapacities(properties.capacity)
             self._capacities[key] = capacities
-        return DeviceShape(with_overrides(shape.spec, properties, overrides.taints), properties, capacities)
+        return shape.changed(properties, capacities, overrides.taints)
 
     def _properties_of(self, properties: DeviceProperties, overrides: Overrides) -> DeviceProperties:
-        if not overrides.attributes and not overrides.capacity:
-            return properties
-        found = self._properties.get((properties, overrides))
+        key = properties, overrides
+        found = self._properties.get(key)
         if found is None:
-            attributes = overrides.attributes_of(properties.attributes)
-            capacity = (
-                overrides.capacity_of(properties.capacity) if overrides.capacity else properties.capacity
-            )
-            found = self._properties[properties, overrides] = properties.changed(attributes, capacity)
+            found = overrides.merged(properties)
+            if found is not properties:
+                self._properties[key] = found
         return found
-
-
-def with_overrides(spec: Object, properties: DeviceProperties, taints: Sequence[Object]) -> Object:
-    """An element of `spec.devices` with other properties and more taints."""
-    merged = dict(spec)
-    for name, entries in (("attributes", properties.attributes), ("capacity", properties.capacity)):
-        if entries:
-            merged[name] = entries
-        else:
-            merged.pop(name, None)
-    if taints:
-        merged["taints"] = [*(spec.get("taints") or ()), *taints]
-    return merged

@@ -131,7 +131,7 @@ class ClusterDevices:
             return INCOMPLETE if pool is not None else GATE_OFF
         if pool.invalid:
             return INVALID
-        if device.slice not in pool.slices:
+        if all(each.name != device.slice.name for each in pool.slices):
             return GATE_OFF
         return USED_UP if self._is_used_up(device) else FREE
 

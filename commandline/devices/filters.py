@@ -79,7 +79,7 @@ class Filters:
             self._pool and device.id.pool != self._pool
         ):
             return False
-        return self._node is None or (device.slice.reaches(self._node) and device.reaches(self._node))
+        return self._node is None or device.is_for(self._node)
 
     def _matches(self, device: Device) -> bool:
         for option, expression in self._expressions:

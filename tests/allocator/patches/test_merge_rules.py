@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 from typing import Any
+from weakref import ref
 
 import pytest
 
@@ -192,3 +194,17 @@ def test_claims_see_patched_attributes_by_any_spelling(published: Object, spelle
         exactly(selectors=[selector]), constraints=[{"matchAttribute": f"{DRIVER}/model"}], name="wanted"
     )
     assert state.place([wanted], Mode.FIRST_FIT).placed == "n"
+
+
+def test_devices_that_are_replaced_go_at_once() -> None:
+    """Without the garbage collector, which would look through all devices again and again while many are replaced."""
+    inventory = Scene({"device": {}}).inventory()
+    gc.disable()
+    try:
+        inventory.put_patch(patch(attributes={f"{DRIVER}/a": 1}))
+        before = [ref(slice) for slice in inventory]
+        inventory.put_patch(patch(attributes={f"{DRIVER}/a": 2}))
+        inventory.settle()
+        assert [slice() for slice in before] == [None]
+    finally:
+        gc.enable()
