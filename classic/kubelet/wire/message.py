@@ -29,6 +29,9 @@ _SCALARS = {
     bool: FieldDescriptorProto.TYPE_BOOL,
 }
 
+# Each part takes some hundred times the two bytes that it may have on the wire.
+_MOST_PARTS = 20_000
+
 MessageT = TypeVar("MessageT", bound="Message")
 
 
@@ -53,7 +56,7 @@ class Message:
             raise UnreadableMessage(
                 f"these are not the bytes of a {_RUNTIME_CLASSES[cls].DESCRIPTOR.name}"
             ) from error
-        return _from_runtime(cls, runtime)
+        return _Reader().read(cls, runtime)
 
     def to_bytes(self) -> bytes:
         """The message as it goes over the wire."""
@@ -139,19 +142,28 @@ def _set_type(described: FieldDescriptorProto, item: type) -> None:
         described.type = _SCALARS[item]
 
 
-def _from_runtime(cls: type[MessageT], runtime: RuntimeMessage) -> MessageT:
-    return cls(**{field.name: _read(field, runtime) for field in _FIELDS[cls]})
+class _Reader:
+    """Reads one message, of no more parts than any that kubelet sends."""
 
+    def __init__(self) -> None:
+        self._parts = 0
 
-def _read(field: _Field, runtime: RuntimeMessage) -> Any:
-    value = getattr(runtime, field.name)
-    if field.keyed:
-        return {key: _from_runtime(field.item, value[key]) for key in value}
-    if field.repeated:
-        return tuple(_from_runtime(field.item, item) for item in value) if field.is_message else tuple(value)
-    if field.is_message:
-        return _from_runtime(field.item, value) if runtime.HasField(field.name) else None
-    return value
+    def read(self, cls: type[MessageT], runtime: RuntimeMessage) -> MessageT:
+        return cls(**{field.name: self._value(field, runtime) for field in _FIELDS[cls]})
+
+    def _value(self, field: _Field, runtime: RuntimeMessage) -> Any:
+        value = getattr(runtime, field.name)
+        if field.repeated or field.keyed:
+            self._parts += len(value)
+            if self._parts > _MOST_PARTS:
+                raise UnreadableMessage(f"the message has more than {_MOST_PARTS:,} parts")
+        if field.keyed:
+            return {key: self.read(field.item, value[key]) for key in value}
+        if field.repeated:
+            return tuple(self.read(field.item, item) for item in value) if field.is_message else tuple(value)
+        if field.is_message:
+            return self.read(field.item, value) if runtime.HasField(field.name) else None
+        return value
 
 
 def _to_runtime(message: Message) -> RuntimeMessage:

@@ -106,3 +106,15 @@ def test_what_is_no_message(data: bytes) -> None:
     """Other bytes are refused in words that do not repeat them."""
     with pytest.raises(UnreadableMessage, match=r"^these are not the bytes of a Claim$"):
         node_v1alpha3.Claim.from_bytes(data)
+
+
+@pytest.mark.parametrize(("claims", "handles"), [(20_000, 0), (20_001, 0), (1_000, 19), (1_000, 20)])
+def test_messages_of_many_parts(claims: int, handles: int) -> None:
+    """However they are nested: two bytes on the wire may take hundreds in memory."""
+    claim = node_v1alpha3.Claim(structured_resource_handle=(StructuredResourceHandle(),) * handles)
+    data = node_v1alpha3.NodePrepareResourcesRequest((claim,) * claims).to_bytes()
+    if claims * (1 + handles) <= 20_000:
+        assert len(node_v1alpha3.NodePrepareResourcesRequest.from_bytes(data).claims) == claims
+    else:
+        with pytest.raises(UnreadableMessage, match=r"^the message has more than 20,000 parts$"):
+            node_v1alpha3.NodePrepareResourcesRequest.from_bytes(data)

@@ -1,0 +1,158 @@
+"""A driver's node plugin: what kubelet finds, registers and calls."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from classic.kubelet.cdi import DeviceKind
+from classic.kubelet.node_driver import NodeDriver
+from classic.kubelet.node_service import NodeService
+from classic.kubelet.preparation import Preparation
+from classic.kubelet.registration_service import RegistrationService
+from classic.kubelet.socket_server import CannotListen, SocketServer
+from classic.kubelet.spec_directory import DEFAULT_DIRECTORY, SpecDirectory
+from resourceapi.errors import ClaimcheckError
+from resourceapi.logs import log
+from resourceapi.names import driver_name
+
+PLUGINS_DIRECTORY = Path("/var/lib/kubelet/plugins")
+REGISTRY_DIRECTORY = Path("/var/lib/kubelet/plugins_registry")
+
+# kubelet 1.30 keeps a claim's devices under an annotation `<driver>_<UID>` of at most 63 characters.
+_MOST_DRIVER_CHARACTERS = 63 - len("_") - 36
+_DIRECTORY_MODE = 0o750
+
+
+class InvalidSettings(ClaimcheckError):
+    """No plugin can run with these settings."""
+
+
+@dataclass(frozen=True)
+class PluginSettings:
+    """What a node plugin has to know.
+
+    :ivar device_class: the class of its CDI devices, whose vendor is the driver.
+    :ivar plugins_directory: where kubelet has the sockets of plugins. The path must be the same for kubelet, which is told it.
+    :ivar registry_directory: where kubelet looks for plugins.
+    :ivar time_limit: in seconds, for each call of the driver. kubelet gives up after 45.
+    :ivar calls_at_once: how many calls of the driver run at a time.
+    :ivar grace: for how many seconds calls go on when the plugin is to stop.
+    """
+
+    driver_name: str
+    device_class: str
+    plugins_directory: Path = PLUGINS_DIRECTORY
+    registry_directory: Path = REGISTRY_DIRECTORY
+    cdi_directory: Path = DEFAULT_DIRECTORY
+    time_limit: float = 40
+    calls_at_once: int = 16
+    grace: float = 10
+
+    def __post_init__(self) -> None:
+        if driver_name(self.driver_name):
+            raise InvalidSettings("the driver's name must be a DNS subdomain")
+        if len(self.driver_name) > _MOST_DRIVER_CHARACTERS:
+            raise InvalidSettings(
+                f"the driver's name has more than {_MOST_DRIVER_CHARACTERS} characters: "
+                "kubelet 1.30 would refuse the devices of all its claims"
+            )
+        # Not every driver's name is the name of a CDI vendor.
+        DeviceKind(self.driver_name, self.device_class)
+        for directory in (self.plugins_directory, self.registry_directory, self.cdi_directory):
+            if not directory.is_absolute():
+                raise InvalidSettings(f"{directory}: the path must be absolute")
+
+    @property
+    def kind(self) -> DeviceKind:
+        """The kind of the CDI devices."""
+        return DeviceKind(self.driver_name, self.device_class)
+
+    @property
+    def endpoint(self) -> Path:
+        """The socket with the services that prepare claims."""
+        return self.plugins_directory / self.driver_name / "dra.sock"
+
+    @property
+    def registration_socket(self) -> Path:
+        """The socket that kubelet finds."""
+        return self.registry_directory / f"{self.driver_name}-reg.sock"
+
+
+class NodePlugin:
+    """Serves a driver to the kubelet of this node.
+
+    To be made and used within a running event loop: ``async with NodePlugin(settings, driver): …``.
+    """
+
+    def __init__(self, settings: PluginSettings, driver: NodeDriver) -> None:
+        self._settings = settings
+        self._preparation = Preparation(
+            driver, SpecDirectory(settings.cdi_directory, settings.kind), settings.calls_at_once
+        )
+        self._registration = RegistrationService(settings.driver_name, settings.endpoint)
+        # kubelet has one call for each pod that it starts or stops; those that wait for a place count as well.
+        most_calls = 16 * settings.calls_at_once
+        node_services = NodeService(self._preparation, settings.time_limit).services()
+        self._node_server = SocketServer(settings.endpoint, node_services, most_calls)
+        self._registration_server = SocketServer(
+            settings.registration_socket, [self._registration.service()], most_calls
+        )
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.stop()
+
+    async def start(self) -> None:
+        """Serve, then let kubelet find the plugin.
+
+        :raises CannotListen: if one of the sockets cannot be made
+        """
+        for socket in (self._settings.endpoint, self._settings.registration_socket):
+            try:
+                socket.parent.mkdir(mode=_DIRECTORY_MODE, parents=True, exist_ok=True)
+            except OSError as error:
+                raise CannotListen(f"{socket.parent}: {error.strerror}") from error
+        await self._node_server.start()
+        try:
+            await self._registration_server.start()
+        except CannotListen:
+            await self._node_server.stop(0)
+            raise
+        log(
+            logging.INFO,
+            "waiting for kubelet",
+            driver=self._settings.driver_name,
+            socket=str(self._settings.endpoint),
+        )
+
+    async def stop(self) -> None:
+        """Have kubelet forget the plugin, let calls end, then cancel them. What is prepared stays prepared."""
+        await self._registration_server.stop(0)
+        await self._node_server.stop(self._settings.grace)
+        self._preparation.close()
+
+    async def registered(self) -> None:
+        """Wait until kubelet has registered the plugin."""
+        await self._registration.registered.wait()
+
+
+async def run_until_signal(plugin: NodePlugin) -> None:
+    """Serve until this process gets SIGTERM or SIGINT."""
+    stopping = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stopping.set)
+    try:
+        async with plugin:
+            await stopping.wait()
+    finally:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.remove_signal_handler(number)
