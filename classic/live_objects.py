@@ -1,0 +1,128 @@
+"""The objects of a cluster, for a driver's controller: read from watches, written by threads."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple, TypeVar
+
+from classic.claims import is_leaving, key_of, namespace_of
+from classic.failure_events import RESOURCE_API
+from classic.objects import Conflict
+from cluster.client import Client
+from cluster.reflector import Reflector
+from cluster.store import VersionedCollection
+from resourceapi.api_client import CONFLICT, NOT_FOUND, OK, expect, expect_object
+from resourceapi.manifests import entries, mapping, name_of
+from resourceapi.objects import Object
+
+RESOURCE_PATH = f"/apis/{RESOURCE_API}"
+_Result = TypeVar("_Result")
+
+
+class _Kind(NamedTuple):
+    name: str
+    resource: str
+    held: VersionedCollection
+
+    @property
+    def path(self) -> str:
+        """Of all objects of the kind."""
+        return f"{RESOURCE_PATH}/{self.resource}"
+
+    def path_of(self, obj: Object) -> str:
+        """Of one object."""
+        return f"{RESOURCE_PATH}/namespaces/{namespace_of(obj)}/{self.resource}/{name_of(obj)}"
+
+
+class LiveObjects:
+    """Implements :class:`classic.objects.Objects`. What has been written is held at once, without the watch."""
+
+    def __init__(self, client: Client, writers: int) -> None:
+        """Make it ready; :attr:`reflectors` are to be run.
+
+        :param writers: how many requests are under way at most.
+        """
+        self._client = client
+        self._claims = _Kind("ResourceClaim", "resourceclaims", _collection())
+        self._classes = _Kind("ResourceClass", "resourceclasses", _collection())
+        self._contexts = _Kind("PodSchedulingContext", "podschedulingcontexts", _collection())
+        self.claims, self.classes, self.contexts = (
+            each.held for each in (self._claims, self._classes, self._contexts)
+        )
+        self._threads = ThreadPoolExecutor(writers, thread_name_prefix="driver-requests")
+        self.reflectors = [
+            Reflector(client, each.path, each.held) for each in (self._classes, self._claims, self._contexts)
+        ]
+
+    def close(self) -> None:
+        """Wait for the requests that are under way; there can be no more of them."""
+        self._threads.shutdown(cancel_futures=True)
+
+    async def claim(self, namespace: str, name: str) -> Object | None:
+        """A ResourceClaim, as the watch and own writes have it."""
+        return self.claims.objects.get(key_of(namespace, name))
+
+    async def resource_class(self, name: str) -> Object | None:
+        """A ResourceClass, as the watch has it."""
+        return self.classes.objects.get(name)
+
+    async def context(self, namespace: str, name: str) -> Object | None:
+        """A PodSchedulingContext, as the watch and own writes have it."""
+        return self.contexts.objects.get(key_of(namespace, name))
+
+    async def pod(self, namespace: str, name: str) -> Object | None:
+        """A pod, which is asked for.
+
+        :raises Unavailable: if it cannot be read.
+        """
+        path = f"/api/v1/namespaces/{namespace}/pods/{name}"
+        answer = await self._in_thread(lambda: self._client.request("GET", path))
+        return None if answer[0] == NOT_FOUND else expect_object(answer, f"GET {path}", "Pod", name)
+
+    async def update_claim(self, claim: Object) -> Object:
+        """Write all of a claim but its status."""
+        return await self._put(self._claims, claim)
+
+    async def update_claim_status(self, claim: Object) -> Object:
+        """Write the status of a claim."""
+        return await self._put(self._claims, claim, "/status")
+
+    async def update_context_status(self, context: Object) -> Object:
+        """Write the status of a PodSchedulingContext."""
+        return await self._put(self._contexts, context, "/status")
+
+    async def _put(self, kind: _Kind, obj: Object, subresource: str = "") -> Object:
+        path = kind.path_of(obj) + subresource
+        body = {**obj, "apiVersion": RESOURCE_API, "kind": kind.name}
+        return await self._in_thread(lambda: self._written(kind, path, body))
+
+    def _written(self, kind: _Kind, path: str, body: Object) -> Object:
+        answer = self._client.request("PUT", path, body)
+        if answer[0] in (CONFLICT, NOT_FOUND):
+            raise Conflict(f"PUT {path}: the object has been modified")
+        stored: Object = expect(answer, f"PUT {path}", OK)
+        hold(kind.held, stored)
+        return stored
+
+    async def _in_thread(self, work: Callable[[], _Result]) -> _Result:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+
+
+def hold(held: VersionedCollection, stored: Object) -> None:
+    """Hold the answer to a write, unless the object is gone by that, or has gone meanwhile."""
+    if is_leaving(stored) and not entries(mapping(stored, "metadata"), "finalizers"):
+        held.remove(stored)
+    elif key_of(namespace_of(stored), name_of(stored)) in held.objects:
+        held.put(stored)
+
+
+def _collection() -> VersionedCollection:
+    return VersionedCollection(_as_it_is)
+
+
+def _as_it_is(obj: Any) -> Object:
+    """An object without what nobody needs and what can be large."""
+    metadata = {key: value for key, value in mapping(obj, "metadata").items() if key != "managedFields"}
+    return {**obj, "metadata": metadata}

@@ -1,0 +1,216 @@
+"""Drivers that hang, that raise odd things, or that cannot be stopped."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from classic.controller import Next
+from classic.errors import NotYet, SyncError
+from cluster.leading import NotLeading
+from cluster.shown_text import shown
+from tests.classic.scenes import NAMESPACE, Scene, allocation_on, claim, context, pod, resource_class
+
+
+def scene(**options: object) -> Scene:
+    scene = Scene(options=dict(options))
+    scene.have(resource_class(), claim(mode="Immediate"), claim("other", mode="Immediate"))
+    return scene
+
+
+async def forever() -> None:
+    await asyncio.Event().wait()
+
+
+async def sync(scene: Scene, name: str = "claim") -> Next:
+    return await scene.controller.sync_claim(NAMESPACE, name)
+
+
+@pytest.mark.parametrize(
+    ("method", "text"),
+    [
+        ("get_class_parameters", "class parameters: the driver has not answered within 0 s"),
+        ("get_claim_parameters", "claim parameters: the driver has not answered within 0 s"),
+        ("allocate", "claim claim: allocate: the driver has not answered within 0 s"),
+    ],
+)
+def test_driver_that_hangs_is_given_up(method: str, text: str) -> None:
+    hanging = scene(call_seconds=0)
+    hanging.driver.failing[method] = forever
+    with pytest.raises(SyncError) as raised:
+        hanging.sync_claim()
+    assert (str(raised.value), hanging.events[-1][3]) == (text, text)
+
+
+def test_allocation_that_was_given_up_is_taken_back_first() -> None:
+    """Nobody knows how far the driver has come."""
+    hanging = scene(call_seconds=0.01)
+    hanging.driver.failing["allocate"] = forever
+
+    async def twice() -> None:
+        with pytest.raises(SyncError):
+            await sync(hanging)
+        await asyncio.wait(hanging.controller.in_use.unfinished())
+        await asyncio.sleep(0)
+        hanging.driver.failing.clear()
+        await sync(hanging)
+
+    asyncio.run(twice())
+    assert hanging.methods() == ["allocate", "deallocate", "allocate"]
+    assert hanging.status()["allocation"] == allocation_on("")
+
+
+def test_hanging_driver_does_not_stop_other_claims() -> None:
+    hanging = scene()
+
+    async def both() -> None:
+        begun = asyncio.Event()
+
+        async def hang() -> None:
+            hanging.driver.failing.clear()
+            begun.set()
+            await forever()
+
+        hanging.driver.failing["allocate"] = hang
+        first = asyncio.create_task(sync(hanging))
+        await begun.wait()
+        await sync(hanging, "other")
+        first.cancel()
+        await asyncio.wait({first})
+
+    asyncio.run(both())
+    assert ("status" in hanging.claim(), "allocation" in hanging.status("other")) == (False, True)
+
+
+def test_no_second_call_while_a_call_that_was_given_up_goes_on() -> None:
+    """A driver that does not let itself be cancelled keeps its claim, and nothing else."""
+    stubborn = scene(call_seconds=0.01)
+
+    async def run() -> None:
+        goes_on = asyncio.Event()
+
+        async def insist() -> None:
+            while not goes_on.is_set():
+                try:
+                    await goes_on.wait()
+                except asyncio.CancelledError:
+                    continue
+
+        stubborn.driver.failing["allocate"] = insist
+        with pytest.raises(SyncError):
+            await sync(stubborn)
+        with pytest.raises(NotYet, match="claim default/claim: the driver is being asked about it"):
+            await sync(stubborn)
+        goes_on.set()
+        unfinished = stubborn.controller.in_use.unfinished()
+        assert len(unfinished) == 1
+        await asyncio.wait(unfinished)
+        await asyncio.sleep(0)
+        await sync(stubborn)
+
+    asyncio.run(run())
+    assert stubborn.methods() == ["allocate", "deallocate", "allocate"]
+
+
+def test_shutdown_cancels_the_call() -> None:
+    hanging = scene()
+    ended: list[str] = []
+
+    async def hang() -> None:
+        try:
+            await forever()
+        finally:
+            ended.append("cancelled")
+
+    async def run() -> None:
+        hanging.driver.failing["allocate"] = hang
+        task = asyncio.create_task(sync(hanging))
+        while not hanging.finalizers():
+            await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await asyncio.wait(hanging.controller.in_use.unfinished())
+
+    asyncio.run(run())
+    assert (ended, hanging.events) == (["cancelled"], [])
+
+
+class Mute(Exception):
+    def __str__(self) -> str:
+        raise ValueError("no text")
+
+
+async def cancel_itself() -> None:
+    raise asyncio.CancelledError
+
+
+@pytest.mark.parametrize(
+    ("failing", "text"),
+    [
+        (Mute(), "claim claim: allocate: Mute"),
+        (cancel_itself, "claim claim: allocate: the driver has cancelled the call"),
+        (ExceptionGroup("two", [OSError("a")]), "claim claim: allocate: two (1 sub-exception)"),
+    ],
+)
+def test_odd_errors(failing: Exception | Callable[[], Awaitable[None]], text: str) -> None:
+    odd = scene()
+    odd.driver.failing["allocate"] = failing
+    with pytest.raises(SyncError) as raised:
+        odd.sync_claim()
+    assert str(raised.value) == text
+
+
+def test_driver_without_coroutines() -> None:
+    """A method that was not written with `async` is an error of one claim, no end of the controller."""
+    odd = scene()
+
+    class Plain(type(odd.driver)):  # type: ignore[misc]
+        def get_class_parameters(self, resource_class: object) -> object:
+            raise KeyError("x")
+
+    odd.driver = Plain()
+    odd.restart()
+    with pytest.raises(SyncError, match="class parameters: 'x'"):
+        odd.sync_claim()
+
+
+def test_text_of_a_stranger_is_bounded_and_escaped_where_it_is_shown() -> None:
+    """Events are written by :class:`cluster.event_writer.EventWriter`, which does that with every note."""
+    odd = scene()
+    odd.driver.failing["allocate"] = OSError("\x1b[31m" + "x" * 100_000)
+    with pytest.raises(SyncError):
+        odd.sync_claim()
+    note = shown(odd.events[-1][3])
+    assert note.startswith("claim claim: allocate: \\u001b[31mxxx")
+    assert len(note.encode()) <= 1024
+
+
+# --- leading
+
+
+def test_old_leader_writes_nothing() -> None:
+    """It may still call its driver, which only this process sees."""
+    writes = 0
+
+    def fence() -> None:
+        if writes == allowed:
+            raise NotLeading("another replica leads")
+
+    for allowed in range(3):
+        writes = 0
+        old = Scene(options={"fence": fence})
+        old.have(resource_class(), claim(), pod(), context(selected="node-1"))
+        before = len(old.objects.writes)
+
+        def count(_: object) -> None:
+            nonlocal writes
+            writes += 1
+
+        old.objects.listeners.append(count)
+        with pytest.raises(NotLeading):
+            old.sync_context()
+        assert (len(old.objects.writes) - before, old.events) == (allowed, [])
