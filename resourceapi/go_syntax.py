@@ -11,67 +11,85 @@ from resourceapi.schema import Field, Schema, Type
 
 #: In place of the address of a value: every process has another.
 ADDRESS = "0xc000000000"
-# The Go package of the internal types; node selectors are of the core group, metadata is the same everywhere.
-_PACKAGE = "resource"
+# Structs of the core group that objects of other groups have; metadata is the same everywhere.
 _CORE = frozenset(("NodeSelector", "NodeSelectorTerm", "NodeSelectorRequirement"))
 _ZEROS = {"string": '""', "bool": "false", "int64": "0", "int32": "0", "raw": "runtime.Object(nil)"}
 
 
-def go_syntax(schema: Schema, type: Type | str, value: Any) -> str:
-    """A value (of a type, or of the struct of that name) in Go syntax; pointers in it are printed as addresses."""
-    if isinstance(type, str):
-        return _struct(schema, type, value)
-    return _value(schema, type, value)
+def go_syntax(schema: Schema, type: Type | str, value: Any, *, package: str = "resource") -> str:
+    """A value (of a type, or of the struct of that name) in Go syntax; pointers in it are printed as addresses.
+
+    :param package: the Go package of the internal types.
+    """
+    printer = _Printer(schema, package)
+    return printer.struct(type, value) if isinstance(type, str) else printer.value(type, value)
 
 
-def _value(schema: Schema, type: Type, value: Any) -> str:
-    match type.kind:
-        case "struct":
-            return _struct(schema, type.struct, value or {})
-        case "list":
-            return _list(schema, type, value)
-        case "map":
-            return _map(schema, type, value)
-        case "time":
-            return _time(value)
-        case "string" if value is not None:
-            return quote(value)
-        case "bool" if value is not None:
-            return "true" if value else "false"
-    return _ZEROS[type.kind] if value is None else str(value)
+class _Printer:
+    """Prints values of one schema."""
 
+    def __init__(self, schema: Schema, package: str) -> None:
+        self.schema = schema
+        self.package = package
 
-def _struct(schema: Schema, name: str, value: dict[str, Any]) -> str:
-    members = ", ".join(f"{field.go}:{_field(schema, field, value)}" for field in schema[name].fields)
-    return f"{_struct_name(schema, name)}{{{members}}}"
+    def value(self, type: Type, value: Any) -> str:
+        match type.kind:
+            case "struct":
+                return self.struct(type.struct, value or {})
+            case "list":
+                return self._list(type, value)
+            case "map":
+                return self._map(type, value)
+            case "time":
+                return _time(value)
+            case "string" if value is not None:
+                return quote(value)
+            case "bool" if value is not None:
+                return "true" if value else "false"
+        return _ZEROS[type.kind] if value is None else str(value)
 
+    def struct(self, name: str, value: dict[str, Any]) -> str:
+        fields = self.schema[name].fields
+        members = ", ".join(f"{field.go}:{self._field(field, value)}" for field in fields)
+        return f"{self._struct_name(name)}{{{members}}}"
 
-def _field(schema: Schema, field: Field, owner: dict[str, Any]) -> str:
-    if field.inline:
-        return _struct(schema, field.type.struct, owner)
-    value = owner.get(field.name)
-    if not field.pointer:
-        return _value(schema, field.type, value)
-    if field.type.kind == "time":
-        return "<nil>" if value is None else _time(value)
-    return f"(*{_go_type(schema, field.type)})({'nil' if value is None else ADDRESS})"
+    def _field(self, field: Field, owner: dict[str, Any]) -> str:
+        if field.inline:
+            return self.struct(field.type.struct, owner)
+        value = owner.get(field.name)
+        if not field.pointer:
+            return self.value(field.type, value)
+        if field.type.kind == "time":
+            return "<nil>" if value is None else _time(value)
+        return f"(*{self._go_type(field.type)})({'nil' if value is None else ADDRESS})"
 
+    def _list(self, type: Type, value: list[Any] | None) -> str:
+        assert type.element is not None
+        name, element = self._go_type(type), type.element
+        if value is None:
+            return f"{name}(nil)"
+        return f"{name}{{{', '.join(self.value(element, item) for item in value)}}}"
 
-def _list(schema: Schema, type: Type, value: list[Any] | None) -> str:
-    assert type.element is not None
-    name = _go_type(schema, type)
-    if value is None:
-        return f"{name}(nil)"
-    return f"{name}{{{', '.join(_value(schema, type.element, item) for item in value)}}}"
+    def _map(self, type: Type, value: dict[str, Any] | None) -> str:
+        assert type.element is not None
+        name, element = self._go_type(type), type.element
+        if value is None:
+            return f"{name}(nil)"
+        members = (f"{quote(key)}:{self.value(element, value[key])}" for key in sorted(value))
+        return f"{name}{{{', '.join(members)}}}"
 
+    def _go_type(self, type: Type) -> str:
+        if type.kind == "list":
+            assert type.element is not None
+            return "[]" + self._go_type(type.element)
+        if type.kind == "struct":
+            return self._struct_name(type.struct)
+        return type.go.replace("{v}", self.package)
 
-def _map(schema: Schema, type: Type, value: dict[str, Any] | None) -> str:
-    assert type.element is not None
-    name = _go_type(schema, type)
-    if value is None:
-        return f"{name}(nil)"
-    members = (f"{quote(key)}:{_value(schema, type.element, value[key])}" for key in sorted(value))
-    return f"{name}{{{', '.join(members)}}}"
+    def _struct_name(self, name: str) -> str:
+        if name in _CORE:
+            return f"core.{name}"
+        return f"v1.{name}" if self.schema[name].tagged else f"{self.package}.{name}"
 
 
 def _time(value: str | None) -> str:
@@ -81,18 +99,3 @@ def _time(value: str | None) -> str:
     at = datetime.datetime.fromisoformat(times.in_seconds(value))
     month = at.strftime("%B")
     return f"time.Date({at.year}, time.{month}, {at.day}, {at.hour}, {at.minute}, {at.second}, 0, time.Local)"
-
-
-def _go_type(schema: Schema, type: Type) -> str:
-    if type.kind == "list":
-        assert type.element is not None
-        return "[]" + _go_type(schema, type.element)
-    if type.kind == "struct":
-        return _struct_name(schema, type.struct)
-    return type.go.replace("{v}", _PACKAGE)
-
-
-def _struct_name(schema: Schema, name: str) -> str:
-    if name in _CORE:
-        return f"core.{name}"
-    return f"v1.{name}" if schema[name].tagged else f"{_PACKAGE}.{name}"

@@ -6,8 +6,8 @@ it claims to be, and only then compared with the one in the URL.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from resourceapi import decoding
 from resourceapi.decoding import Decoded, DecodingError, Problem
@@ -20,6 +20,9 @@ from resourceapi.kinds import kind_in
 from resourceapi.model import workloads
 from resourceapi.model.versions import GROUP
 from resourceapi.schema import Schema
+
+if TYPE_CHECKING:
+    from resourceapi.releases import Profile
 
 SUMMARY_BYTES = 30
 # Where a server's scheme is made; its errors name the line, another one in each release.
@@ -35,8 +38,8 @@ ANY_LIST = ("", "v1", "")
 SchemaOf = Callable[[str, str, str], Schema | None]
 
 
-def schemas_of(schemas: Mapping[str, Schema]) -> SchemaOf:
-    """The kinds that are known here, ``resource.k8s.io`` in the given schemas.
+def schemas_of(profile: Profile) -> SchemaOf:
+    """The kinds that a server knows.
 
     It can read every version of every kind, also those that it does not serve.
     """
@@ -44,10 +47,10 @@ def schemas_of(schemas: Mapping[str, Schema]) -> SchemaOf:
     def schema_of(group: str, version: str, kind: str) -> Schema | None:
         known = kind_in(group, kind, version)
         if known is not None:
-            return schemas.get(version) if version in known.versions else None
+            return profile.schemas.get(version) if version in known.versions else None
         if group == GROUP:
             return None
-        return workloads.schema_of(group, version, kind)
+        return workloads.schema_of(group, version, kind, classic=profile.is_classic)
 
     return schema_of
 

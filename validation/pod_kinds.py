@@ -12,6 +12,7 @@ from resourceapi.field_path import Key, Path, render
 from resourceapi.kind import Kind, Lifecycle
 from resourceapi.model import workloads
 from resourceapi.objects import Object
+from resourceapi.schema import Schema
 from validation import formats
 from validation.checks import Checks
 from validation.kind_rules import KindRules
@@ -86,7 +87,7 @@ class PodKindRules(KindRules):
 
     def read_stored(self, stored: Object, version: str, setting: Setting) -> Object:
         """The stored object with its defaults: those that a client leaves out need not be written to a file."""
-        return self.read(decode(workloads.schema(), self.kind.name, stored).object, version, setting)
+        return self.read(decode(_schema(setting), self.kind.name, stored).object, version, setting)
 
     def prepare(self, verb: str, obj: Object, old: Object | None, setting: Setting) -> None:
         """An update of the status changes nothing else."""
@@ -108,6 +109,10 @@ class PodKindRules(KindRules):
             check_metadata_update(obj, old, checks)
         if request.verb != STATUS:
             self.check(obj, old, checks)
+        if setting.profile.is_classic:
+            from validation.classic.wording import in_words_of_classic_releases
+
+            return in_words_of_classic_releases(checks.errors)
         if not setting.profile.declarative:
             return merge(checks.errors, [], lambda path: path)
         # Of the declarative rules for these kinds, only that for the name above tells in the order of errors.
@@ -122,8 +127,12 @@ class PodKindRules(KindRules):
 
     def present(self, obj: Object, api_version: str, setting: Setting) -> Object:
         """The object as JSON."""
-        encoded = encode(workloads.schema(), self.kind.name, obj)
+        encoded = encode(_schema(setting), self.kind.name, obj)
         return {"kind": self.kind.name, "apiVersion": api_version, **encoded}
+
+
+def _schema(setting: Setting) -> Schema:
+    return workloads.schema(classic=setting.profile.is_classic)
 
 
 def spec_warnings(spec: Object, path: Path) -> list[str]:

@@ -171,7 +171,7 @@ def _check_against_limit(
 
 
 def _check_claims(entries: list[Object], claims: list[str], path: Path, checks: Checks) -> None:
-    """Which of the pod's claims, or which requests in them, a container uses."""
+    """Which of the pod's claims, or (not in 1.30) which requests in them, a container uses."""
     used: set[str] = set()
     for index, entry in enumerate(entries):
         at: Path = (*path, index)

@@ -62,6 +62,11 @@ def check_images(spec: Object, path: Path, checks: Checks) -> None:
 
 
 def _check_pod_claims(claims: list[Object], meta: Object | None, path: Path, checks: Checks) -> None:
+    if checks.profile.is_classic:
+        from validation.classic.pod_claims import check_pod_claims
+
+        check_pod_claims(claims, meta, path, checks)
+        return
     seen: set[str] = set()
     for index, claim in enumerate(claims):
         if meta is not None and MIRROR in (meta.get("annotations") or {}):

@@ -48,7 +48,7 @@ class Setting:
         self._expressions = expressions or Compiler()
         self._now = now or _now
         self._verbatim = verbatim
-        self._schema_of = schemas_of(profile.schemas)
+        self._schema_of = schemas_of(profile)
         self._passes: dict[str, DeclarativePass] = {}
 
     def with_profile(self, profile: Profile) -> Self:

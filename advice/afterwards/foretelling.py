@@ -135,4 +135,4 @@ def _field(path: Path) -> str:
 
 def _schema(result: Result, interpreter: Interpreter) -> Schema | None:
     group, _, version = result.api_version.rpartition("/")
-    return schemas_of(interpreter.profile.schemas)(group, version, result.kind)
+    return schemas_of(interpreter.profile)(group, version, result.kind)

@@ -120,7 +120,7 @@ class Problem:
     def schema(self) -> Schema | None:
         """The structs of the version that the user wrote, if the profile has that version."""
         group, _, version = self.api_version.rpartition("/")
-        return schemas_of(self.profile.schemas)(group, version, self.kind)
+        return schemas_of(self.profile)(group, version, self.kind)
 
 
 # Where templates and workloads hold the spec of a claim or pod.

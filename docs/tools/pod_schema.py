@@ -1,8 +1,11 @@
 """Extracts the structs of Pod and of the kinds that hold a pod template from the Go sources of ``k8s.io/api``.
 
     python docs/tools/pod_schema.py API APIMACHINERY > resourceapi/model/data/workloads.json
+    python docs/tools/pod_schema.py API APIMACHINERY resourceapi/model/data/workloads.json \
+        > resourceapi/model/data/classic_workloads.json
 
-``API`` and ``APIMACHINERY`` are the directories of the two Go modules, in the release to be described.  Only facts
+``API`` and ``APIMACHINERY`` are the directories of the two Go modules, in the release to be described.  Given the
+structs of another release, it leaves out those that are the same there.  Only facts
 are taken: names in JSON and in Go, types, whether a field is a pointer, and how its empty value is written.
 """
 
@@ -52,7 +55,8 @@ class Sources:
         self.structs: dict[str, dict[str, str]] = {}
         self.named: dict[str, dict[str, str]] = {}
         for package, directory in directories.items():
-            text = (directory / "types.go").read_text()
+            types = directory / "types.go"
+            text = types.read_text() if types.exists() else ""  # not every release has every version
             self.structs[package] = dict(_STRUCT.findall(text))
             self.named[package] = dict(_NAMED.findall(text))
 
@@ -128,6 +132,9 @@ def extract(api: Path, apimachinery: Path) -> dict[str, list[list[str]]]:
 def main() -> None:
     """Print the structs as JSON, one a line, sorted by name."""
     structs = extract(Path(sys.argv[1]), Path(sys.argv[2]))
+    if sys.argv[3:]:
+        others = json.loads(Path(sys.argv[3]).read_text())
+        structs = {name: fields for name, fields in structs.items() if others.get(name) != fields}
     lines = (
         f"{json.dumps(name)}:{json.dumps(structs[name], separators=(',', ':'))}" for name in sorted(structs)
     )

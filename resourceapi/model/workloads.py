@@ -14,6 +14,8 @@ from os import path
 from resourceapi.schema import Field, Schema, Struct, Type, list_of, map_of
 
 DATA = path.join(path.dirname(__file__), "data", "workloads.json")
+# The structs that Kubernetes 1.30 had otherwise.
+CLASSIC_DATA = path.join(path.dirname(__file__), "data", "classic_workloads.json")
 # Groups and the kinds of their version v1.
 KINDS = {
     "": ("Pod", "PodTemplate", "ReplicationController"),
@@ -87,22 +89,28 @@ class WorkloadSchema(Schema):
         return name in self._data
 
 
-_loaded: list[WorkloadSchema] = []
+_loaded: dict[bool, WorkloadSchema] = {}
 
 
-def schema() -> WorkloadSchema:
-    """The structs of all these kinds."""
-    if not _loaded:
-        import json
-
-        with open(DATA, encoding="utf-8") as file:
-            _loaded.append(WorkloadSchema(json.load(file)))
-    return _loaded[0]
+def schema(*, classic: bool = False) -> WorkloadSchema:
+    """The structs of all these kinds: those of the newest release, or those of the release of classic DRA."""
+    if classic not in _loaded:
+        structs = _read(DATA)
+        _loaded[classic] = WorkloadSchema({**structs, **_read(CLASSIC_DATA)} if classic else structs)
+    return _loaded[classic]
 
 
-def schema_of(group: str, version: str, kind: str) -> Schema | None:
+def schema_of(group: str, version: str, kind: str, *, classic: bool = False) -> Schema | None:
     """The schema of a kind, if it is one of these."""
-    return schema() if version == "v1" and kind in KINDS.get(group, ()) else None
+    return schema(classic=classic) if version == "v1" and kind in KINDS.get(group, ()) else None
+
+
+def _read(file: str) -> dict[str, list[list[str]]]:
+    import json
+
+    with open(file, encoding="utf-8") as opened:
+        structs: dict[str, list[list[str]]] = json.load(opened)
+    return structs
 
 
 def _field(entry: list[str]) -> Field:

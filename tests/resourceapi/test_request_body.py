@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from resourceapi.model.versions import SCHEMAS
+from resourceapi.releases import Profile
 from resourceapi.request_body import BadRequest, read, schemas_of
 
 V1, V1BETA1 = "resource.k8s.io/v1", "resource.k8s.io/v1beta1"
@@ -110,7 +110,7 @@ REFUSALS: dict[str, tuple[str, str]] = {
 def test_refusals(raw: str, message: str) -> None:
     """A body that does not fit the URL is refused with the server's message."""
     with pytest.raises(BadRequest) as error:
-        read(raw=raw, api_version=V1, kind="DeviceClass", schema_of=schemas_of(SCHEMAS))
+        read(raw=raw, api_version=V1, kind="DeviceClass", schema_of=schemas_of(Profile()))
     assert error.value.text == message
 
 
@@ -128,14 +128,14 @@ def test_refusals(raw: str, message: str) -> None:
 )
 def test_the_url_fills_in(raw: str) -> None:
     """What the body leaves out is taken from the URL."""
-    decoded = read(raw=raw, api_version=V1, kind="DeviceClass", schema_of=schemas_of(SCHEMAS), strict=False)
+    decoded = read(raw=raw, api_version=V1, kind="DeviceClass", schema_of=schemas_of(Profile()), strict=False)
     assert decoded.object == {}
 
 
 def test_problems_become_warnings() -> None:
     """Where unknown fields are allowed they are reported with the result, or with another refusal."""
     decoded = read(
-        body={"x": 1}, api_version=V1, kind="DeviceClass", schema_of=schemas_of(SCHEMAS), strict=False
+        body={"x": 1}, api_version=V1, kind="DeviceClass", schema_of=schemas_of(Profile()), strict=False
     )
     assert [problem.text for problem in decoded.problems] == ['unknown field "x"']
     with pytest.raises(BadRequest, match="does not match") as error:
@@ -143,7 +143,7 @@ def test_problems_become_warnings() -> None:
             body={"apiVersion": V1BETA1, "x": 1},
             api_version=V1,
             kind="DeviceClass",
-            schema_of=schemas_of(SCHEMAS),
+            schema_of=schemas_of(Profile()),
             strict=False,
         )
     assert [problem.text for problem in error.value.problems] == ['unknown field "x"']
@@ -152,5 +152,5 @@ def test_problems_become_warnings() -> None:
 def test_bodies_without_text() -> None:
     """A body that was read from YAML is summarised as the JSON that a client would send."""
     with pytest.raises(BadRequest) as error:
-        read(body={"kind": 5}, api_version=V1, kind="DeviceClass", schema_of=schemas_of(SCHEMAS))
+        read(body={"kind": 5}, api_version=V1, kind="DeviceClass", schema_of=schemas_of(Profile()))
     assert error.value.text.endswith('({"kind":5})')

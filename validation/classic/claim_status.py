@@ -48,7 +48,7 @@ def _check_allocation(allocation: Object, checks: Checks) -> None:
     handles, path = allocation.get("resourceHandles") or (), (*ALLOCATION, "resourceHandles")
     for index, handle in enumerate(handles):
         _check_handle(handle, (*path, index), checks)
-    check_length(handles, limits.RESOURCE_HANDLES, path, checks)
+    check_length(handles, limits.CLASSIC_RESOURCE_HANDLES, path, checks)
     if "availableOnNodes" in allocation:
         check_node_selector(allocation["availableOnNodes"], (*ALLOCATION, "availableOnNodes"), checks)
 
@@ -57,8 +57,8 @@ def _check_handle(handle: Object, path: Path, checks: Checks) -> None:
     """Data for a driver, which need not be the claim's: of its own making, or what structured parameters gave it."""
     check_driver_name(handle.get("driverName", ""), (*path, "driverName"), checks)
     data = handle.get("data", "")
-    if len(data.encode("utf-8", "surrogateescape")) > limits.RESOURCE_HANDLE_DATA_BYTES:
-        detail = f"may not be longer than {limits.RESOURCE_HANDLE_DATA_BYTES}"
+    if len(data.encode("utf-8", "surrogateescape")) > limits.CLASSIC_RESOURCE_HANDLE_DATA_BYTES:
+        detail = f"may not be longer than {limits.CLASSIC_RESOURCE_HANDLE_DATA_BYTES}"
         checks.report(TOO_LONG, (*path, "data"), "", detail)
     if "structuredData" in handle:
         check_structured_handle(handle["structuredData"], (*path, "structuredData"), checks)

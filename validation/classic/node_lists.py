@@ -26,7 +26,7 @@ def check_node_list(nodes: Sequence[str] | None, path: Path, checks: Checks) -> 
         else:
             check_node_name(name, (*path, index), checks)
             seen.add(name)
-    check_length(nodes, limits.NODES_PER_LIST, path, checks)
+    check_length(nodes, limits.CLASSIC_NODES_PER_LIST, path, checks)
 
 
 def check_length(items: Sequence[Any] | None, limit: int, path: Path, checks: Checks) -> None:
