@@ -1,0 +1,171 @@
+"""The API server of a simulation: objects in memory, requests that take time, and watches that tell of each write."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from classic import memory_objects
+from classic.claims import key_of, namespace_of
+from classic.memory_objects import MemoryObjects
+from classic.objects import Conflict
+from classic.simulation.timeline import Entry, Timeline, Write, changes
+from classic.simulation.virtual_time import now
+from resourceapi.manifests import name_of
+from resourceapi.objects import Object
+
+#: A request takes this long to be stored, a watch tells of it after this much more, and then the answer comes.
+STORED_SECONDS, WATCHED_SECONDS, ANSWERED_SECONDS = 0.002, 0.001, 0.002
+
+Watcher = Callable[[memory_objects.Write], None]
+#: Of these kinds the timeline has the writes: the others do not take part in the negotiation.
+_SHOWN = frozenset(("PodSchedulingContext", "ResourceClaim", "Pod"))
+
+
+class ApiServer:
+    """Stores objects, and tells watchers."""
+
+    def __init__(self, timeline: Timeline) -> None:
+        self.objects = MemoryObjects()
+        self.timeline = timeline
+        self._watchers: list[Watcher] = []
+        self.objects.listeners.append(self._tell)
+        self._author: Client | None = None
+        self._verb = ""
+
+    def watch(self, watcher: Watcher) -> None:
+        """Tell somebody of each write from now on."""
+        self._watchers.append(watcher)
+
+    async def write(self, author: Client, verb: str, make: Callable[[MemoryObjects], Object]) -> Object:
+        """Store something for somebody.
+
+        :raises classic.objects.Conflict: if it is refused.
+        """
+        await asyncio.sleep(STORED_SECONDS)
+        self._author, self._verb = author, verb
+        try:
+            return make(self.objects)
+        finally:
+            self._author = None
+            await asyncio.sleep(ANSWERED_SECONDS)
+
+    def store(self, author: Client, obj: Object) -> None:
+        """Store a new object for somebody at once.
+
+        :raises classic.objects.Conflict: if there is one of its name.
+        """
+        self._author, self._verb = author, "create"
+        try:
+            self.objects.create(obj)
+        finally:
+            self._author = None
+
+    def _tell(self, write: memory_objects.Write) -> None:
+        loop = asyncio.get_running_loop()
+        for watcher in self._watchers:
+            loop.call_later(WATCHED_SECONDS, watcher, write)
+        author = self._author
+        if author is None or write.kind not in _SHOWN:
+            return
+        obj = write.after or write.before or {}
+        of_pod = author.about or (full_name(obj) if write.kind != "ResourceClaim" else "")
+        what = Write(self._verb, write.kind, full_name(obj), changes(write.before, write.after))
+        if write.after is None:
+            what = what._replace(changes=())
+        self.timeline.add(Entry(now(), author.name, of_pod, author.attempt, author.phase, write=what))
+
+
+class Client:
+    """Somebody who asks an API server, for a certain purpose; implements :class:`classic.objects.Objects`.
+
+    :ivar name: who it is.
+    :ivar about: about which pod, with its namespace; empty if that depends on the object.
+    :ivar attempt: in which attempt to schedule it.
+    :ivar phase: in which phase.
+    """
+
+    def __init__(
+        self, server: ApiServer, name: str, about: str = "", attempt: int = 0, phase: str = ""
+    ) -> None:
+        self.name, self.about, self.attempt, self.phase = name, about, attempt, phase
+        self._server = server
+        self._objects = server.objects
+
+    async def claim(self, namespace: str, name: str) -> Object | None:
+        """A ResourceClaim."""
+        return self._objects.get("ResourceClaim", namespace, name)
+
+    async def resource_class(self, name: str) -> Object | None:
+        """A ResourceClass."""
+        return self._objects.get("ResourceClass", "", name)
+
+    async def context(self, namespace: str, name: str) -> Object | None:
+        """A PodSchedulingContext."""
+        return self._objects.get("PodSchedulingContext", namespace, name)
+
+    async def pod(self, namespace: str, name: str) -> Object | None:
+        """A pod."""
+        return self._objects.get("Pod", namespace, name)
+
+    async def create(self, obj: Object) -> Object:
+        """Store a new object."""
+        return await self._write("create", lambda objects: objects.create(obj))
+
+    async def update(self, kind: str, obj: Object) -> Object:
+        """Write all of an object but its status."""
+        return await self._write("update", lambda objects: objects.update(kind, obj))
+
+    async def update_status(self, kind: str, obj: Object) -> Object:
+        """Write the status of an object."""
+        return await self._write("update status", lambda objects: objects.update_status(kind, obj))
+
+    async def patch_status(self, kind: str, obj: Object, change: Callable[[Object], Object]) -> Object:
+        """Change the status of an object, as it is stored by then.
+
+        :param change: the status after, from the status before.
+        """
+
+        def patched(objects: MemoryObjects) -> Object:
+            stored = objects.get(kind, namespace_of(obj), name_of(obj))
+            if stored is None:
+                raise Conflict(f"{kind} {full_name(obj)} does not exist")
+            return objects.update_status(kind, {**stored, "status": change(stored.get("status") or {})})
+
+        return await self._write("patch status", patched)
+
+    async def delete(self, kind: str, namespace: str, name: str) -> None:
+        """Delete an object, if there is one."""
+
+        def deleted(objects: MemoryObjects) -> Object:
+            objects.delete(kind, namespace, name)
+            return {}
+
+        await self._write("delete", deleted)
+
+    async def bind(self, pod: Object, node: str) -> None:
+        """Have a pod run on a node."""
+        stored = self._objects.get("Pod", namespace_of(pod), name_of(pod)) or pod
+        bound = {**stored, "spec": {**stored["spec"], "nodeName": node}}
+        await self._write("create binding", lambda objects: objects.update("Pod", bound))
+
+    async def update_claim(self, claim: Object) -> Object:
+        """Write all of a claim but its status."""
+        return await self.update("ResourceClaim", claim)
+
+    async def update_claim_status(self, claim: Object) -> Object:
+        """Write the status of a claim."""
+        return await self.update_status("ResourceClaim", claim)
+
+    async def update_context_status(self, context: Object) -> Object:
+        """Write the status of a PodSchedulingContext."""
+        return await self.update_status("PodSchedulingContext", context)
+
+    async def _write(self, verb: str, make: Callable[[MemoryObjects], Object]) -> Object:
+        return await self._server.write(self, verb, make)
+
+
+def full_name(obj: Object) -> str:
+    """The name of an object, with its namespace if it is in one."""
+    namespace = namespace_of(obj)
+    return key_of(namespace, name_of(obj)) if namespace else name_of(obj)

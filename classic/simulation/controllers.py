@@ -1,0 +1,145 @@
+"""What runs beside kube-scheduler: the controllers of drivers, and the one that makes claims from templates."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from classic import memory_objects
+from classic.claims import is_from_template, namespace_of, uid_of
+from classic.controller import Controller, Next
+from classic.driver import Driver
+from classic.errors import NotYet, SyncError
+from classic.objects import Conflict
+from classic.simulation.api_server import ApiServer, Client, full_name
+from classic.simulation.scenario import GROUP_VERSION
+from classic.simulation.timeline import Entry
+from classic.simulation.virtual_time import now
+from classic.work_queue import WorkQueue
+from resourceapi.manifests import claim_from_template, entries, mapping, name_of, text
+from resourceapi.objects import Object
+
+CONTROLLER_MANAGER = "kube-controller-manager"
+#: After which a PodSchedulingContext is looked at again.
+RECHECK_SECONDS = 30.0
+_Key = tuple[str, str, str]
+
+
+class DriverController:
+    """The controller of a driver: looks at claims and PodSchedulingContexts as they change."""
+
+    def __init__(self, server: ApiServer, driver_name: str, driver: Driver) -> None:
+        self._server = server
+        self._controller = Controller(driver_name, driver, Client(server, driver_name))
+        self._queue: WorkQueue[_Key] = WorkQueue()
+        self._busy = False
+
+    async def run(self, start_seconds: float = 0.0) -> None:
+        """Begin after a while, with what is there; until cancelled.
+
+        :param start_seconds: after which the controller starts.
+        """
+        await asyncio.sleep(start_seconds)
+        self._server.watch(self._see)
+        for kind in ("ResourceClaim", "PodSchedulingContext"):
+            for obj in self._server.objects.all(kind):
+                self._queue.add((kind, namespace_of(obj), name_of(obj)))
+        while True:
+            key = await self._queue.get()
+            self._busy = True
+            try:
+                await self._sync(key)
+            finally:
+                self._busy = False
+                self._queue.done(key)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is to be looked at now."""
+        return not self._busy and not len(self._queue)
+
+    async def _sync(self, key: _Key) -> None:
+        kind, namespace, name = key
+        sync = self._controller.sync_claim if kind == "ResourceClaim" else self._controller.sync_context
+        try:
+            follows = await sync(namespace, name)
+        except (Conflict, NotYet, SyncError):
+            self._queue.retry(key)
+            return
+        self._queue.forget(key)
+        if follows is Next.RECHECK:
+            self._queue.add_after(key, RECHECK_SECONDS)
+
+    def _see(self, write: memory_objects.Write) -> None:
+        if write.kind in ("ResourceClaim", "PodSchedulingContext") and write.after is not None:
+            self._queue.add((write.kind, namespace_of(write.after), name_of(write.after)))
+
+
+class ClaimMaker:
+    """Makes the claims of pods from their templates, as kube-controller-manager does."""
+
+    def __init__(self, server: ApiServer) -> None:
+        self._server = server
+        self._making: set[asyncio.Task[None]] = set()
+        server.watch(self._see)
+
+    def _see(self, write: memory_objects.Write) -> None:
+        if write.kind == "Pod" and write.before is None and write.after is not None:
+            task = asyncio.create_task(self._make(write.after))
+            self._making.add(task)
+            task.add_done_callback(self._making.discard)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether all claims are made."""
+        return not self._making
+
+    async def _make(self, pod: Object) -> None:
+        client = Client(self._server, CONTROLLER_MANAGER, full_name(pod), phase="claims")
+        made = []
+        for entry in entries(mapping(pod, "spec"), "resourceClaims"):
+            template = text(mapping(entry, "source"), "resourceClaimTemplateName")
+            found = self._server.objects.get("ResourceClaimTemplate", namespace_of(pod), template)
+            if not is_from_template(entry) or found is None:
+                continue
+            name = f"{name_of(pod)}-{text(entry, 'name')}"
+            claim = claim_from_template(found, namespace_of(pod), name)
+            await client.create(_owned(claim, pod))
+            made.append({"name": text(entry, "name"), "resourceClaimName": name})
+        if made:
+            await client.patch_status("Pod", pod, lambda status: _with_claims(status, made))
+
+    def missing_template(self, pod: Object) -> str:
+        """A template that a pod names and that does not exist; empty if there is none."""
+        for entry in entries(mapping(pod, "spec"), "resourceClaims"):
+            name = text(mapping(entry, "source"), "resourceClaimTemplateName")
+            if name and self._server.objects.get("ResourceClaimTemplate", namespace_of(pod), name) is None:
+                return name
+        return ""
+
+
+def _with_claims(status: Object, made: Sequence[Object]) -> Object:
+    return {**status, "resourceClaimStatuses": list(made)}
+
+
+def _owned(claim: Object, pod: Object) -> Object:
+    owner = {"apiVersion": "v1", "kind": "Pod", "name": name_of(pod), "uid": uid_of(pod)}
+    owners = [{**owner, "controller": True, "blockOwnerDeletion": True}]
+    return {
+        **claim,
+        "apiVersion": GROUP_VERSION,
+        "kind": "ResourceClaim",
+        "metadata": {**mapping(claim, "metadata"), "ownerReferences": owners},
+    }
+
+
+class DriverNotes:
+    """Puts what a driver says into the timeline."""
+
+    def __init__(self, server: ApiServer, driver_name: str) -> None:
+        self._server = server
+        self._name = driver_name
+
+    def tell(self, asked: str, answer: str, reason: str, nodes: Sequence[str]) -> None:
+        """Note an answer."""
+        self._server.timeline.add(Entry(now(), self._name, "", 0, asked, answer, reason, tuple(nodes)))

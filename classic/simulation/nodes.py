@@ -1,0 +1,75 @@
+"""The nodes as kube-scheduler knows them: which ones a pod fits on, apart from its claims, and which it prefers."""
+
+from __future__ import annotations
+
+from allocator.node_resources import NodeResources, PodNeeds, counted
+from allocator.pod_nodes import Refusal, rejections
+from resourceapi.manifests import entries, mapping, name_of, text
+from resourceapi.node_selection import selects
+from resourceapi.objects import Object
+from resourceapi.releases import Profile
+from validation.pod_totals import requests_of
+
+
+class Nodes:
+    """Nodes and the pods on them."""
+
+    def __init__(self) -> None:
+        self._nodes: dict[str, Object] = {}
+        self._resources = NodeResources()
+        self._placed: dict[str, tuple[str, PodNeeds]] = {}
+        self._profile = Profile("1.30")
+
+    def put(self, node: Object) -> None:
+        """A new or changed node."""
+        self._nodes[name_of(node)] = node
+        self._resources.put(node)
+
+    def place(self, pod: Object, node: str) -> None:
+        """A pod takes its share of a node."""
+        key = pod_key(pod)
+        if key not in self._placed:
+            self._placed[key] = node, self.needs(pod)
+            self._resources.take(*self._placed[key])
+
+    def take_off(self, pod: Object) -> None:
+        """A pod gives back its share."""
+        placed = self._placed.pop(pod_key(pod), None)
+        if placed is not None:
+            self._resources.give_back(*placed)
+
+    def needs(self, pod: Object) -> PodNeeds:
+        """What a pod needs of a node beside its claims."""
+        return PodNeeds(counted(requests_of(mapping(pod, "spec"), self._profile)))
+
+    def all(self) -> list[Object]:
+        """All nodes, by name."""
+        return [self._nodes[name] for name in sorted(self._nodes)]
+
+    def refused(self, pod: Object) -> dict[str, Refusal]:
+        """The nodes that do not fit apart from claims, each with the first reason."""
+        found = rejections(mapping(pod, "spec"), self.needs(pod), self.all(), self._resources)
+        return {name: reasons[0] for name, reasons in found.items()}
+
+    def ranked(self, pod: Object, names: list[str]) -> list[str]:
+        """Nodes in the order in which a pod prefers them (preferred node affinity), and by name.
+
+        Of those that a pod likes as much, kube-scheduler prefers the ones with more left, and at last any.
+        """
+        weights = {name: _preference(pod, self._nodes[name]) for name in names}
+        return sorted(names, key=lambda name: (-weights[name], name))
+
+
+def pod_key(pod: Object) -> str:
+    """How a pod is called here."""
+    return f"{text(mapping(pod, 'metadata'), 'namespace')}/{name_of(pod)}"
+
+
+def _preference(pod: Object, node: Object) -> int:
+    affinity = mapping(pod, "spec", "affinity", "nodeAffinity")
+    preferred = entries(affinity, "preferredDuringSchedulingIgnoredDuringExecution")
+    return sum(
+        int(each.get("weight") or 0)
+        for each in preferred
+        if selects({"nodeSelectorTerms": [mapping(each, "preference")]}, node)
+    )

@@ -1,0 +1,185 @@
+"""What a negotiation begins with, and what happens while it goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from classic.simulation.devices import DriverSettings
+from resourceapi.errors import ClaimcheckError
+from resourceapi.manifests import entries, mapping, name_of, text
+from resourceapi.objects import Object
+
+#: The kind of the document that describes a scenario beside its objects.
+KIND = "ClassicScenario"
+#: After which a simulation ends in any case, and the longest that may be wished for.
+SECONDS, MAX_SECONDS = 300.0, 86_400.0
+#: How many objects a simulation can have.
+MAX_OBJECTS = 5_000
+GROUP_VERSION = "resource.k8s.io/v1alpha2"
+_CLUSTER_WIDE = frozenset(("Node", "ResourceClass"))
+_KINDS = {
+    "v1": ("Node", "Pod"),
+    GROUP_VERSION: ("ResourceClass", "ResourceClaim", "ResourceClaimTemplate"),
+}
+_SETTINGS = {
+    "startSeconds": "start_seconds",
+    "checkSeconds": "check_seconds",
+    "allocateSeconds": "allocate_seconds",
+    "deallocateSeconds": "deallocate_seconds",
+}
+
+
+class ScenarioError(ClaimcheckError):
+    """A scenario cannot be used."""
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """Objects that are created while pods wait.
+
+    :ivar seconds: when.
+    """
+
+    seconds: float
+    objects: tuple[Object, ...]
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A cluster with classic drivers.
+
+    :ivar objects: what is there at the beginning: nodes, classes, templates, claims, parameters, pods.
+    :ivar drivers: the drivers by name; others have one device on each node.
+    :ivar arrivals: what comes later.
+    :ivar seconds: after which the simulation ends, if pods are still waiting then.
+    """
+
+    objects: tuple[Object, ...]
+    description: str = ""
+    drivers: Mapping[str, DriverSettings] = field(default_factory=dict)
+    arrivals: tuple[Arrival, ...] = ()
+    seconds: float = SECONDS
+
+    def of_kind(self, kind: str) -> list[Object]:
+        """The objects of a kind at the beginning and later on."""
+        later = (obj for arrival in self.arrivals for obj in arrival.objects)
+        return [obj for obj in (*self.objects, *later) if text(obj, "kind") == kind]
+
+    @property
+    def driver_names(self) -> list[str]:
+        """The drivers of the classes."""
+        return sorted({text(each, "driverName") for each in self.of_kind("ResourceClass")})
+
+    def settings(self, driver_name: str) -> DriverSettings:
+        """What a driver has."""
+        everywhere = {name_of(node): 1 for node in self.of_kind("Node")}
+        return self.drivers.get(driver_name) or DriverSettings(everywhere)
+
+    def parameters(self, owner: Object) -> Object | None:
+        """The object to which the ``parametersRef`` of a claim or template refers."""
+        reference = mapping(owner, "spec", "parametersRef")
+        for obj in self.objects:
+            group = text(obj, "apiVersion").rpartition("/")[0]
+            if (
+                text(obj, "kind") == text(reference, "kind")
+                and group == text(reference, "apiGroup")
+                and name_of(obj) == text(reference, "name")
+            ):
+                return obj
+        return None
+
+
+def scenario_from(documents: Iterable[Object], namespace: str) -> Scenario:
+    """The scenario of documents: objects, and at most one description.
+
+    :param namespace: of objects that do not name one.
+    :raises ScenarioError: if they cannot be used.
+    """
+    objects: list[Object] = []
+    descriptions: list[Object] = []
+    for each in documents:
+        (descriptions if text(each, "kind") == KIND else objects).append(each)
+    if len(descriptions) > 1:
+        raise ScenarioError(f"there is more than one {KIND}")
+    spec = mapping(descriptions[0], "spec") if descriptions else {}
+    found = Scenario(_placed(objects, namespace), drivers=_drivers(spec))
+    found = replace(
+        found,
+        description=text(spec, "description"),
+        arrivals=tuple(_arrival(each, namespace) for each in entries(spec, "later")),
+        seconds=_seconds(spec, "seconds", SECONDS),
+    )
+    _check(found)
+    return found
+
+
+def _drivers(spec: Object) -> dict[str, DriverSettings]:
+    found = {}
+    for name, given in mapping(spec, "drivers").items():
+        unknown = sorted(set(mapping(given)) - {*_SETTINGS, "devices"})
+        if unknown:
+            known = ", ".join((*_SETTINGS, "devices"))
+            raise ScenarioError(f"driver {name}: unknown field {unknown[0]}; use {known}")
+        devices = mapping(given, "devices")
+        if not all(_is_count(each) for each in devices.values()):
+            raise ScenarioError(f"driver {name}: devices has to say a number for each node")
+        times = {field: _seconds(given, key, 0.0) for key, field in _SETTINGS.items()}
+        found[str(name)] = DriverSettings(dict(devices), **times)
+    return found
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MAX_OBJECTS
+
+
+def _seconds(given: Any, key: str, default: float) -> float:
+    value = mapping(given).get(key, default)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MAX_SECONDS:
+        raise ScenarioError(f"{key} has to be a number of seconds, at most {MAX_SECONDS:,.0f}")
+    return float(value)
+
+
+def _arrival(given: Any, namespace: str) -> Arrival:
+    return Arrival(_seconds(given, "after", 0.0), _placed(entries(given, "objects"), namespace))
+
+
+def _placed(objects: Iterable[Any], namespace: str) -> tuple[Object, ...]:
+    """The objects with their namespaces."""
+    return tuple(_in_namespace(mapping(each), namespace) for each in objects)
+
+
+def _in_namespace(obj: Object, namespace: str) -> Object:
+    metadata = mapping(obj, "metadata")
+    if text(obj, "kind") in _CLUSTER_WIDE or text(metadata, "namespace"):
+        return obj
+    return {**obj, "metadata": {**metadata, "namespace": namespace}}
+
+
+def _check(scenario: Scenario) -> None:
+    objects = [*scenario.objects, *(obj for each in scenario.arrivals for obj in each.objects)]
+    if len(objects) > MAX_OBJECTS:
+        raise ScenarioError(f"there are more than {MAX_OBJECTS:,} objects")
+    for obj in objects:
+        if not name_of(obj):
+            raise ScenarioError(f"a {text(obj, 'kind') or 'document'} has no name")
+        if (
+            text(obj, "apiVersion").startswith("resource.k8s.io/")
+            and text(obj, "apiVersion") != GROUP_VERSION
+        ):
+            raise ScenarioError(
+                f"{text(obj, 'kind')} {name_of(obj)}: only {GROUP_VERSION} is negotiated about"
+            )
+        if obj.get("structuredParameters") is True:
+            raise ScenarioError(
+                f"ResourceClass {name_of(obj)} has structuredParameters: the scheduler allocates such claims by itself"
+            )
+    if not scenario.of_kind("Pod"):
+        raise ScenarioError("there is no pod to schedule")
+
+
+def stored(objects: Iterable[Object]) -> list[Object]:
+    """The objects that the API server has, in an order in which they can be created: pods last."""
+    known = [each for each in objects if text(each, "kind") in _KINDS.get(text(each, "apiVersion"), ())]
+    return sorted(known, key=lambda each: text(each, "kind") == "Pod")
