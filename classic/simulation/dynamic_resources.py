@@ -182,8 +182,10 @@ def is_reserved_for(pod: Object, claim: Object) -> bool:
 
 
 def filter_node(node: Object, state: CycleState) -> Status:
-    """Whether a node is where the claims are, or may be. All claims are looked at before a node is refused for one that is
-    allocated elsewhere: PostFilter wants to know all of these.
+    """Whether a node is where the claims are, or may be.
+
+    All claims are looked at before a node is refused for one that is allocated elsewhere: PostFilter wants to know all
+    of these.
     """
     elsewhere = []
     for each in state.claims:
