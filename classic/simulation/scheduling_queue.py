@@ -16,7 +16,7 @@ INITIAL_BACKOFF_SECONDS, MAX_BACKOFF_SECONDS = 1.0, 10.0
 #: How often the queue looks for pods whose back-off is over.
 FLUSH_SECONDS = 1.0
 #: How long a pod waits for an event at most, and after how many looks the queue looks for such pods.
-MAX_UNSCHEDULABLE_SECONDS, LEFTOVER_SECONDS = 300.0, 30
+MAX_UNSCHEDULABLE_SECONDS, FORGOTTEN_LOOKS = 300.0, 30
 
 ACTIVE, BACKOFF, UNSCHEDULABLE = "Active", "Backoff", "Unschedulable"
 
@@ -113,8 +113,8 @@ class SchedulingQueue:
         for second in count(1):
             await asyncio.sleep(FLUSH_SECONDS)
             self._flush()
-            if second % LEFTOVER_SECONDS == 0:
-                self._flush_leftovers()
+            if second % FORGOTTEN_LOOKS == 0:
+                self._flush_forgotten()
 
     @property
     def is_idle(self) -> bool:
@@ -130,7 +130,7 @@ class SchedulingQueue:
             self._backoff.remove(pod)
             self._activate(pod, "BackoffComplete")
 
-    def _flush_leftovers(self) -> None:
+    def _flush_forgotten(self) -> None:
         for pod in list(self._unschedulable.values()):
             if self._now() - pod.since > MAX_UNSCHEDULABLE_SECONDS:
                 del self._unschedulable[pod.key]
