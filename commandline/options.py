@@ -13,7 +13,7 @@ from resourceapi import runtime_config
 from resourceapi.gates import GATES, UNRELEASED_GATES, GateError, parse
 from resourceapi.object_names import is_dots
 from resourceapi.releases import CLASSIC, MODERN_RELEASES, NEWEST, PROPOSALS, Profile, UnknownRelease
-from resourceapi.runtime_config import ALL, RuntimeConfigError
+from resourceapi.runtime_config import RuntimeConfigError
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -259,8 +259,9 @@ def profile_of(options: Namespace, *, apis: str | None = None, classic: bool = F
     :raises UsageError: for a release, gates or versions that do not exist.
     """
     try:
-        served = ALL if apis is None else runtime_config.parse(apis)
-        profile = Profile(options.kube_version or f"1.{NEWEST}", parse(options.feature_gates), served)
+        profile = Profile(options.kube_version or f"1.{NEWEST}", parse(options.feature_gates))
+        if apis is not None:
+            profile.apis = runtime_config.parse(apis, profile.schemas)
     except RuntimeConfigError as error:
         raise UsageError(f"--runtime-config: {error}") from None
     except UnknownRelease as error:

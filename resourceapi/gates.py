@@ -1,6 +1,7 @@
 """Feature gates: in which release each one is in which stage, and which of them are on.
 
-The table says what kube-apiserver 1.37 knows when it answers as an older release (``--emulated-version``).
+The table says what kube-apiserver 1.37 knows when it answers as an older release (``--emulated-version``), and of 1.30,
+which nothing emulates, the one gate that matters.
 """
 
 from __future__ import annotations
@@ -199,13 +200,15 @@ def _apply(
     """Change ``state`` by the settings, for all gates that the server knows."""
     from resourceapi import other_gates
 
-    _refuse_unknown(settings, GATES.keys() | other_gates.STAGES.keys() | _ALL_OF_A_STAGE.keys())
-    for gate, letters in other_gates.STAGES.items():
-        letter = letters[minor - other_gates.OLDEST]
-        if letter != other_gates.NOT_YET:
-            stage = other_gates.MEANING.get(letter.lower(), GA)
-            stages[gate] = Stage(minor, stage, letter.isupper(), letter.lower() == other_gates.LOCKED)
-            state[gate] = stages[gate].default
+    emulated = minor >= other_gates.OLDEST
+    letters = other_gates.letters_of(minor)
+    # who emulates an older release knows the gates of its own
+    known = GATES.keys() | other_gates.STAGES.keys() if emulated else stages.keys() | letters.keys()
+    _refuse_unknown(settings, known | _ALL_OF_A_STAGE.keys())
+    for gate, letter in letters.items():
+        stage = other_gates.MEANING.get(letter.lower(), GA)
+        stages[gate] = Stage(minor, stage, letter.isupper(), letter.lower() == other_gates.LOCKED)
+        state[gate] = stages[gate].default
     _refuse_unsettable(settings, stages, minor)
     for name, value in settings.items():
         if name in _ALL_OF_A_STAGE:
@@ -213,7 +216,8 @@ def _apply(
             state.update((gate, value) for gate in concerned if gate not in settings)
         else:
             state[name] = value
-    _refuse_unmet_dependencies(state, {**DEPENDS_ON, **other_gates.DEPENDS_ON})
+    if emulated:  # 1.30 lets every gate be set by itself
+        _refuse_unmet_dependencies(state, {**DEPENDS_ON, **other_gates.DEPENDS_ON})
 
 
 def _refuse_unknown(settings: Iterable[str], known: Collection[str]) -> None:

@@ -6,6 +6,8 @@ dependencies as the server does.  :mod:`resourceapi.gates` has the others.  Load
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 OLDEST = 34
 NOT_YET, LOCKED = ".", "l"
 MEANING = {"a": "ALPHA", "b": "BETA"}
@@ -282,3 +284,13 @@ DEPENDS_ON: dict[str, tuple[str, ...]] = {
     "WindowsGracefulNodeShutdown": ("GracefulNodeShutdown",),
     "WorkloadWithJob": ("GenericWorkload",),
 }
+
+
+def letters_of(minor: int) -> Mapping[str, str]:
+    """The gates that release 1.``minor`` has, with their letters."""
+    if minor < OLDEST:
+        from resourceapi import classic_gates
+
+        return classic_gates.STAGES
+    letters = {gate: of_releases[minor - OLDEST] for gate, of_releases in STAGES.items()}
+    return {gate: letter for gate, letter in letters.items() if letter != NOT_YET}

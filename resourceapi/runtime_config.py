@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from functools import cache
 
 from resourceapi.errors import ClaimcheckError
@@ -21,9 +21,10 @@ class RuntimeConfigError(ClaimcheckError):
     """A ``--runtime-config`` that the server would not start with; the text is the server's."""
 
 
-def parse(text: str) -> dict[str, bool]:
+def parse(text: str, versions: Container[str] = SCHEMAS) -> dict[str, bool]:
     """``resource.k8s.io/v1beta1=true,api/alpha`` as a mapping; of keys that are repeated the last counts.
 
+    :param versions: the versions of this group that the server knows.
     :raises RuntimeConfigError: as the server does, for what is about all APIs or about this group.
     """
     values: dict[str, str] = {}
@@ -33,7 +34,7 @@ def parse(text: str) -> dict[str, bool]:
             values[key.strip()] = value.strip()
     settings = {}
     for key, value in values.items():
-        _check(key)
+        _check(key, versions)
         if value and value not in BOOLEANS:
             raise RuntimeConfigError(
                 f"invalid value of {key}: {value}, err: strconv.ParseBool: parsing {quote(value)}: invalid syntax"
@@ -42,7 +43,7 @@ def parse(text: str) -> dict[str, bool]:
     return settings
 
 
-def _check(key: str) -> None:
+def _check(key: str, versions: Container[str]) -> None:
     """Refuse what is no API, as far as that can be known without the other groups' versions."""
     group, slash, version = key.partition("/")
     if key == "v1":  # the core group
@@ -51,7 +52,7 @@ def _check(key: str) -> None:
         raise RuntimeConfigError(f"runtime-config invalid key {key}")
     if group == "api" and key not in {"api/all", _STABLE, *_STAGES, *_WITHOUT_EFFECT}:
         raise RuntimeConfigError(f"unknown api groups {key}")
-    if group == GROUP and version.partition("/")[0] not in SCHEMAS:
+    if group == GROUP and version.partition("/")[0] not in versions:
         raise RuntimeConfigError(
             f"group version {GROUP}/{version.partition('/')[0]} that has not been registered"
         )

@@ -104,6 +104,30 @@ def test_all_of_a_stage_leaves_gates_with_a_setting_of_their_own(release: str) -
     assert effective(minor(release), settings) == wanted - {"DRASchedulerFilterTimeout"}
 
 
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        pytest.param({"DRAAdminAccess": True}, "unrecognized feature gate: DRAAdminAccess", id="later"),
+        pytest.param(
+            {"AggregatedDiscoveryEndpoint": False},
+            "cannot set feature gate AggregatedDiscoveryEndpoint to false, feature is locked to true",
+            id="locked",
+        ),
+    ],
+)
+def test_the_release_of_classic_dra_knows_its_own_gates(settings: dict[str, bool], message: str) -> None:
+    """Nothing emulates 1.30: what came later is unknown to it."""
+    with pytest.raises(GateError) as error:
+        effective(30, settings)
+    assert str(error.value) == message
+
+
+def test_the_gate_of_classic_dra_can_be_set() -> None:
+    """It was alpha; gates that have no say about DRA are taken as well."""
+    assert effective(30, {}) == set()
+    assert effective(30, {"AllAlpha": True, "AppArmor": False}) == {"DynamicResourceAllocation"}
+
+
 def test_a_profile_can_have_gates_on_by_default() -> None:
     """What a profile has on by default can still be set."""
     gate = "DRADeviceCompatibilityGroups"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from resourceapi import limits
+from resourceapi import limits, names
 from resourceapi.equality import equal
 from resourceapi.field_errors import DUPLICATE, FORBIDDEN, REQUIRED, TOO_LONG
 from resourceapi.field_path import Path
@@ -57,7 +57,7 @@ def _check_handle(handle: Object, path: Path, checks: Checks) -> None:
     """Data for a driver, which need not be the claim's: of its own making, or what structured parameters gave it."""
     check_driver_name(handle.get("driverName", ""), (*path, "driverName"), checks)
     data = handle.get("data", "")
-    if len(data.encode("utf-8", "surrogateescape")) > limits.CLASSIC_RESOURCE_HANDLE_DATA_BYTES:
+    if names.byte_length(data) > limits.CLASSIC_RESOURCE_HANDLE_DATA_BYTES:
         detail = f"may not be longer than {limits.CLASSIC_RESOURCE_HANDLE_DATA_BYTES}"
         checks.report(TOO_LONG, (*path, "data"), "", detail)
     if "structuredData" in handle:

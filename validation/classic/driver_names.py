@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from resourceapi import limits
+from resourceapi import limits, names
 from resourceapi.field_errors import DUPLICATE, REQUIRED, too_long
 from resourceapi.field_path import Path
 from resourceapi.objects import Object
@@ -28,7 +28,7 @@ def check_driver_name(name: str, path: Path, checks: Checks) -> None:
     """A driver is named as a CSI driver is: a DNS subdomain in any case; an empty name breaks two rules."""
     if not name:
         checks.report(REQUIRED, path)
-    if len(name.encode()) > limits.DRIVER_NAME_CHARACTERS:
+    if names.byte_length(name) > limits.DRIVER_NAME_CHARACTERS:
         checks.errors.append(too_long(path, limits.DRIVER_NAME_CHARACTERS))
     for problem in formats.dns_subdomain(_lower(name)):
         checks.invalid(path, name, problem.detail)
