@@ -13,11 +13,11 @@ from classic.kubelet.wire.node_v1alpha2 import ClaimRequest
 from classic.kubelet.wire.node_v1alpha3 import Claim
 from classic.kubelet.wire.structured_handle import StructuredResourceHandle
 from resourceapi.errors import ClaimcheckError
+from resourceapi.limits import CLASSIC_RESOURCE_HANDLE_DATA_BYTES
 from resourceapi.names import long_name, short_name
 
 # The API server gives UUIDs; what matters here is that no file name or CDI name made of a UID is anything else.
 _UID = re.compile(r"[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
-_MOST_HANDLE_BYTES = 16 * 1024
 
 
 class RefusedClaim(ClaimcheckError):
@@ -75,8 +75,10 @@ class AllocatedClaim:
             raise RefusedClaim("the claim's namespace is no name of a namespace")
         if long_name(name):
             raise RefusedClaim("the claim's name is no name of an object")
-        if len(data.encode()) > _MOST_HANDLE_BYTES:
-            raise RefusedClaim(f"the claim's resource handle has more than {_MOST_HANDLE_BYTES:,} bytes")
+        if len(data.encode()) > CLASSIC_RESOURCE_HANDLE_DATA_BYTES:
+            raise RefusedClaim(
+                f"the claim's resource handle has more than {CLASSIC_RESOURCE_HANDLE_DATA_BYTES:,} bytes"
+            )
         if len(structured) > 1:
             raise RefusedClaim("the claim has more than one structured resource handle")
         return cls(namespace, name, uid, data, structured[0] if structured else None)
