@@ -167,21 +167,30 @@ class Controller:
         except Unavailable as error:
             raise because("read the pod", error) from error
 
-    async def _pending_claims(self, pod: Object, taken: ExitStack) -> list[ClaimAllocation]:
-        """The claims of a pod that this driver is to allocate; each is taken."""
-        found = []
+    async def _pending_claims(self, pod: Object, taken: ExitStack) -> list[tuple[str, ClaimAllocation]]:
+        """The claims of a pod that this driver is to allocate, by the names that the pod has for them; each is taken.
+
+        A pod may use the same claim under several names.
+        """
+        found: list[tuple[str, ClaimAllocation]] = []
+        by_claim: dict[str, ClaimAllocation | None] = {}
         for entry in entries(mapping(pod, "spec"), "resourceClaims"):
             try:
-                pending = await self._pending_claim(pod, entry, taken)
+                name = of_claim.claim_name(pod, entry)
+                if name is not None and name not in by_claim:
+                    by_claim[name] = await self._pending_claim(pod, entry, name, taken)
             except SyncError as error:
                 raise because(f"pod claim {text(entry, 'name')}", error) from error
+            pending = by_claim.get(name or "")
             if pending is not None:
-                found.append(pending)
+                found.append((text(entry, "name"), pending))
         return found
 
-    async def _pending_claim(self, pod: Object, entry: Object, taken: ExitStack) -> ClaimAllocation | None:
-        name, namespace = of_claim.claim_name(pod, entry), of_claim.namespace_of(pod)
-        if name is None or _is_settled(await self._objects.claim(namespace, name)):
+    async def _pending_claim(
+        self, pod: Object, entry: Object, name: str, taken: ExitStack
+    ) -> ClaimAllocation | None:
+        namespace = of_claim.namespace_of(pod)
+        if _is_settled(await self._objects.claim(namespace, name)):
             return None
         taken.enter_context(self._in_use.take(of_claim.key_of(namespace, name)))
         claim = await self._objects.claim(namespace, name)
@@ -201,14 +210,17 @@ class Controller:
             raise
         return ClaimAllocation(text(entry, "name"), claim, resource_class, *parameters)
 
-    async def _negotiate(self, context: Object, pod: Object, claims: list[ClaimAllocation]) -> None:
+    async def _negotiate(
+        self, context: Object, pod: Object, named: Sequence[tuple[str, ClaimAllocation]]
+    ) -> None:
         """Check the nodes, allocate for the selected one if it suits all claims, and tell what was found."""
+        claims = list(dict.fromkeys(claim for _, claim in named))
         nodes, selected = nodes_to_check(context), text(mapping(context, "spec"), "selectedNode")
         await self._calls.unsuitable_nodes(pod, claims, nodes)
         if selected and not any(selected in each.unsuitable_nodes for each in claims):
             consumer = of_claim.pod_reference(pod) if self._reserve else None
             await self._allocate(claims, selected, consumer)
-        changed = with_unsuitable_nodes(context, claims, nodes)
+        changed = with_unsuitable_nodes(context, named, nodes)
         if changed is not None:
             await self._writes.store_context_status(changed)
 

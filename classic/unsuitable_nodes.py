@@ -34,16 +34,19 @@ def reported(unsuitable: Iterable[str], checked: Sequence[str], selected_node: s
 
 
 def with_unsuitable_nodes(
-    context: Object, claims: Sequence[ClaimAllocation], checked: Sequence[str]
+    context: Object, claims: Iterable[tuple[str, ClaimAllocation]], checked: Sequence[str]
 ) -> Object | None:
-    """The context with what a driver says of its claims; None if it says that already."""
+    """The context with what a driver says of its claims; None if it says that already.
+
+    :param claims: with the name that the pod has for each.
+    """
     selected = text(mapping(context, "spec"), "selectedNode")
     before = entries(mapping(context, "status"), "resourceClaims")
     after = list(before)
-    for each in claims:
-        nodes = reported(each.unsuitable_nodes, checked, selected)
-        entry = {"name": each.pod_claim_name, **({"unsuitableNodes": nodes} if nodes else {})}
-        places = [index for index, found in enumerate(after) if text(found, "name") == each.pod_claim_name]
+    for name, claim in claims:
+        nodes = reported(claim.unsuitable_nodes, checked, selected)
+        entry = {"name": name, **({"unsuitableNodes": nodes} if nodes else {})}
+        places = [index for index, found in enumerate(after) if text(found, "name") == name]
         if not places:
             after.append(entry)
         elif entries(after[places[0]], "unsuitableNodes") != nodes:

@@ -106,6 +106,16 @@ def test_claims_of_a_pod_are_allocated_together() -> None:
     assert scene.status("a")["allocation"] == scene.status("b")["allocation"] == allocation_on("node-1")
 
 
+def test_claim_under_two_names() -> None:
+    """It is one claim for the driver; the scheduler is told about each name."""
+    scene = scene_with(claim(), pod(one="claim", two="claim"), context(potential=NODES, selected="node-1"))
+    scene.driver.unsuitable = ["node-2"]
+    scene.sync_context()
+    assert ("allocate", "claim", "node-1") in scene.driver.calls
+    assert scene.unsuitable() == {"one": ["node-2"], "two": ["node-2"]}
+    assert len(scene.status()["reservedFor"]) == 1
+
+
 @pytest.mark.parametrize(
     ("potential", "checked"),
     [

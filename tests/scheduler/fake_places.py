@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from resourceapi.objects import Object
 
-CORE, RESOURCE = "/api/v1", "/apis/resource.k8s.io/v1"
+CORE, RESOURCE, CLASSIC = "/api/v1", "/apis/resource.k8s.io/v1", "/apis/resource.k8s.io/v1alpha2"
 PATCHES = "/apis/claimcheck.example.com/v1alpha3"
 COORDINATION, DISCOVERY = "/apis/coordination.k8s.io/v1", "/apis/discovery.k8s.io/v1"
 
@@ -35,6 +35,9 @@ RESOURCES = {
     (RESOURCE, "resourceslices"): Resource("ResourceSlice"),
     (RESOURCE, "deviceclasses"): Resource("DeviceClass"),
     (RESOURCE, "devicetaintrules"): Resource("DeviceTaintRule", has_status=True),
+    (CLASSIC, "resourceclasses"): Resource("ResourceClass"),
+    (CLASSIC, "resourceclaims"): Resource("ResourceClaim", namespaced=True, has_status=True),
+    (CLASSIC, "podschedulingcontexts"): Resource("PodSchedulingContext", namespaced=True, has_status=True),
     (PATCHES, "resourceslicepatches"): Resource("ResourceSlicePatch"),
     (COORDINATION, "leases"): Resource("Lease", namespaced=True),
     (DISCOVERY, "endpointslices"): Resource("EndpointSlice", namespaced=True),

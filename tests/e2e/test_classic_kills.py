@@ -1,0 +1,256 @@
+"""A classic driver's controller that dies at each step of a negotiation: the end is the same, and nothing is given out twice."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import random
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from resourceapi.objects import Object
+from tests.e2e.classic_cluster import GROUP, ClassicCluster, classic_cluster, until
+from tests.e2e.file_driver import DRIVER
+from tests.e2e.programs import Program
+
+PODS, CLAIMS = "/api/v1/namespaces/default/pods", f"{GROUP}/namespaces/default/resourceclaims"
+CONTEXTS = f"{GROUP}/namespaces/default/podschedulingcontexts"
+TEMPLATES = f"{GROUP}/namespaces/default/resourceclaimtemplates"
+NODES = 3
+#: What is done from the pod to the binding, and from its end to the end of its claims, each before and after.
+DELAYED = [
+    "unsuitable_nodes",
+    "PUT resourceclaims",
+    "allocate",
+    "PUT resourceclaims/status",
+    "PUT podschedulingcontexts/status",
+    "deallocate",
+    "PUT resourceclaims/status",
+    "PUT resourceclaims",
+]
+STEPS = {
+    "WaitForFirstConsumer": DELAYED,
+    "Immediate": [
+        step for step in DELAYED if step not in ("unsuitable_nodes", "PUT podschedulingcontexts/status")
+    ],
+}
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[ClassicCluster]:
+    # Pods are tried again often.
+    with classic_cluster(NODES, scheduler_config={"podMaxBackoffSeconds": 1}) as cluster:
+        cluster.make(f"{GROUP}/resourceclasses", {"metadata": {"name": DRIVER}, "driverName": DRIVER})
+        cluster.make(
+            TEMPLATES, {"metadata": {"name": "file"}, "spec": {"spec": {"resourceClassName": DRIVER}}}
+        )
+        yield cluster
+
+
+class Step(NamedTuple):
+    """A step that a process has taken."""
+
+    process: int
+    name: str
+
+
+class Site(NamedTuple):
+    """A driver with its devices, which outlive its processes."""
+
+    cluster: ClassicCluster
+    directory: Path
+
+    def program(self, *options: str) -> Program:
+        module = [sys.executable, "-m", "tests.e2e.file_driver"]
+        command = [*module, str(self.cluster.kubeconfig), str(self.directory), *options]
+        return Program(command, self.directory / "log")
+
+    @contextlib.contextmanager
+    def running(self, *options: str) -> Iterator[Program]:
+        program = self.program(*options)
+        program.start()
+        try:
+            yield program
+        finally:
+            program.resume()
+            program.kill()
+
+    def steps(self) -> list[Step]:
+        file = self.directory / "steps"
+        lines = file.read_text().splitlines() if file.exists() else []
+        parts = [line.split(maxsplit=2) for line in lines]
+        return [Step(int(process), name) for process, _, name in parts]
+
+    def held(self) -> dict[str, Object]:
+        file = self.directory / "devices.json"
+        found: dict[str, Object] = json.loads(file.read_text()) if file.exists() else {}
+        return found
+
+    def last_words(self) -> str:
+        log = (self.directory / "log").read_text()[-3000:]
+        return log + "\n".join(f"{step.process} {step.name}" for step in self.steps())
+
+    def until(self, condition: Callable[[], bool], otherwise: str) -> None:
+        """Wait until something is so."""
+        try:
+            until(condition, otherwise)
+        except AssertionError as error:
+            raise AssertionError(f"{error}\n{self.last_words()}") from None
+
+    def check(self) -> None:
+        """Nothing that must never happen has happened."""
+        assert not (self.directory / "faults").exists(), (self.directory / "faults").read_text()
+        devices = [(each["node"], each["device"]) for each in self.held().values()]
+        assert len(set(devices)) == len(devices)
+
+    def items(self, path: str) -> list[Object]:
+        found: list[Object] = self.cluster.client.ask("GET", path).body["items"]
+        return found
+
+    def is_bound(self, name: str) -> bool:
+        answer = self.cluster.client.ask("GET", f"{PODS}/{name}")
+        return answer.code == 200 and bool(answer.body["spec"].get("nodeName"))
+
+
+def pod(name: str, source: Object) -> Object:
+    container = {"name": "c", "image": "x", "resources": {"claims": [{"name": "file"}]}}
+    return {
+        "metadata": {"name": name},
+        "spec": {
+            "containers": [container],
+            "resourceClaims": [{"name": "file", "source": source}],
+            "terminationGracePeriodSeconds": 0,
+        },
+    }
+
+
+class Life:
+    """A driver that dies at a step, and is started again then."""
+
+    def __init__(self, site: Site, kill_at: int) -> None:
+        self.has_died = False
+        self._site = site
+        self._program = site.program("--kill-at", str(kill_at))
+        self._program.start()
+
+    def until(self, condition: Callable[[], bool], message: str) -> None:
+        """Wait; the driver may die meanwhile."""
+
+        def is_so() -> bool:
+            if not self._program.is_running():
+                assert not self.has_died, f"ended by itself:\n{self._site.last_words()}"
+                self.has_died = True
+                self._program = self._site.program()
+                self._program.start()
+            return condition()
+
+        self._site.until(is_so, message)
+
+    def end(self) -> None:
+        self._program.kill()
+
+
+def live_through(site: Site, name: str, mode: str, kill_at: int) -> bool:
+    """Have a pod come and go while the driver dies at a step; whether it has come to that step."""
+    client = site.cluster.client
+    life = Life(site, kill_at)
+    try:
+        if mode == "Immediate":
+            spec = {"resourceClassName": DRIVER, "allocationMode": mode}
+            site.cluster.make(CLAIMS, {"metadata": {"name": name}, "spec": spec})
+        source = {"resourceClaimName": name} if mode == "Immediate" else {"resourceClaimTemplateName": "file"}
+        site.cluster.make(PODS, pod(name, source))
+        life.until(lambda: site.is_bound(name), "the pod is not bound")
+        site.check()
+        assert len(site.held()) == 1
+        client.ask("DELETE", f"{PODS}/{name}")
+        if mode == "Immediate":
+            client.ask("DELETE", f"{CLAIMS}/{name}")
+        life.until(lambda: not site.items(CLAIMS), "the claim does not go")
+        life.until(lambda: not site.held(), "the driver holds a device for nobody")
+        life.until(lambda: not site.items(CONTEXTS), "the context does not go")
+        site.check()
+    finally:
+        life.end()
+    return life.has_died
+
+
+@pytest.mark.parametrize("mode", STEPS)
+def test_killed_at_each_step(cluster: ClassicCluster, tmp_path: Path, mode: str) -> None:
+    """One pod for each step: it is bound, and when it goes, so does its claim with what the driver has held for it."""
+    expected = [f"{when} {step}" for step in STEPS[mode] for when in ("before", "after")]
+    for number in range(1, len(expected) + 2):
+        site = Site(cluster, tmp_path / str(number))
+        site.directory.mkdir()
+        has_died = live_through(site, f"{mode.lower()}-{number}", mode, number)
+        first = site.steps()[0].process
+        taken = [step.name for step in site.steps() if step.process == first]
+        assert (has_died, taken) == (number <= len(expected), expected[:number]), site.last_words()
+
+
+def test_killed_again_and_again(cluster: ClassicCluster, tmp_path: Path) -> None:
+    """Pods compete for the devices; whoever gets one keeps it, and no two get the same."""
+    site = Site(cluster, tmp_path)
+    names = [f"again-{number}" for number in range(3 * NODES)]
+    random_steps = random.Random(15)
+    deaths = 0
+    program = site.program("--kill-at", "3")
+    cluster.make(PODS, *(pod(name, {"resourceClaimTemplateName": "file"}) for name in names))
+    gone: set[str] = set()
+
+    def end_of_bound_ones() -> bool:
+        """Whether all pods have come and gone; those that are bound leave their device to others."""
+        nonlocal deaths, program
+        if not program.is_running():
+            deaths += 1
+            last = random_steps.randint(1, 40) if deaths < 25 else 0
+            program = site.program("--kill-at", str(last))
+            program.start()
+        site.check()
+        for name in sorted(set(names) - gone):
+            if site.is_bound(name):
+                cluster.client.ask("DELETE", f"{PODS}/{name}")
+                gone.add(name)
+        return len(gone) == len(names) and not site.items(CLAIMS) and not site.held()
+
+    try:
+        site.until(end_of_bound_ones, "not all pods have come and gone")
+        site.until(lambda: not site.items(CONTEXTS), "contexts do not go")
+    finally:
+        program.kill()
+    assert deaths > 5
+
+
+@pytest.mark.parametrize(
+    "step", ["PUT resourceclaims", "PUT resourceclaims/status", "PUT podschedulingcontexts/status"]
+)
+def test_suspended_before_a_write(cluster: ClassicCluster, tmp_path: Path, step: str) -> None:
+    """Another process leads meanwhile and does the work; what the old one goes on with is refused, and it ends."""
+    site = Site(cluster, tmp_path)
+    name = f"suspended-{step.replace('/', '-').replace(' ', '-').lower()}"
+    number = 2 * DELAYED.index(step) + 1
+    with site.running("--election", "--stop-at", str(number)) as old:
+        cluster.make(PODS, pod(name, {"resourceClaimTemplateName": "file"}))
+        site.until(lambda: len(site.steps()) == number, "the step is not taken")
+        assert site.steps()[-1].name == f"before {step}"
+        with site.running("--election") as new:
+            site.until(lambda: site.is_bound(name), "the pod is not bound")
+            held = site.held()
+            old.resume()
+            site.until(lambda: not old.is_running(), "the old leader goes on")
+            taken = [each.name for each in site.steps() if each.process == old.pid]
+            assert [name for name in taken[number - 1 :] if "PUT" in name] == [
+                f"before {step}",
+                f"after {step}",
+            ]
+            site.check()
+            assert site.held() == held
+            cluster.client.ask("DELETE", f"{PODS}/{name}")
+            site.until(lambda: not site.items(CLAIMS) and not site.held(), "the claim does not go")
+            site.until(lambda: not site.items(CONTEXTS), "the context does not go")
+            assert new.is_running()
+            site.check()
