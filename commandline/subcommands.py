@@ -18,6 +18,7 @@ GROUPS = {
     "manifests": {
         "validate": "report what kube-apiserver would answer to manifests",
         "convert": "rewrite manifests in another API version",
+        "migrate": "rewrite manifests of classic DRA (v1alpha2) for the API of today",
         "cel": "check a CEL expression, its cost and its results on devices",
         "quota": "show what claims count against ResourceQuotas, and whether they fit",
     },

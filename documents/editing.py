@@ -1,6 +1,6 @@
-"""Gives documents new values and leaves their text alone otherwise.
+"""Gives a document a new value and leaves its text alone otherwise.
 
-`rewrite` works on the text, not on a tree that is written anew: lines whose values stay are taken over as
+`edit` works on the text, not on a tree that is written anew: lines whose values stay are taken over as
 they are, with their comments, quotes, order and indentation. Fields that only move one level, as between
 v1beta1's flat requests and v1's `exactly`, or out of and into a device's `basic`, take their lines with
 them. What is new is written in the style of `documents.emitting`. The outcome is read again, and where it
@@ -10,56 +10,37 @@ is not the value asked for (anchors that are shared, say) the document is writte
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from documents import emitting
+from documents.comments import comments_in
 from documents.errors import MalformedText
 from documents.tree import ALIAS, MAPPING, SCALAR, SEQUENCE, Node
 from documents.yaml_tree import read_nodes
 from documents.yaml_values import is_merge, key_of, to_value
 
-if TYPE_CHECKING:
-    from documents.document import Document
-    from documents.source import Source
 
+def edit(text: str, value: dict[str, Any], is_json: bool = False, *, keeps_comments: bool = False) -> str:
+    """The text of one document, changed so that its value is the given one.
 
-def rewrite(source: Source, changes: Iterable[tuple[Document, dict[str, Any]]]) -> str:
-    """The source's text with new values for some of its documents (or items of its lists)."""
-    chunks: dict[int, tuple[int, int, bool, Any]] = {}
-    for document, value in changes:
-        chunk = document.chunk
-        whole = chunks[chunk.start][3] if chunk.start in chunks else chunk.value
-        if document.item is not None:
-            items = [*whole["items"]]
-            items[document.item] = value
-            value = {**whole, "items": items}
-        chunks[chunk.start] = chunk.start, chunk.end, chunk.is_json, value
-    pieces = []
-    position = 0
-    for start, end, is_json, value in sorted(chunks.values(), key=lambda change: change[0]):
-        pieces += [source.text[position:start], edit(source.text[start:end], value, is_json)]
-        position = end
-    return "".join([*pieces, source.text[position:]])
-
-
-def edit(text: str, value: dict[str, Any], is_json: bool = False) -> str:
-    """The text of one document, changed so that its value is the given one."""
+    :param keeps_comments: whether the comments of keys that fall away stay, above what comes in their place.
+    """
     if is_json:
         return json.dumps(value, indent=2, ensure_ascii=False)
     if "\r\n" in text:
-        return edit(text.replace("\r\n", "\n"), value).replace("\n", "\r\n")
+        return edit(text.replace("\r\n", "\n"), value, keeps_comments=keeps_comments).replace("\n", "\r\n")
     ended = text if text[-1:] == "\n" else text + "\n"
     try:
         root, _ = read_nodes(ended)
         if root is not None:
-            edited = ended[: root.start] + _Editor(ended).value(root, len(ended), value)
+            edited = ended[: root.start] + _Editor(ended, keeps_comments).value(root, len(ended), value)
             if same(_value_of(edited), value):
                 return edited
     except (MalformedText, _CannotEdit):
         pass
-    return "\n".join([*_leading_comments(ended), *emitting.block(value)]) + "\n"
+    return "\n".join([*leading_comments(ended), *emitting.block(value)]) + "\n"
 
 
 def same(left: Any, right: Any) -> bool:
@@ -76,7 +57,8 @@ def _value_of(text: str) -> Any:
     return None if root is None else to_value(root)
 
 
-def _leading_comments(text: str) -> list[str]:
+def leading_comments(text: str) -> list[str]:
+    """The lines above the first that is more than a comment or a separator."""
     lines = []
     for line in text.split("\n"):
         if line.strip() and line.lstrip()[0] != "#" and not line.startswith("---"):
@@ -104,8 +86,9 @@ class _Entry:
 class _Editor:
     """Edits one text. A node's text goes up to an end that its surroundings tell; columns stay as they are."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, keeps_comments: bool) -> None:
         self.text = text
+        self.keeps_comments = keeps_comments
 
     def value(self, node: Node, end: int, new: Any) -> str:
         """What `text[node.start:end]` becomes when the node's value becomes the new one."""
@@ -156,6 +139,16 @@ class _Editor:
             if key not in pieces:
                 moved = [name for name in removed if isinstance(value, dict) and name in value]
                 pieces[key] = self._moved_in(key, value, {name: removed[name] for name in moved}, column)
+        if self.keeps_comments and removed and added:
+            first = next(iter(added))
+            written = "".join(pieces[key] for key in added)
+            comments = [
+                comment
+                for entry in removed.values()
+                for comment in comments_in(self.text, entry.start, entry.end, (entry.key, entry.value))
+                if comment not in written
+            ]
+            pieces[first] = "".join(f"{each}\n{' ' * column}" for each in comments) + pieces[first]
         return pieces
 
     def _moved_out(self, holder: _Entry, column: int, added: dict[str, Any]) -> dict[str, str]:
@@ -248,6 +241,8 @@ class _Editor:
         """Entry by entry; entries that the new list has not fall away, further ones are appended."""
         column = self._column(node.start)
         children = node.children
+        if len(new) < len(children) and (kept := _kept(children, new)):
+            return self._only(node, end, kept)
         starts = [
             node.start,
             *(self._dash_of(child, before, column) for before, child in pairwise(children)),
@@ -263,11 +258,26 @@ class _Editor:
                 or not isinstance(item, (dict, list))
                 or not item
             ):
-                pieces.append(_joined(emitting.item_lines(item, self._sequence_indent()), column))
+                lines = emitting.item_lines(item, self._sequence_indent())
+                if self.keeps_comments and child.start < child.end and child.style not in ("|", ">"):
+                    lines[0] += self.text[child.end : self.text.find("\n", child.end)].rstrip()
+                pieces.append(_joined(lines, column))
             else:
                 pieces.append(self.text[begin : child.start] + self.value(child, stop, item))
         for item in new[len(children) :]:
             pieces.append(_joined(emitting.item_lines(item, self._sequence_indent()), column))
+        return (" " * column).join(pieces)
+
+    def _only(self, node: Node, end: int, kept: list[bool]) -> str:
+        """Some entries of a sequence, as they are."""
+        column = self._column(node.start)
+        starts = [node.start]
+        starts += [self._dash_of(child, before, column) for before, child in pairwise(node.children)]
+        pieces = [
+            self.text[self._behind_indent(start, column) : stop]
+            for start, stop, stays in zip(starts, [*starts[1:], end], kept, strict=True)
+            if stays
+        ]
         return (" " * column).join(pieces)
 
     def _dash_of(self, child: Node, before: Node, column: int) -> int:
@@ -378,6 +388,17 @@ def _order(entries: dict[str, _Entry], pieces: dict[str, str], new: dict[str, An
         at = max((order.index(other) + 1 for other in before if other in order), default=0)
         order.insert(at, key)
     return order
+
+
+def _kept(children: Sequence[Node], new: list[Any]) -> list[bool]:
+    """Which entries of a sequence are those of the new one, in order; empty if it has others, too."""
+    kept = []
+    at = 0
+    for child in children:
+        stays = at < len(new) and same(to_value(child), new[at])
+        kept.append(stays)
+        at += stays
+    return kept if at == len(new) else []
 
 
 def _content_end(node: Node) -> int:

@@ -15,7 +15,7 @@ from commandline.reading import find
 from commandline.reports.escaping import complain
 from conversion.documents import ConversionError, convert_document
 from documents import Document, DocumentError, parse
-from documents.editing import rewrite
+from documents.rewriting import rewrite
 from documents.sources import decode, read_file
 from resourceapi.kinds import KINDS
 from resourceapi.model.versions import GROUP, SCHEMAS, SCHEMAS_WITH_PROPOSALS

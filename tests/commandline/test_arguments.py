@@ -77,7 +77,7 @@ def test_file_with_a_comma(capsys: pytest.CaptureFixture[str]) -> None:
         ("validate a.yaml -F b.yaml", "claimcheck validate: unknown option -F; did you mean -f?"),
         (
             "validate --in-place a.yaml",
-            "claimcheck validate: unknown option --in-place; it is an option of convert",
+            "claimcheck validate: unknown option --in-place; it is an option of convert, migrate",
         ),
         ("devices --diff -f a.yaml", "claimcheck devices: unknown option -f; name the files as arguments"),
         ("validate --xyzzy a.yaml", "claimcheck validate: unknown option --xyzzy"),

@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from documents import Document, parse
-from documents.editing import edit, rewrite, same
+from documents.editing import edit, same
 from documents.emitting import block
+from documents.rewriting import rewrite
 
 DATA = Path(__file__).parent / "data" / "editing"
 

@@ -24,7 +24,7 @@ def _complete(capsys: pytest.CaptureFixture[str], *words: str) -> Answer:
     [
         ([], list(SUBCOMMANDS), NO_FILES),
         ([""], list(SUBCOMMANDS), NO_FILES),
-        (["mi"], ["migrate-storage"], NO_FILES),
+        (["mi"], ["migrate", "migrate-storage"], NO_FILES),
         (["--v"], ["--version"], NO_FILES),
         (["nonsense", ""], [], NO_FILES),
         (["help", "qu"], ["quota"], NO_FILES),

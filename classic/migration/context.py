@@ -1,0 +1,115 @@
+"""What the migration of an object depends on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from classic.migration.mapping import UNKNOWN
+from classic.migration.objects import Objects, Reference, group_without_version
+from classic.migration.parameters import Parameters, read_parameters
+from classic.migration.remarks import WARNING, CannotMigrate, Remark, Remarks, string
+from resourceapi.field_path import render
+from resourceapi.manifests import namespace_of
+
+if TYPE_CHECKING:
+    from classic.migration.mapping import Mappings
+    from documents import Document
+    from resourceapi.field_path import Path
+
+
+class Found(NamedTuple):
+    """Parameters with the driver that a configuration is for; empty if it is not known."""
+
+    parameters: Parameters
+    driver: str
+    device_class_names: dict[str, str]
+
+
+class Context:
+    """The object that is migrated, what is known about others, and what there is to say.
+
+    :ivar used: the parameters that the object takes over.
+    """
+
+    def __init__(self, document: Document, objects: Objects, mappings: Mappings) -> None:
+        self.objects = objects
+        self.mappings = mappings
+        self.remarks = Remarks(document)
+        self.namespace = namespace_of(document.value, objects.namespace)
+        self.used: list[Document] = []
+
+    def reference(self, value: dict[str, Any], path: Path, namespace: str) -> Reference:
+        """What a ``parametersRef`` refers to.
+
+        :raises CannotMigrate: if it is incomplete.
+        """
+        self.remarks.warn_of_unknown(value, ("apiGroup", "kind", "name", "namespace"), path)
+        group = group_without_version(string(value, "apiGroup", path))
+        kind, name = string(value, "kind", path), string(value, "name", path)
+        if not kind or not name:
+            raise CannotMigrate(path, "expected kind and name of the parameters")
+        return Reference(group, kind, name, namespace)
+
+    def take(self, reference: Reference, path: Path) -> Document:
+        """The object that a reference names, which the migrated one takes over.
+
+        :raises CannotMigrate: if it is not among the files.
+        """
+        if (reference.group, reference.kind) == ("", "Secret"):
+            raise CannotMigrate(
+                path, "the content of a Secret is not copied into an object that others can read"
+            )
+        document = self.objects.find(reference)
+        if document is None:
+            raise CannotMigrate(
+                path,
+                f"the {reference.kind} {reference.name} is not among the files, so it is not known what it asks for",
+                "name its file as well",
+            )
+        self.used.append(document)
+        return document
+
+    def find(self, reference: Reference, path: Path, driver: str) -> Found:
+        """What the parameters ask for that a reference names.
+
+        :param driver: the driver of the class, as it is called now; empty if it is not known.
+        :raises CannotMigrate: if they are not among the files, or not what the mapping expects.
+        """
+        document = self.take(reference, path)
+        rule = self.mappings.rule_for(reference.group, reference.kind)
+        if rule is None:
+            self.remarks.note(
+                path,
+                f"no mapping is about {reference.kind}: the driver gets it as it is, as opaque configuration; see whether "
+                "it reads it",
+                "describe with --mapping what becomes of it",
+            )
+        try:
+            parameters = read_parameters(document.value, rule or UNKNOWN)
+        except CannotMigrate as error:
+            place = document.locate(error.path)
+            where = f"{document.file}:{place.line}: {render(error.path)}"
+            raise CannotMigrate(path, f"{where}: {error.text}") from None
+        for field, reason in parameters.lost:
+            self.remarks.found.append(Remark(document, WARNING, field, f"not carried over: {reason}"))
+        rule = rule or UNKNOWN
+        return Found(parameters, rule.driver or driver, rule.device_class_names)
+
+
+def opaque(driver: str, parameters: Any, path: Path) -> dict[str, Any]:
+    """Opaque configuration for a driver.
+
+    :raises CannotMigrate: if the driver is not known.
+    """
+    if not driver:
+        raise CannotMigrate(
+            path,
+            "which driver the configuration is for is not known: the ResourceClass is not among the files",
+            "name its file as well, or say in a --mapping which driver reads these parameters",
+        )
+    return {"opaque": {"driver": driver, "parameters": parameters}}
+
+
+def selector(expression: str) -> dict[str, Any]:
+    """A selector of devices."""
+    return {"cel": {"expression": expression}}

@@ -1,0 +1,1 @@
+"""``claimcheck migrate``: manifests of classic DRA in today's API."""

@@ -1,0 +1,59 @@
+"""The options of ``claimcheck migrate``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from commandline.options import FORMATS, add_namespace, add_output, add_paths, describe
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser
+
+DESCRIPTION = (
+    "Rewrite objects of classic DRA (resource.k8s.io/v1alpha2, and spec.controller of v1alpha3), and the pods that use "
+    "them, for resource.k8s.io/v1. Comments and layout are kept. What has no equivalent is reported, with the reason."
+)
+EXAMPLES = """examples:
+  claimcheck migrate manifests/                       writes the result to standard output
+  claimcheck migrate --in-place manifests/            rewrites the files
+  claimcheck migrate --check manifests/               lists the files that would change
+  claimcheck migrate --diff manifests/                shows what would change
+  claimcheck migrate --mapping parameters.yaml manifests/
+  claimcheck migrate manifests/ | claimcheck validate -
+
+Name all files that belong together: what a claim asks for is in its parameters, and which driver it is for is in its
+class. Parameters of the drivers of NVIDIA and Intel and of the example drivers become selectors, counts and configuration;
+others become opaque configuration for the driver, unless a mapping says something else.
+
+exit codes: 0 everything is migrated, 1 an object cannot be migrated, or a file would change (--check, --diff), 2 a file could not be read or written
+"""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the options of the subcommand to its parser."""
+    describe(parser, DESCRIPTION, EXAMPLES)
+    add_paths(parser)
+    parser.add_argument(
+        "--mapping",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="what becomes of the parameters of a driver, kind by kind; goes before what is built in; can be repeated",
+    )
+    parser.add_argument("-i", "--in-place", action="store_true", help="rewrite the files themselves")
+    parser.add_argument(
+        "--check",
+        action="store_true",
+        help="write no file: list those that would change, and exit with 1 if there are any",
+    )
+    parser.add_argument(
+        "--diff", action="store_true", help="write no file: show what would change, and exit as with --check"
+    )
+    parser.add_argument(
+        "-q",
+        "--quiet",
+        action="store_true",
+        help="no notes, no summary: report only what is lost, and what cannot be migrated",
+    )
+    add_namespace(parser)
+    add_output(parser, FORMATS)
