@@ -48,7 +48,7 @@ class DeviceCapacities:
 
     __slots__ = ("__weakref__", "by_name", "portions", "shares", "totals")
 
-    def __init__(self, by_name: Mapping[str, Object]) -> None:
+    def __init__(self, by_name: Object) -> None:
         """`by_name`: the `capacity` of a device in normal form, with request policies."""
         self.by_name = by_name
         #: all of each

@@ -94,11 +94,7 @@ def _replaced(
     before: Sequence[Item], changed: AbstractSet[str], now: Iterable[Item], key: Callable[[Item], Any]
 ) -> tuple[Item, ...]:
     """What was there before, in order, without what has changed, and with what there is of that now."""
-    found = (
-        list(before)
-        if changed.isdisjoint(map(_name, before))
-        else [each for each in before if each.name not in changed]
-    )
+    found = [each for each in before if each.name not in changed]
     for each in now:
         insort(found, each, key=key)
     return tuple(found)

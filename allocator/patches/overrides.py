@@ -17,11 +17,10 @@ from resourceapi.objects import Object
 class Entries:
     """Attributes or capacity that devices of a driver are given, by full name."""
 
-    __slots__ = ("_of_others", "_own", "_removed", "by_name")
+    __slots__ = ("_of_others", "_own", "_removed")
 
     def __init__(self, domain: str, by_name: Object) -> None:
         """`domain`: that of the driver, with a slash."""
-        self.by_name = by_name
         #: with the driver's domain, which slices may leave out
         self._own = [
             (full.removeprefix(domain), full, by_name[full]) for full in by_name if full.startswith(domain)
@@ -59,17 +58,6 @@ class Overrides:
         #: equal for those that change the same
         self.key = canonical([driver, sorted(attributes.items()), sorted(capacity.items()), self.taints])
 
-    def merged(self, properties: DeviceProperties) -> DeviceProperties:
-        """The properties of a device that had these."""
-        attributes, capacity = properties.attributes, properties.capacity
-        if self.attributes is not None:
-            attributes = self.attributes.merged(attributes)
-        if self.capacity is not None:
-            capacity = self.capacity.merged(capacity)
-        if attributes is properties.attributes and capacity is properties.capacity:
-            return properties
-        return properties.changed(attributes, capacity)
-
 
 def first_of_each(given: Sequence[Object]) -> Object:
     """Of each name the first entry."""
@@ -97,39 +85,50 @@ class MergedShapes:
         self._properties: WeakValueDictionary[tuple[DeviceProperties, Overrides], DeviceProperties] = (
             WeakValueDictionary()
         )
-        self._capacities: WeakValueDictionary[str, DeviceCapacities] = WeakValueDictionary()
+        self._capacities: WeakValueDictionary[tuple[DeviceCapacities, Overrides], DeviceCapacities] = (
+            WeakValueDictionary()
+        )
 
     def of(self, shape: DeviceShape, applied: Applied) -> DeviceShape:
         """The shape of a device to which patches and rules apply."""
         if not applied.changes:
             return shape
-        overrides = self._overrides_of(shape.properties.driver, applied)
-        found = self._shapes.get((shape, overrides))
+        driver = shape.properties.driver
+        overrides: Overrides = applied.found_out.get(driver) or self._overrides_of(driver, applied)
+        key = shape, overrides
+        found = self._shapes.get(key)
         if found is None:
-            found = self._shapes[shape, overrides] = self._merged(shape, overrides)
+            found = self._shapes[key] = self._merged(shape, overrides)
         return found
 
     def _overrides_of(self, driver: str, applied: Applied) -> Overrides:
-        found: Overrides | None = applied.found_out.get(driver)
+        made = Overrides(driver, applied)
+        found = self._overrides.get(made.key)
         if found is None:
-            made = Overrides(driver, applied)
-            found = applied.found_out[driver] = self._overrides.setdefault(made.key, made)
+            found = self._overrides[made.key] = made
+        applied.found_out[driver] = found
         return found
 
     def _merged(self, shape: DeviceShape, overrides: Overrides) -> DeviceShape:
-        properties = self._properties_of(shape.properties, overrides)
         capacities = shape.capacities
         if overrides.capacity is not None:
-            key = canonical(properties.capacity)
-            capacities = self._capacities.get(key) or DeviceCapacities(properties.capacity)
+            key = capacities, overrides
+            known = self._capacities.get(key)
+            capacities = known or DeviceCapacities(overrides.capacity.merged(capacities.by_name))
             self._capacities[key] = capacities
+        properties = self._properties_of(shape.properties, capacities, overrides)
         return shape.changed(properties, capacities, overrides.taints)
 
-    def _properties_of(self, properties: DeviceProperties, overrides: Overrides) -> DeviceProperties:
+    def _properties_of(
+        self, properties: DeviceProperties, capacities: DeviceCapacities, overrides: Overrides
+    ) -> DeviceProperties:
+        if overrides.attributes is None and overrides.capacity is None:
+            return properties
         key = properties, overrides
         found = self._properties.get(key)
         if found is None:
-            found = overrides.merged(properties)
-            if found is not properties:
-                self._properties[key] = found
+            attributes = properties.attributes
+            if overrides.attributes is not None:
+                attributes = overrides.attributes.merged(attributes)
+            found = self._properties[key] = properties.changed(attributes, capacities.by_name)
         return found
