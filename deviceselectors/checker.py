@@ -33,7 +33,7 @@ from deviceselectors.environment import Environment
 from deviceselectors.folding import call_may_fail, map_may_fail
 from deviceselectors.issues import Issues
 from deviceselectors.libraries import declared, find
-from deviceselectors.names import qualified_name
+from deviceselectors.names import GLOBAL_NAMES_SINCE, qualified_name
 from deviceselectors.overload_resolution import OverloadResolver
 from deviceselectors.types import (
     ANY,
@@ -61,6 +61,10 @@ from deviceselectors.types import (
     type_of,
 )
 from deviceselectors.unification import more_general, substitute
+
+
+#: The first release (minor number) in which `list{}` is a message as `google.protobuf.ListValue{}` is.
+_LISTS_ARE_MESSAGES_SINCE = 31
 
 
 def check(root: Node, environment: Environment, issues: Issues) -> bool:
@@ -108,6 +112,10 @@ class _Checker(OverloadResolver):
     def check(self, node: Node) -> Type:
         """Check a node and all below it; returns its type, in which type parameters may still be unbound."""
         t = _CHECKS[node.kind](self, node)
+        if node.type is not None and node.type != t:
+            # A macro of old releases has put the node into two places; its first type counts.
+            self.report(node, "incompatible type already exists for expression")
+            return node.type
         node.type = t
         if t.has_parameters:
             self._open.append(node)
@@ -125,8 +133,8 @@ class _Checker(OverloadResolver):
             from deviceselectors.validators import validate_calls, validate_collection
 
             for collection in sorted(self._collections, key=lambda node: node.kind):
-                validate_collection(collection, self.issues)
-            validate_calls(self._literal_calls, self.issues)
+                validate_collection(collection, self.environment, self.issues)
+            validate_calls(self._literal_calls, self.environment, self.issues)
 
     # Names
 
@@ -154,9 +162,10 @@ class _Checker(OverloadResolver):
         name = node.name
         plain = name.lstrip(".")
         local = self._find_local(plain)
-        if local is not None and name == plain:
+        if local is not None and (name == plain or self.environment.release < GLOBAL_NAMES_SINCE):
             if local.kind == TYPE:
                 self.has_constants = True
+            node.name = plain
             return local
         found = self._find_global(plain)
         if found is None:
@@ -181,7 +190,7 @@ class _Checker(OverloadResolver):
         elif kind == TYPE_PARAMETER:
             self.is_assignable(DYN_TYPE, target)
         elif kind != ERROR and not is_dyn(target):
-            self.report(node, f"type '{target.text}' does not support field selection")
+            self.report(node, f"type '{self.spelled(target)}' does not support field selection")
         return optional_of(result) if was_optional or optional else result
 
     def _field_type(self, position: int, message: str, field: str) -> Type:
@@ -298,6 +307,11 @@ class _Checker(OverloadResolver):
     def _check_struct(self, node: StructLiteral) -> Type:
         name = node.type_name.lstrip(".")
         instance = find_type(name, self.environment)
+        variable = self._find_variable(name)
+        if variable is not None:
+            instance = variable.parameters[0] if variable.kind == TYPE else ERROR_TYPE
+            if variable.kind not in (TYPE, ERROR):
+                self.report(node, f"'{variable.declared}' is not a type")
         if instance is None:
             return self.undeclared(node, node.type_name)
         node.type_name = name
@@ -312,10 +326,19 @@ class _Checker(OverloadResolver):
             if not self.is_assignable(expected, value):
                 self.issues.report(
                     field.position,
-                    f"expected type of field '{field.name}' is '{expected.text}' "
-                    f"but provided type is '{value.text}'",
+                    f"expected type of field '{field.name}' is '{self.spelled(expected)}' "
+                    f"but provided type is '{self.spelled(value)}'",
                 )
         return result
+
+    def _find_variable(self, name: str) -> Type | None:
+        """The type of a variable that older releases find where a message is to be named."""
+        if self.environment.release >= GLOBAL_NAMES_SINCE:
+            return None
+        local = self._find_local(name)
+        if local is None and name in ENUM_CONSTANTS:
+            return INT_TYPE
+        return self._variables.get(name) if local is None else local
 
     def _message_type(self, node: Node, instance: Type, name: str) -> tuple[Type, str]:
         """The type of a message literal, and the name of the message whose fields it has."""
@@ -323,12 +346,17 @@ class _Checker(OverloadResolver):
             return instance, instance.name
         if instance.wrapper or instance.kind in (ANY, DYN, DURATION, TIMESTAMP, NULL):
             return instance, _WELL_KNOWN[instance.kind, instance.name]
-        if instance.kind == LIST:
+        if instance.kind == LIST and not self._is_plain_list(name):
             return instance, "google.protobuf.ListValue"
         if instance.kind == MAP and instance.parameters == (STRING_TYPE, DYN_TYPE):
             return instance, "google.protobuf.Struct"
-        self.report(node, f"'{instance.declared}' is not a message type")
+        if instance.kind != ERROR:
+            self.report(node, f"'{instance.declared}' is not a message type")
         return ERROR_TYPE, name
+
+    def _is_plain_list(self, name: str) -> bool:
+        """Whether a name means lists only, and no message, as `list` did up to 1.30."""
+        return name == "list" and self.environment.release < _LISTS_ARE_MESSAGES_SINCE
 
     # Loops
 
@@ -361,7 +389,7 @@ class _Checker(OverloadResolver):
             return DYN_TYPE, DYN_TYPE
         self.report(
             node.iter_range,
-            f"expression of type '{iterated.text}' cannot be range of a comprehension "
+            f"expression of type '{self.spelled(iterated)}' cannot be range of a comprehension "
             "(must be list, map, or dynamic)",
         )
         return ERROR_TYPE, ERROR_TYPE

@@ -11,6 +11,7 @@ from deviceselectors.checker import check
 from deviceselectors.declarations import SEMVER_TYPE, attribute_type
 from deviceselectors.environment import Environment
 from deviceselectors.issues import Issues, ServerPanicError, Source
+from deviceselectors.macros import show_accumulators
 from deviceselectors.names import resolve_dotted_names
 from deviceselectors.parser import parse
 from deviceselectors.plainness import is_plain
@@ -32,6 +33,8 @@ INTERNAL = "InternalError"
 
 _MAX_CODE_POINTS = 100_000
 _DERIVED_TYPES = (BOOL_TYPE, INT_TYPE, STRING_TYPE, ANY_TYPE, DYN_TYPE, SEMVER_TYPE)
+#: The first release (minor number) whose checker finds the right line of what begins one.
+_LINES_SINCE = 31
 _CACHE_SIZE = 512
 #: Longer expressions, or those with long errors, are compiled anew each time: the cache cannot hold much memory.
 _MAX_CACHED_LENGTH = 2048
@@ -122,8 +125,11 @@ def _compile(compiled: Compiled) -> Compiled:
             "compilation failed: ERROR: <input>:-1:0: expression code point size exceeds limit: "
             f"size: {len(expression)}, limit {_MAX_CODE_POINTS}"
         )
-    root = parse(issues, compiled.environment.release)
+    release = compiled.environment.release
+    root = parse(issues, release)
     if not issues.count:
+        show_accumulators(root, expression, release)
+        issues.source.starts_end_lines = release < _LINES_SINCE
         root = resolve_dotted_names(root, expression, compiled.environment)
         try:
             has_constants = check(root, compiled.environment, issues)

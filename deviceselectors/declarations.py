@@ -179,8 +179,10 @@ _ATTRIBUTES_NAME, _CAPACITY_NAME = f"{DEVICE_TYPE.name}.attributes", f"{DEVICE_T
 TYPE_NAMES = frozenset((*NAMED_TYPES, _ATTRIBUTES_NAME, _CAPACITY_NAME))
 
 
-#: The types that a release brought (minor number), for those that came after 1.29.
-_TYPES_SINCE = {"net.IP": 30, "net.CIDR": 30}
+#: The names of types that only expressions about devices know, and those that came after 1.29, with the release.
+_OF_DEVICES = frozenset(("duration", "timestamp", DEVICE_TYPE.name))
+_OPTIONAL = "optional_type"
+_TYPES_SINCE = {"net.IP": 30, "net.CIDR": 30, _OPTIONAL: 31}
 
 
 def variables(environment: Environment) -> dict[str, Type]:
@@ -188,10 +190,17 @@ def variables(environment: Environment) -> dict[str, Type]:
     return _VARIABLES_OF_NAMED_RESOURCES if environment.named_resources else _VARIABLES
 
 
+def spelled(t: Type, environment: Environment) -> str:
+    """How error messages name a type."""
+    if environment.release < _TYPES_SINCE[_OPTIONAL]:
+        return t.text.replace(f"{_OPTIONAL}(", "optional(")
+    return t.text
+
+
 def find_type(name: str, environment: Environment) -> Type | None:
     """The type that a name denotes, or None."""
     if environment.named_resources:
-        if name == DEVICE_TYPE.name or _TYPES_SINCE.get(name, 0) > environment.release:
+        if name in _OF_DEVICES or _TYPES_SINCE.get(name, 0) > environment.release:
             return None
         return NAMED_TYPES.get(name)
     if name == _ATTRIBUTES_NAME:

@@ -6,10 +6,13 @@ recovery"; the limits are cel-go's.
 
 from __future__ import annotations
 
+from deviceselectors.go_formats import printed
 from deviceselectors.issues import Issues
-from deviceselectors.lexer import EOF, NAMES, Token, TokenStream
+from deviceselectors.lexer import EOF, ESCAPED_IDENTIFIER, NAMES, Token, TokenStream, has_escaped_names
 
 _NO_ALTERNATIVE = "no viable alternative at input "
+#: The first release (minor number) that prints messages as they are, and not as formats.
+_MESSAGES_SINCE = 33
 _MAX_ERRORS = 100
 _MAX_RECOVERIES = 30
 _MAX_SKIPPED = 256
@@ -65,21 +68,25 @@ class ErrorStrategy:
         "_failed_at",
         "_failed_in",
         "_issues",
+        "_known",
+        "_prints_formats",
         "_recoveries",
         "_recovering",
         "rule",
         "tokens",
     )
 
-    def __init__(self, issues: Issues, escaped_names: bool) -> None:
+    def __init__(self, issues: Issues, release: int) -> None:
         self._issues = issues
+        self._prints_formats = release < _MESSAGES_SINCE
+        self._known = -1 if has_escaped_names(release) else ~mask(ESCAPED_IDENTIFIER)
         self._errors = 0
         self._recoveries = 0
         self._recovering = False
         self._failed_at = -1
         self._failed_in: set[State] = set()
         self.rule: Rule | None = None
-        self.tokens = TokenStream(issues.source.text, self._syntax_error, escaped_names)
+        self.tokens = TokenStream(issues.source.text, self._syntax_error, has_escaped_names(release))
 
     def _syntax_error(self, position: int, message: str) -> None:
         if self._errors == _MAX_ERRORS:
@@ -89,7 +96,8 @@ class ErrorStrategy:
         head, quoted = message[: len(_NO_ALTERNATIVE)], message[len(_NO_ALTERNATIVE) :]
         if head == _NO_ALTERNATIVE and quoted[2:-1] in ("true", "false", "null"):
             message = f"mismatched input '{quoted[2:-1]}' expecting IDENTIFIER"
-        self._issues.report(position, f"Syntax error: {message}")
+        message = f"Syntax error: {message}"
+        self._issues.report(position, printed(message) if self._prints_formats else message)
 
     def _end_recovery(self) -> None:
         self._recovering = False
@@ -113,7 +121,7 @@ class ErrorStrategy:
             following = rule.follow
             expected |= following & ~END
             rule = rule.parent
-        return expected | mask(EOF) if following & END else expected
+        return self._known & (expected | mask(EOF) if following & END else expected)
 
     def _recovery_set(self) -> int:
         found = 0

@@ -20,10 +20,12 @@ class ServerPanicError(Exception):
 class Source:
     """The text of an expression with its lines; positions in it are code-point offsets."""
 
-    __slots__ = ("_line_starts", "text")
+    __slots__ = ("_line_starts", "starts_end_lines", "text")
 
     def __init__(self, text: str) -> None:
         self.text = text
+        #: whether the first place of a line is taken for the end of the line before
+        self.starts_end_lines = False
         self._line_starts: list[int] | None = None
 
     def _starts(self) -> list[int]:
@@ -39,10 +41,11 @@ class Source:
             return (-1, -1) if position == NOWHERE else (1, -1)
         if not self.text:
             return 1, -1
-        from bisect import bisect_right
+        from bisect import bisect_left, bisect_right
 
         starts = self._starts()
-        line = bisect_right(starts, position)
+        line = bisect_left(starts, position) if self.starts_end_lines else bisect_right(starts, position)
+        line = max(line, 1)
         return line, position - starts[line - 1]
 
     def line(self, number: int) -> str | None:

@@ -26,11 +26,14 @@ from deviceselectors.ast import (
     StructField,
     StructLiteral,
 )
+from deviceselectors.lookups import walk
 from deviceselectors.types import BOOL_TYPE, INT_TYPE
 
 #: The variable in which the loops of macros collect their result; no expression can name it.
 ACCUMULATOR = "@result"
-_RESERVED_ACCUMULATORS = (ACCUMULATOR, "__result__")
+_NAMED_ACCUMULATOR = "__result__"
+#: The first release (minor number) in which no expression can name the accumulator, and in which `optMap` copies.
+_HIDDEN_SINCE, _COPIES_SINCE = 33, 32
 _NO_VARIABLE = "#unused"
 _SORT_VARIABLE = "@__sortBy_input__"
 _SORTABLE = (LIST, SELECT, IDENT, COMPREHENSION, CALL)
@@ -78,11 +81,26 @@ def expand(
     if target is None:
         return _expand_has(position, args[0]) if function == "has" and len(args) == 1 else None
     if function in ("optMap", "optFlatMap") and len(args) == 2:
-        return _optional_map(position, function, target, args, copies)
+        return _optional_map(position, function, target, args, copies, release)
     known = _MEMBER_MACROS.get((function, len(args)))
     if known is None or known[0] > release:
         return None
+    if release < _HIDDEN_SINCE and isinstance(args[0], Ident) and args[0].name == _NAMED_ACCUMULATOR:
+        args = [Ident(args[0].position, ACCUMULATOR), *args[1:]]
     return known[1](position, function, target, args)
+
+
+def show_accumulators(root: Node, text: str, release: int) -> None:
+    """Give the accumulators of loops the name by which expressions of older releases can refer to them."""
+    if release >= _HIDDEN_SINCE or _NAMED_ACCUMULATOR not in text:
+        return
+    for node in walk(root):
+        if isinstance(node, Ident) and node.name == ACCUMULATOR:
+            node.name = _NAMED_ACCUMULATOR
+        elif isinstance(node, Comprehension):
+            for variable in ("accu_var", "iter_var"):
+                if getattr(node, variable) == ACCUMULATOR:
+                    setattr(node, variable, _NAMED_ACCUMULATOR)
 
 
 #: Names of macros; calls of other functions need not be looked at.
@@ -111,7 +129,7 @@ def _iteration_variable(arg: Node, complaint: str) -> str:
 
 
 def _refuse_accumulator(arg: Node, name: str) -> None:
-    if name in _RESERVED_ACCUMULATORS:
+    if name == _NAMED_ACCUMULATOR:
         raise MacroError(arg.position, "iteration variable overwrites accumulator variable")
 
 
@@ -236,9 +254,12 @@ def _bind(position: int, function: str, target: Node, args: list[Node]) -> Node 
     return _binding(position, "bind", name, args[1], args[2])
 
 
-def _optional_map(position: int, function: str, target: Node, args: list[Node], copies: Copies) -> Node:
+def _optional_map(
+    position: int, function: str, target: Node, args: list[Node], copies: Copies, release: int
+) -> Node:
     name = _variable(args[0], f"{function}() variable name must be a simple identifier")
-    value = Call(position, "value", [], copy(target, position, copies))
+    copied = copy(target, position, copies)
+    value = Call(position, "value", [], copied if release >= _COPIES_SINCE else target)
     mapped = _binding(position, function, name, value, args[1])
     if function == "optMap":
         mapped = Call(position, "optional.of", [mapped])

@@ -14,21 +14,20 @@ from deviceselectors.ast import (
     Select,
     StructLiteral,
 )
-from deviceselectors.declarations import ENUM_CONSTANTS, TYPE_NAMES, variables
+from deviceselectors.declarations import ENUM_CONSTANTS, TYPE_NAMES, find_type, variables
 from deviceselectors.environment import Environment
-
-_GLOBAL_NAMES = frozenset((*TYPE_NAMES, *ENUM_CONSTANTS))
 
 
 @cache
 def _first_parts(environment: Environment) -> frozenset[str]:
     """The first parts of all dotted names; where none of them occurs in a source there is nothing to resolve."""
-    names = (*_GLOBAL_NAMES, *variables(environment))
+    names = (*TYPE_NAMES, *ENUM_CONSTANTS, *variables(environment))
     return frozenset(name.partition(".")[0] for name in names if "." in name)
 
 
-#: The first release (minor number) in which the variable of a loop hides the dotted names that begin with it.
-_HIDING_SINCE = 34
+#: The first release (minor number), or a later one, in which the variable of a loop hides dotted names that begin with
+#: it, and a dot in front of a name means the global one.
+GLOBAL_NAMES_SINCE = 35
 
 
 def qualified_name(node: Node) -> str | None:
@@ -53,11 +52,12 @@ def resolve_dotted_names(root: Node, text: str, environment: Environment) -> Nod
 class _Resolver:
     """A walk that knows the variables of the loops around a node, because they hide global names."""
 
-    __slots__ = ("_globals", "_hides", "_variables")
+    __slots__ = ("_environment", "_globals", "_hides", "_variables")
 
     def __init__(self, environment: Environment) -> None:
+        self._environment = environment
         self._globals = variables(environment)
-        self._hides = environment.release >= _HIDING_SINCE
+        self._hides = environment.release >= GLOBAL_NAMES_SINCE
         self._variables: list[str] = []
 
     def resolve(self, node: Node) -> Node:
@@ -79,12 +79,17 @@ class _Resolver:
             self._resolve_comprehension(node)
         return node
 
+    def _is_global(self, name: str) -> bool:
+        if name in self._globals or name in ENUM_CONSTANTS:
+            return True
+        return name in TYPE_NAMES and find_type(name, self._environment) is not None
+
     def _resolve_select(self, node: Select) -> Node:
         name = qualified_name(node)
         if name is not None:
             plain = name.lstrip(".")
             is_hidden = self._hides and name == plain and plain.partition(".")[0] in self._variables
-            if not is_hidden and (plain in _GLOBAL_NAMES or plain in self._globals):
+            if not is_hidden and self._is_global(plain):
                 return Ident(node.position, name)
         node.operand = self.resolve(node.operand)
         return node

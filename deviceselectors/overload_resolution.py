@@ -6,6 +6,7 @@ Source: the CEL language definition, "Gradual type checking".
 from __future__ import annotations
 
 from deviceselectors.ast import Call, Node
+from deviceselectors.declarations import spelled
 from deviceselectors.environment import Environment
 from deviceselectors.issues import Issues
 from deviceselectors.libraries import declared
@@ -51,7 +52,11 @@ class OverloadResolver:
 
     def mismatch(self, node: Node, expected: Type, actual: Type) -> None:
         """Report a node of another type than the one expected there."""
-        self.report(node, f"expected type '{expected.text}' but found '{actual.text}'")
+        self.report(node, f"expected type '{self.spelled(expected)}' but found '{self.spelled(actual)}'")
+
+    def spelled(self, t: Type) -> str:
+        """How messages name a type."""
+        return spelled(t, self.environment)
 
     def undeclared(self, node: Node, name: str) -> Type:
         """Report a name that nothing has; its type is an error."""
@@ -163,7 +168,7 @@ class OverloadResolver:
         return result
 
     def _no_overload(self, node: Call, types: tuple[Type, ...]) -> Type:
-        texts = [substitute(self.bindings, t, True).text for t in types]
+        texts = [self.spelled(substitute(self.bindings, t, True)) for t in types]
         target = ""
         if node.target is not None:
             target = f"{texts.pop(0)}."

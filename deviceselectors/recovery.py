@@ -87,9 +87,9 @@ class _Parser(ErrorStrategy):
     __slots__ = ("_copies", "_depths", "_escaped_names", "_release", "height", "problems")
 
     def __init__(self, issues: Issues, release: int) -> None:
+        super().__init__(issues, release)
         self._release = release
         self._escaped_names = has_escaped_names(release)
-        super().__init__(issues, self._escaped_names)
         self.problems: list[tuple[int, str]] = []
         self.height = 0
         self._depths = [0, 0, 0, 0]
@@ -249,10 +249,11 @@ class _Parser(ErrorStrategy):
 
     def _member(self, follow: int) -> Node:
         self._enter(follow)
+        start = self.tokens.ahead().start
         node = self._primary(states.POSTFIX | END)
         try:
             while self._comes(states.POSTFIX):
-                node, is_whole = self._postfix(node)
+                node, is_whole = self._postfix(node, start)
                 if not is_whole:
                     break
         except RuleError:
@@ -260,15 +261,18 @@ class _Parser(ErrorStrategy):
         self._leave()
         return node
 
-    def _postfix(self, operand: Node) -> tuple[Node, bool]:
-        """The operand with the next select, call or index, and whether that was complete."""
+    def _postfix(self, operand: Node, start: int) -> tuple[Node, bool]:
+        """The operand, which starts there, with the next select, call or index, and whether that was complete."""
         if self._comes(mask(LBRACKET)):
             return self._index(operand)
         second = self.tokens.ahead(2)
         if second.kind == IDENTIFIER and self.tokens.ahead(3).kind == LPAREN:
             return self._member_call(operand)
         if states.OPTIONAL_NAME >> second.kind & 1:
-            return self._select(operand), True
+            try:
+                return self._select(operand), True
+            except RuleError:
+                return Node(start), False
         raise self.no_viable_alternative(states.MEMBER_STEP, second)
 
     def _select(self, operand: Node) -> Node:
@@ -289,6 +293,8 @@ class _Parser(ErrorStrategy):
 
     def _name(self, follow: int) -> Token | None:
         """A field's name, or None if there is none."""
+        if not self._escaped_names:
+            return self.match(IDENTIFIER, states.NAME_TOKEN, states.State(follow))
         self._enter(follow)
         name: Token | None = None
         with suppress(RuleError):
@@ -536,7 +542,7 @@ class _Parser(ErrorStrategy):
                 value = self._expression(mask(COMMA) | END)
                 if name is None:
                     # The server does not look at the value of a field without a name.
-                    self.problems[known:] = [(start, "unsupported ident kind")]
+                    self.problems[known:] = [(start, "unsupported ident kind")] if self._escaped_names else []
                     self.height = 0
                 height = max(height, self.height)
                 fields.append(StructField(colon, "" if name is None else name.text.strip("`"), value, False))

@@ -8,30 +8,36 @@ from __future__ import annotations
 
 from deviceselectors.ast import Call, ListLiteral, MapLiteral, Node, type_of_node
 from deviceselectors.issues import Issues, ServerPanicError
+from deviceselectors.declarations import spelled
+from deviceselectors.environment import Environment
 from deviceselectors.libraries import known
 from deviceselectors.types import Type
 
 #: The functions that check their literal arguments, in the order in which the server does.
 _CHECKED_FUNCTIONS = ("duration", "timestamp", "matches", "format")
+#: The first release (minor number) that checks the literals of format strings.
+_FORMATS_SINCE = 31
 
 
-def validate_calls(nodes: list[Call], issues: Issues) -> None:
+def validate_calls(nodes: list[Call], environment: Environment, issues: Issues) -> None:
     """Have the functions check the literal arguments of calls; what is wrong goes into `issues`."""
+    if environment.release < _FORMATS_SINCE:
+        nodes = [node for node in nodes if node.function != "format"]
     for node in sorted(nodes, key=lambda node: _CHECKED_FUNCTIONS.index(node.function)):
         check = known(node.function).literal_check
         assert check is not None
         check(node, issues)
 
 
-def validate_collection(node: Node, issues: Issues) -> None:
+def validate_collection(node: Node, environment: Environment, issues: Issues) -> None:
     """Check that the parts of a list or map literal have one type; what is wrong goes into `issues`."""
     if isinstance(node, ListLiteral):
-        _check_list(node, issues)
+        _check_list(node, environment, issues)
     elif isinstance(node, MapLiteral):
-        _check_map(node, issues)
+        _check_map(node, environment, issues)
 
 
-def _check_list(node: ListLiteral, issues: Issues) -> None:
+def _check_list(node: ListLiteral, environment: Environment, issues: Issues) -> None:
     expected: Type | None = None
     for index, element in enumerate(node.elements):
         t = type_of_node(element)
@@ -40,11 +46,11 @@ def _check_list(node: ListLiteral, issues: Issues) -> None:
         if expected is None:
             expected = t
         elif t != expected:
-            _report_mismatch(element, expected, t, issues)
+            _report_mismatch(element, expected, t, environment, issues)
             return
 
 
-def _check_map(node: MapLiteral, issues: Issues) -> None:
+def _check_map(node: MapLiteral, environment: Environment, issues: Issues) -> None:
     expected: tuple[Type, Type] | None = None
     for entry in node.entries:
         key, value = type_of_node(entry.key), type_of_node(entry.value)
@@ -54,9 +60,9 @@ def _check_map(node: MapLiteral, issues: Issues) -> None:
             expected = key, value
             continue
         if key != expected[0]:
-            _report_mismatch(entry.key, expected[0], key, issues)
+            _report_mismatch(entry.key, expected[0], key, environment, issues)
         if value != expected[1]:
-            _report_mismatch(entry.value, expected[1], value, issues)
+            _report_mismatch(entry.value, expected[1], value, environment, issues)
 
 
 def _optional_value(t: Type) -> Type:
@@ -65,5 +71,8 @@ def _optional_value(t: Type) -> Type:
     return t.parameters[0]
 
 
-def _report_mismatch(node: Node, expected: Type, actual: Type, issues: Issues) -> None:
-    issues.report(node.position, f"expected type '{expected.text}' but found '{actual.text}'")
+def _report_mismatch(
+    node: Node, expected: Type, actual: Type, environment: Environment, issues: Issues
+) -> None:
+    texts = spelled(expected, environment), spelled(actual, environment)
+    issues.report(node.position, f"expected type '{texts[0]}' but found '{texts[1]}'")

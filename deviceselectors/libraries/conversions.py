@@ -150,6 +150,11 @@ def _duration_from_string(text: str) -> Duration:
     return duration
 
 
+def _duration_from_int(number: int) -> Duration:
+    """Declared up to 1.34, though there is no such conversion."""
+    raise _mismatch("int", "google.protobuf.Duration")
+
+
 def _timestamp_from_string(text: str) -> Timestamp:
     timestamp = times.parse_timestamp(text)
     if timestamp is None:
@@ -323,6 +328,7 @@ FUNCTIONS = (
     Function(
         "duration",
         Overload("duration_to_duration duration > duration", _identity),
+        Overload("int64_to_duration int > duration", _duration_from_int, until=34),
         Overload("string_to_duration string > duration", _duration_from_string),
         folds=True,
         literal_check=_check_duration,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from deviceselectors.environment import Environment
+from deviceselectors.environment import NEWEST, Environment
 from deviceselectors.libraries.max_sizes import MaxSize
 from deviceselectors.libraries.signatures import read_types
 from deviceselectors.types import Type
@@ -53,6 +53,7 @@ class Overload:
     :param cost: what kube-scheduler counts for a call; 1 without
     :param paid_after: whether a call is paid when it is done, since it may make cel-go panic; others are before
     :param since: the first release (minor number) that has it
+    :param until: the last release that has it
     """
 
     __slots__ = (
@@ -67,6 +68,7 @@ class Overload:
         "run",
         "since",
         "type_parameters",
+        "until",
     )
     #: The types of the arguments, that of a target first, and of the result.
     arguments: tuple[Type, ...]
@@ -84,6 +86,7 @@ class Overload:
         cost: Cost | None = None,
         paid_after: bool | None = None,
         since: int | None = None,
+        until: int = NEWEST,
     ) -> None:
         name, _, self._types = signature.partition(" ")
         self.id = name.lstrip(".")
@@ -93,6 +96,11 @@ class Overload:
         self.cost = cost
         self.paid_after = paid_after
         self.since = since
+        self.until = until
+
+    def is_in(self, release: int) -> bool:
+        """Whether a release (minor number) has it."""
+        return (self.since or 0) <= release <= self.until
 
     def shown(self, name: str) -> str:
         """How a function of that name is called: `string.charAt(int)`, and what it gives."""
@@ -137,8 +145,8 @@ class Function:
     __slots__ = (
         "_by_id",
         "_is_read",
-        "_newest",
         "_own",
+        "_with_all_overloads",
         "bound",
         "cost",
         "fast",
@@ -214,7 +222,6 @@ class Function:
                 overload.cost = cost
             if overload.paid_after is None:
                 overload.paid_after = paid_after
-        self._newest = 0
         self.introduce(since)
 
     def introduce(self, since: int | None) -> None:
@@ -222,8 +229,10 @@ class Function:
         for overload in self.overloads:
             if overload.since is None:
                 overload.since = since
-        #: the release that has all overloads
-        self._newest = max(overload.since or 0 for overload in self.overloads)
+        self._with_all_overloads = range(
+            max(overload.since or 0 for overload in self.overloads),
+            min(overload.until for overload in self.overloads) + 1,
+        )
 
     def joined(self, other: Function) -> Function:
         """The function with the overloads that another library has of it.
@@ -256,9 +265,8 @@ class Function:
         """The overloads in the order in which the checker tries them, or None if it is not declared there."""
         if self.needs_untyped_attributes and not environment.has_untyped_attributes:
             return None
-        if environment.release < self._newest:
-            known = [overload for overload in self.overloads if (overload.since or 0) <= environment.release]
-            return tuple(known) or None
+        if environment.release not in self._with_all_overloads:
+            return tuple(o for o in self.overloads if o.is_in(environment.release)) or None
         if self.last_if_stored and environment.kind == "stored":
             return (*self.overloads[self._own :], *self.overloads[: self._own])
         return self.overloads
