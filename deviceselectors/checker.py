@@ -62,7 +62,6 @@ from deviceselectors.types import (
 )
 from deviceselectors.unification import more_general, substitute
 
-
 #: The first release (minor number) in which `list{}` is a message as `google.protobuf.ListValue{}` is.
 _LISTS_ARE_MESSAGES_SINCE = 31
 

@@ -7,9 +7,9 @@ validators that kube-apiserver adds to its CEL environments since 1.29.
 from __future__ import annotations
 
 from deviceselectors.ast import Call, ListLiteral, MapLiteral, Node, type_of_node
-from deviceselectors.issues import Issues, ServerPanicError
 from deviceselectors.declarations import spelled
 from deviceselectors.environment import Environment
+from deviceselectors.issues import Issues, ServerPanicError
 from deviceselectors.libraries import known
 from deviceselectors.types import Type
 
