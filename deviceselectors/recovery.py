@@ -294,7 +294,7 @@ class _Parser(ErrorStrategy):
     def _name(self, follow: int) -> Token | None:
         """A field's name, or None if there is none."""
         if not self._escaped_names:
-            return self.match(IDENTIFIER, states.NAME_TOKEN, states.State(follow))
+            return self.match(IDENTIFIER, states.NAME_TOKEN, State(follow))
         self._enter(follow)
         name: Token | None = None
         with suppress(RuleError):
