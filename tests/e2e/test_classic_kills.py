@@ -20,6 +20,7 @@ from tests.e2e.programs import Program
 PODS, CLAIMS = "/api/v1/namespaces/default/pods", f"{GROUP}/namespaces/default/resourceclaims"
 CONTEXTS = f"{GROUP}/namespaces/default/podschedulingcontexts"
 TEMPLATES = f"{GROUP}/namespaces/default/resourceclaimtemplates"
+LEASES = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
 NODES = 3
 #: What is done from the pod to the binding, and from its end to the end of its claims, each before and after.
 DELAYED = [
@@ -109,6 +110,10 @@ class Site(NamedTuple):
 
     def items(self, path: str) -> list[Object]:
         found: list[Object] = self.cluster.client.ask("GET", path).body["items"]
+        return found
+
+    def leader(self) -> str:
+        found: str = self.cluster.client.ask("GET", f"{LEASES}/{DRIVER}").body["spec"]["holderIdentity"]
         return found
 
     def is_bound(self, name: str) -> bool:
@@ -238,6 +243,7 @@ def test_suspended_before_a_write(cluster: ClassicCluster, tmp_path: Path, step:
         site.until(lambda: len(site.steps()) == number, "the step is not taken")
         assert site.steps()[-1].name == f"before {step}"
         with site.running("--election") as new:
+            site.until(lambda: site.leader().startswith(f"{new.pid}_"), "the new process does not lead")
             site.until(lambda: site.is_bound(name), "the pod is not bound")
             held = site.held()
             old.resume()
