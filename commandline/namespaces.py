@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from commandline.results import Failure
-from resourceapi.kinds import KINDS
+from resourceapi.kinds import KINDS, kind_of
 from resourceapi.manifests import mapping, text
 
 if TYPE_CHECKING:
@@ -41,5 +41,6 @@ def in_namespace(
 
 
 def _may_be_namespaced(manifest: object) -> bool:
-    kind = KINDS.get(str(getattr(manifest, "value", {}).get("kind")))
+    value = getattr(manifest, "value", {})
+    kind = kind_of(value.get("apiVersion"), value.get("kind")) or KINDS.get(str(value.get("kind")))
     return kind is None or kind.namespaced

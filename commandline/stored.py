@@ -11,7 +11,7 @@ from commandline.results import Failure
 from commandline.treatment import ASK, treatment
 from conversion.hub import hub_object
 from resourceapi.decoding import DecodingError
-from resourceapi.kinds import kind_in
+from resourceapi.kinds import KINDS, kind_in, kind_of
 from resourceapi.releases import split_api_version
 
 if TYPE_CHECKING:
@@ -92,11 +92,10 @@ def as_stored(value: dict[str, Any], result: Result, version: str, server: Serve
 
 
 def _identity(value: dict[str, Any], namespace: str) -> Identity:
-    from resourceapi.kinds import KINDS
-
-    kind = str(value["kind"])
+    api_version, kind = str(value["apiVersion"]), str(value["kind"])
     metadata = value.get("metadata")
     metadata = metadata if isinstance(metadata, dict) else {}
-    namespaced = kind not in KINDS or KINDS[kind].namespaced
+    row = kind_of(api_version, kind) or KINDS.get(kind)
+    namespaced = row is None or row.namespaced
     where = str(metadata.get("namespace") or namespace) if namespaced else ""
-    return str(value["apiVersion"]).rpartition("/")[0], kind, where, str(metadata.get("name") or "")
+    return api_version.rpartition("/")[0], kind, where, str(metadata.get("name") or "")

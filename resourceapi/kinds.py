@@ -7,10 +7,12 @@ today, are in :mod:`resourceapi.classic_kinds`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from resourceapi.kind import UNRELEASED, Column, Kind, Lifecycle
 from resourceapi.model import claims, pool_status_requests, slices, taint_rules
 from resourceapi.model.versions import CLASSIC_VERSION, GROUP, OWN_GROUP
-from resourceapi.releases import NEWEST
+from resourceapi.releases import NEWEST, Profile
 
 _GA_IN_34 = {
     "v1": Lifecycle(34),
@@ -95,6 +97,15 @@ KINDS = {
         RESOURCE_SLICE_PATCH,
     )
 }
+
+
+def kinds_of(profile: Profile) -> Mapping[str, Kind]:
+    """The kinds that a release has, by name, whether it serves them or not."""
+    if not profile.is_classic:
+        return KINDS
+    from resourceapi import classic_kinds
+
+    return classic_kinds.KINDS
 
 
 def kind_of(api_version: object, kind: object) -> Kind | None:

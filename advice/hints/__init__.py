@@ -43,15 +43,25 @@ MODULES = {
     "names": (INVALID, REQUIRED, NOT_SUPPORTED, DUPLICATE),
 }
 
+#: The same for the release of classic DRA.
+CLASSIC_MODULES = {
+    "placeholders": MODULES["placeholders"],
+    "classic": (NOT_SERVED, UNKNOWN_FIELD, REQUIRED, INVALID),
+    **{name: MODULES[name] for name in ("versions", "pods", "fields", "required", "values", "names")},
+}
+
 
 @cache
-def hints_about(rule: str) -> tuple[Hint, ...]:
-    """The hints for a rule, in the order in which they are tried."""
+def hints_about(rule: str, *, classic: bool = False) -> tuple[Hint, ...]:
+    """The hints for a rule, in the order in which they are tried.
+
+    :param classic: those for the release of classic DRA.
+    """
     from importlib import import_module
 
     return tuple(
         hint
-        for module, rules in MODULES.items()
+        for module, rules in (CLASSIC_MODULES if classic else MODULES).items()
         if rule in rules
         for hint in import_module(f"advice.hints.{module}").HINTS
         if rule in hint.rules
@@ -62,7 +72,7 @@ def hint_for(problem: Problem) -> tuple[str, Advice]:
     """The first hint that applies: its name and its advice, both empty if there is none."""
     from advice.hints.hint import NO_ADVICE
 
-    for hint in hints_about(problem.rule):
+    for hint in hints_about(problem.rule, classic=problem.profile.is_classic):
         advice = hint.advice(problem)
         if advice.text:
             return hint.name, advice

@@ -9,7 +9,7 @@ from advice.hints.changes import moved, renamed
 from advice.hints.hint import NO_ADVICE, Advice, Hint
 from advice.hints.problem import Problem
 from advice.hints.snippet import yaml
-from resourceapi.kinds import KINDS
+from resourceapi.kinds import kinds_of
 from resourceapi.manifests import MISSING, value_at
 from resourceapi.nearness import nearest
 from resourceapi.schema import Struct
@@ -146,11 +146,15 @@ def _resolved(pattern: tuple[str, ...], problem: Problem) -> tuple[Any, ...] | N
 
 def _of_another_kind(problem: Problem) -> str:
     """The fields of a claim in a DeviceClass, and so on."""
-    if problem.schema is None or problem.kind not in KINDS or len(problem.path) > 2:
+    if (
+        problem.schema is None
+        or problem.kind not in (kinds := kinds_of(problem.profile))
+        or len(problem.path) > 2
+    ):
         return ""
     owners = [
         kind
-        for kind in KINDS
+        for kind in kinds
         if kind != problem.kind
         and schema_walk.type_at(problem.schema, kind, problem.path) is not None
         and not _is_status(problem.path)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from resourceapi.kinds import KINDS
+from resourceapi.kinds import KINDS, kinds_of
 from resourceapi.model.versions import GROUP
 from resourceapi.nearness import nearest
 from resourceapi.releases import Profile
@@ -45,4 +45,5 @@ def is_of_the_group(api_version: str, kind: str) -> bool:
 
 def newest_served(kind: str, profile: Profile) -> str:
     """The newest version of a kind that the release serves, or nothing."""
-    return KINDS[kind].newest_served_by(profile) if kind in KINDS else ""
+    row = kinds_of(profile).get(kind)
+    return "" if row is None else row.newest_served_by(profile)

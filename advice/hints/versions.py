@@ -11,7 +11,7 @@ from advice.hints.group import newest_served
 from advice.hints.hint import Advice, Change, Hint
 from advice.hints.problem import Problem
 from resourceapi.kind import Kind
-from resourceapi.kinds import KINDS
+from resourceapi.kinds import KINDS, kinds_of
 from resourceapi.manifests import MISSING, mapping
 from resourceapi.model import workloads
 from resourceapi.model.versions import GROUP, OWN_GROUP
@@ -47,7 +47,7 @@ def api_version_of(kind: str, profile: Profile) -> str:
     now = newest_served(kind, profile)
     if now:
         return f"{GROUP}/{now}"
-    row = KINDS.get(kind)
+    row = kinds_of(profile).get(kind)
     return _own_version(row) if row is not None and row.proposed else OTHER_KINDS.get(kind, "")
 
 
@@ -95,7 +95,7 @@ def _missing_value(key: str, written: dict[str, object], profile: Profile) -> st
     kind = written.get("kind")
     if key == "apiVersion":
         kind = kind if isinstance(kind, str) else _kind_by_fields(written, profile)
-        possible = _newest_with_option(kind, profile) if kind in KINDS else ""
+        possible = _newest_with_option(kind, profile) if kind in kinds_of(profile) else ""
         return api_version_of(kind, profile) or (f"{GROUP}/{possible}" if possible else "")
     return _kind_by_fields(written, profile)
 
@@ -105,7 +105,7 @@ def _kind_by_fields(written: dict[str, object], profile: Profile) -> str:
     spec = mapping(written, "spec")
     if not spec:
         return ""
-    found = [kind for kind in KINDS if _has_all(profile.schemas["v1"], kind, spec)]
+    found = [kind for kind in kinds_of(profile) if _has_all(profile.hub, kind, spec)]
     return found[0] if len(found) == 1 else ""
 
 
@@ -165,7 +165,8 @@ def _only_proposed(kind: Kind, profile: Profile) -> Advice:
 
 def _newest_with_option(kind: str, profile: Profile) -> str:
     """The newest version of a kind that the release serves if it is asked to."""
-    return next((each for each in KINDS[kind].versions if KINDS[kind].can_be_served_by(each, profile)), "")
+    row = kinds_of(profile)[kind]
+    return next((each for each in row.versions if row.can_be_served_by(each, profile)), "")
 
 
 def _switched_off(problem: Problem) -> str | Advice:
@@ -214,15 +215,15 @@ def _not_by_default(problem: Problem) -> str | Advice:
 
 
 def _wrong_group(problem: Problem) -> str | Advice:
-    kind = problem.kind
+    kind, kinds = problem.kind, kinds_of(problem.profile)
     now = api_version_of(kind, problem.profile)
     if kind in OTHER_KINDS:
         return _write_api_version(now, f": {kind} is not in {GROUP}")
-    if problem.api_version.rpartition("/")[0] == GROUP or kind not in KINDS:
+    if problem.api_version.rpartition("/")[0] == GROUP or kind not in kinds:
         return ""
     if not now:
         return _not_by_default(problem)
-    if problem.api_version.rpartition("/")[0] in KINDS[kind].groups:
+    if problem.api_version.rpartition("/")[0] in kinds[kind].groups:
         return _write_api_version(now, f": {kind} has no other version")
     return _write_api_version(now, f": {kind} is in {now.rpartition('/')[0]}")
 
@@ -231,7 +232,7 @@ def _near_kind(problem: Problem) -> str | Advice:
     if problem.api_version.startswith(OWN_GROUP + "/"):
         ours = [kind.name for kind in KINDS.values() if kind.further_group]
         return Advice(f"write `kind: {ours[0]}`: {OWN_GROUP} has no other", _set("kind", ours[0]))
-    served = [kind for kind in KINDS if _newest_with_option(kind, problem.profile)]
+    served = [kind for kind in kinds_of(problem.profile) if _newest_with_option(kind, problem.profile)]
     meant = nearest(problem.kind, served)
     if meant:
         return Advice(f"did you mean `kind: {meant}`?", _set("kind", meant))

@@ -48,6 +48,10 @@ def _lint(manifest: dict[str, Any], facts: Facts, file: str, notes: bool) -> Ite
         from advice.lints import patches
 
         yield from patches.check(manifest, facts)
+    elif facts.profile.is_classic and api_version.startswith(GROUP + "/"):
+        from advice.lints import references
+
+        yield from references.check_classic_class(manifest, facts)
     elif api_version.startswith(GROUP + "/"):
         yield from _lint_of_group(manifest, kind, facts, file, notes)
     yield from _dropped_fields(manifest, api_version, facts)

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from deviceselectors.environment import Environment
 
 #: The kinds whose objects lints look up.
+#: What classic DRA has in place of a DeviceClass.
+CLASSIC_CLASS = "ResourceClass"
 REFERRED = frozenset(
     kind.name for kind in (DEVICE_CLASS, CLAIM, CLAIM_TEMPLATE, RESOURCE_SLICE, RESOURCE_SLICE_PATCH)
 )
@@ -129,6 +131,11 @@ class Facts:
             self._learn_claim(self.claims, manifest, file)
         elif kind == CLAIM_TEMPLATE.name:
             self._learn_claim(self.templates, manifest, file)
+        elif self.profile.is_classic and kind == CLASSIC_CLASS:
+            self.classes.add("", name_of(manifest), file)
+            self.renaming.learn_release(manifest)
+        elif self.profile.is_classic:
+            return
         elif kind == DEVICE_CLASS.name:
             self.classes.add("", name_of(manifest), file)
             self.renaming.learn_release(manifest)

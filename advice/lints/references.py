@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from advice.lints.facts import Facts
+from advice.lints.facts import CLASSIC_CLASS, Facts
 from advice.lints.named_objects import NamedObjects
 from advice.lints.table import (
     UNKNOWN_CLAIM,
@@ -22,8 +22,8 @@ from advice.lints.table import (
     Warning,
 )
 from resourceapi.field_path import Path
-from resourceapi.kinds import CLAIM, CLAIM_TEMPLATE, DEVICE_CLASS, KINDS
-from resourceapi.manifests import containers, entries, pod_spec, request_details, text
+from resourceapi.kinds import CLAIM, CLAIM_TEMPLATE, DEVICE_CLASS, claim_spec_of, kinds_of
+from resourceapi.manifests import containers, entries, mapping, pod_spec, request_details, text
 from resourceapi.nearness import did_you_mean
 
 ADD = "add its file, or give the cluster's objects with --inventory DIR"
@@ -77,9 +77,7 @@ class _Reference:
         from shlex import quote
 
         options = f" --namespace {quote(self.namespace)}" if self.namespace else ""
-        return (
-            f"create it first, or use one that is there: `kubectl get {KINDS[self.kind].resource}{options}`"
-        )
+        return f"create it first, or use one that is there: `kubectl get {kinds_of(self.facts.profile)[self.kind].resource}{options}`"
 
 
 def check_classes(manifest: dict[str, Any], facts: Facts) -> Iterator[Warning]:
@@ -91,6 +89,17 @@ def check_classes(manifest: dict[str, Any], facts: Facts) -> Iterator[Warning]:
         name = text(details, "deviceClassName")
         if name:
             yield from reference.check(name, (*path, "deviceClassName"))
+
+
+def check_classic_class(manifest: dict[str, Any], facts: Facts) -> Iterator[Warning]:
+    """The same for the class of classic DRA that a claim or template names."""
+    path = claim_spec_of(text(manifest, "kind"))
+    if path is None or not facts.classes:
+        return
+    name = text(mapping(manifest, *path), "resourceClassName")
+    if name:
+        reference = _Reference(UNKNOWN_CLASS, CLASSIC_CLASS, facts.classes, "", facts, "")
+        yield from reference.check(name, (*path, "resourceClassName"))
 
 
 def check_pod(manifest: dict[str, Any], facts: Facts, file: str) -> Iterator[Warning]:
@@ -108,14 +117,15 @@ def check_pod(manifest: dict[str, Any], facts: Facts, file: str) -> Iterator[War
     }
     requests: dict[str, frozenset[str]] = {}
     for index, claim in enumerate(claims):
+        source = ("source",) if facts.profile.is_classic else ()
         for field, reference in fields.items():
-            name = text(claim, field)
+            name = text(mapping(claim, *source), field)
             if not name:
                 continue
             if reference.known.has(namespace, name):
                 requests[text(claim, "name")] = reference.known.requests(namespace, name)
             else:
-                yield from reference.check(name, (*path, "resourceClaims", index, field))
+                yield from reference.check(name, (*path, "resourceClaims", index, *source, field))
     yield from _check_requests(spec, path, requests)
 
 

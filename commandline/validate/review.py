@@ -12,7 +12,7 @@ from commandline.treatment import ASK, CONTEXT, NOT_SERVED, was_read_from_server
 from commandline.validate.sending import BAD_REQUEST, send
 from documents.key_order import with_sorted_keys
 from resourceapi.field_path import render
-from resourceapi.kinds import KINDS
+from resourceapi.kinds import KINDS, kind_of
 from resourceapi.manifests import MISSING, group_of, mapping, value_at
 from resourceapi.model.versions import GROUP
 from validation.requests import CREATE, STATUS, UPDATE, Answer, Request
@@ -153,7 +153,8 @@ class Reviewer:
         name = metadata.get("name") if isinstance(metadata, dict) else None
         namespace = metadata.get("namespace") if isinstance(metadata, dict) else None
         kind = kind if isinstance(kind, str) else ""
-        if kind in KINDS and not KINDS[kind].namespaced:
+        known = kind_of(api_version, kind) or KINDS.get(kind)
+        if known is not None and not known.namespaced:
             namespace = ""
         elif not isinstance(namespace, str) or not namespace:
             namespace = self.namespace
@@ -214,7 +215,7 @@ class Reviewer:
         from resourceapi.decoding import DecodingError
 
         value = manifest.value
-        if group_of(value) != GROUP or value["kind"] not in KINDS:
+        if group_of(value) != GROUP or kind_of(value["apiVersion"], value["kind"]) is None:
             return manifest
         version = served_version(value, self.server)
         if not version or value["apiVersion"] == f"{GROUP}/{version}":

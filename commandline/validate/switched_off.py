@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from advice.findings import ERROR, Result
 from resourceapi.decoding import DecodingError
-from resourceapi.kinds import KINDS
+from resourceapi.kinds import kind_in
 from resourceapi.model.versions import GROUP
 from resourceapi.releases import split_api_version
 
@@ -37,7 +37,7 @@ def foretell(
 def _answer_if_served(request: Request, server: Server) -> Answer | None:
     """What the server would answer if it served the version; None if nothing is certain."""
     group, version = split_api_version(request.api_version)
-    kind, profile = KINDS.get(request.kind), server.profile
+    kind, profile = kind_in(group, request.kind, version), server.profile
     if group != GROUP or kind is None or request.old is not None or not kind.served(version, profile.minor):
         return None
     serving = server.with_profile(profile.with_all_apis())

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from advice.findings import NO_SUCH_API, UPDATES_ACCEPTED, UPDATES_REFUSED, Stored
 from commandline.stored import as_stored
-from resourceapi.kinds import KINDS, RESOURCE_SLICE
+from resourceapi.decoding import DecodingError
+from resourceapi.kinds import RESOURCE_SLICE, kind_of
 from resourceapi.manifests import group_of, mapping, text
 from resourceapi.model.versions import GROUP
 from resourceapi.objects import Object
@@ -27,7 +28,8 @@ _NO_SUCH_RESOURCE = 404
 def served_version(value: Object, server: Server) -> str:
     """The version of an object or, if the server does not serve that, the newest one that it serves; empty if none."""
     version = split_api_version(value["apiVersion"])[1]
-    kind = KINDS[value["kind"]]
+    kind = kind_of(value["apiVersion"], value["kind"])
+    assert kind is not None
     return version if kind.served_by(version, server.profile) else kind.newest_served_by(server.profile)
 
 
@@ -38,6 +40,8 @@ def update_of_stored(value: Object, result: Result, server: Server) -> tuple[Sto
     """
     driver = text(mapping(value, "spec"), "driver") if value["kind"] == RESOURCE_SLICE.name else ""
     if group_of(value) == GROUP:
+        if split_api_version(value["apiVersion"])[1] not in server.profile.schemas:
+            raise DecodingError(f"no stored object of {value['apiVersion']} can be read", ("apiVersion",))
         version = served_version(value, server)
         if not version:
             return Stored(NO_SUCH_API, driver=driver), None

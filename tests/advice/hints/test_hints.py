@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from advice import hints, interpreter
-from advice.hints import MODULES, hint_for
+from advice.hints import CLASSIC_MODULES, MODULES, hint_for
 from advice.hints.hint import Advice, Hint
 from advice.hints.problem import Problem
 from commandline.main import main
@@ -18,6 +18,7 @@ from resourceapi.field_errors import TOO_MANY
 from resourceapi.releases import Profile
 from tests.case_files import read_yaml
 
+ALL_MODULES = CLASSIC_MODULES | MODULES
 CASES = read_yaml(Path(__file__).parent / "cases.yaml")
 
 
@@ -50,19 +51,23 @@ def test_case(
 
 
 def _hints(*modules: str) -> list[Hint]:
-    return [hint for module in modules or MODULES for hint in import_module(f"advice.hints.{module}").HINTS]
+    return [
+        hint for module in modules or ALL_MODULES for hint in import_module(f"advice.hints.{module}").HINTS
+    ]
 
 
-@pytest.mark.parametrize("module", MODULES)
+@pytest.mark.parametrize("module", ALL_MODULES)
 def test_modules_are_looked_at_for_their_rules(module: str) -> None:
     """A module is imported for the rules of its hints, and for no other."""
-    assert {rule for hint in _hints(module) for rule in hint.rules} == set(MODULES[module])
+    assert {rule for hint in _hints(module) for rule in hint.rules} == set(ALL_MODULES[module])
 
 
 def test_every_module_is_looked_at() -> None:
     """No file with hints is forgotten."""
     files = Path(hints.__file__).parent.glob("*.py")
-    assert {file.stem for file in files if "\nHINTS = (" in file.read_text(encoding="utf-8")} == set(MODULES)
+    assert {file.stem for file in files if "\nHINTS = (" in file.read_text(encoding="utf-8")} == set(
+        ALL_MODULES
+    )
 
 
 def test_every_hint_is_tested() -> None:

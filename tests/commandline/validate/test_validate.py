@@ -118,7 +118,7 @@ def test_warnings_as_errors(write: Write) -> None:
         ((), "nothing to validate: name files or directories, - for standard input, or --live"),
         (
             ("--kube-version", "1.20", "x"),
-            "--kube-version: unknown release '1.20'; use one of 1.34, 1.35, 1.36, 1.37, kep",
+            "--kube-version: unknown release '1.20'; use one of 1.30, 1.34, 1.35, 1.36, 1.37, kep",
         ),
         (("--feature-gates", "Nonsense=true", "x"), "--feature-gates: unrecognized feature gate: Nonsense"),
         (
