@@ -56,6 +56,10 @@ class Client:
         """A client with the same connections that asks for another variant of JSON."""
         return Client(self._access, timeout=self._timeout, accept=media_type)
 
+    def waiting(self, seconds: float) -> Client:
+        """A client with the same connections that waits so long for an answer."""
+        return Client(self._access, timeout=seconds, accept=self._accept)
+
     def request(
         self, verb: str, path: str, body: object = None, query: Mapping[str, str] | None = None
     ) -> tuple[int, Any]:

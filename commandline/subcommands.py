@@ -30,8 +30,9 @@ GROUPS = {
     "services": {
         "schedule": "give devices to the claims of pods, as the extender of a kube-scheduler",
         SERVE: "serve admission and conversion webhooks for kube-apiserver",
+        "classic-driver": "run an example of a classic DRA driver, for clusters of Kubernetes 1.30",
         "inject-ca": "keep the webhooks' certificate authority up to date in webhook configurations and CRDs",
-        "manifests": "print the manifests that deploy the webhooks or the scheduler",
+        "manifests": "print the manifests that deploy the webhooks, the scheduler or the classic driver",
         "migrate-storage": "move a cluster's DRA objects when CRDs start or stop serving them",
     },
     "about claimcheck": {

@@ -235,7 +235,7 @@ def _replicas(objects: list[Object], replicas: list[Object], _: Path) -> list[Ob
 
 def _images(objects: list[Object], images: list[Object], _: Path) -> list[Object]:
     for obj in objects:
-        if obj["kind"] == "Deployment":
+        if obj["kind"] in ("Deployment", "DaemonSet"):
             for container in obj["spec"]["template"]["spec"]["containers"]:
                 for entry in images:
                     container["image"] = _image(container["image"], entry)

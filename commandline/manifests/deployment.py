@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from commandline.errors import UsageError
-from commandline.manifests import scheduler
+from commandline.manifests import classic_gpu, scheduler
 from commandline.manifests.images import image_entry
 from commandline.manifests.namespaces import renamed
 from commandline.manifests.options import (
     BUILT_IN_GUARD,
     CERT_MANAGER,
+    CLASSIC_GPU,
     CRD_SERVED,
     NAMESPACE,
     OWN,
@@ -40,6 +41,8 @@ def objects_of(options: Namespace) -> list[Object]:
 
     if options.component == SCHEDULER:
         return scheduler.objects_of(options)
+    if options.component == CLASSIC_GPU:
+        return classic_gpu.objects_of(options)
     if options.kube_scheduler_image is not None:
         raise UsageError("manifests: --kube-scheduler-image is only for --component scheduler")
     objects = render_value(kustomization(options), DIRECTORY / "overlays")

@@ -10,7 +10,9 @@ from commandline.options import add_output, describe
 if TYPE_CHECKING:
     from argparse import ArgumentParser
 
-DESCRIPTION = "Print the manifests that deploy the webhooks, or a second scheduler, in a cluster."
+DESCRIPTION = (
+    "Print the manifests that deploy the webhooks, a second scheduler, or a classic driver, in a cluster."
+)
 EXAMPLES = """examples:
   claimcheck manifests --image registry.example.com/claimcheck:0.1.0 | kubectl apply --server-side -f -
   claimcheck manifests --image IMAGE --mode crd-served --certificates cert-manager --service-monitor
@@ -18,13 +20,15 @@ EXAMPLES = """examples:
   claimcheck manifests --image IMAGE --config webhook.yaml --failure-policy classes=Fail
   claimcheck manifests --mode crd-served --url https://127.0.0.1:8443 --authority certificates/current/ca.crt
   claimcheck manifests --component scheduler --image IMAGE --kube-scheduler-image KUBE_SCHEDULER_IMAGE
+  claimcheck manifests --component classic-gpu --image IMAGE | kubectl apply --server-side -f -
 
 Without --namespace, --config, --failure-policy and --url, the result is what kustomize makes of manifests/overlays/MODE
-(manifests/overlays/scheduler for the scheduler) with the components that the options choose.
+(manifests/overlays/scheduler for the scheduler, manifests/classic-gpu for the example of a classic driver) with the
+components that the options choose.
 """
 BUILT_IN_GUARD, CRD_SERVED = MODES = ("built-in-guard", "crd-served")
 OWN, SECRET, CERT_MANAGER = CERTIFICATES = ("own", "secret", "cert-manager")
-WEBHOOKS, SCHEDULER = COMPONENTS = ("webhooks", "scheduler")
+WEBHOOKS, SCHEDULER, CLASSIC_GPU = COMPONENTS = ("webhooks", "scheduler", "classic-gpu")
 FAILURE_POLICIES = ("Fail", "Ignore")
 #: The namespace in the kustomizations.
 NAMESPACE = "claimcheck-system"
@@ -38,7 +42,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         choices=COMPONENTS,
         default=WEBHOOKS,
         help="what to deploy: `claimcheck serve`, or a kube-scheduler with `claimcheck schedule` as its extender, for pods "
-        f"with schedulerName claimcheck; default: {WEBHOOKS}",
+        "with schedulerName claimcheck, or the example of a classic driver (`claimcheck classic-driver`, Kubernetes 1.30); "
+        f"default: {WEBHOOKS}",
     )
     parser.add_argument(
         "--mode",
@@ -73,7 +78,7 @@ def _add_service(parser: ArgumentParser) -> None:
         metavar="NAME",
         type=_namespace,
         default=NAMESPACE,
-        help=f"namespace of the service; default: {NAMESPACE}",
+        help=f"namespace of the service; default: {NAMESPACE}, with --component classic-gpu claimcheck-classic-gpu",
     )
     parser.add_argument(
         "--image",

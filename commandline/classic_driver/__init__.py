@@ -1,0 +1,1 @@
+"""``claimcheck classic-driver``: an example of a classic DRA driver."""
