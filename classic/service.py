@@ -30,7 +30,7 @@ from cluster.client import Client
 from cluster.event_writer import EventWriter
 from cluster.leading import Candidate, Fence, Leadership, NotLeading
 from cluster.lease import Unopposed
-from cluster.store import Change
+from cluster.store import Change, Listener
 from resourceapi.logs import LOGGER, log
 from resourceapi.objects import Object
 
@@ -76,14 +76,19 @@ async def run(
     *,
     candidate: Candidate | None = None,
     options: Options = DEFAULT_OPTIONS,
+    follow_claims: Listener[Object] | None = None,
 ) -> None:
     """Run a driver's controller until it is cancelled.
 
     :param driver_name: as in ``driverName`` of the driver's ResourceClasses.
     :param candidate: for the Lease (:class:`cluster.lease.Election`); None if no other process serves this driver.
+    :param follow_claims: is told of every change of ResourceClaims, in any thread, before the controller looks at them.
     :raises NotLeading: if another process leads by now: the driver may hold what is not so any more, so begin a new process.
     """
-    await _Service(driver_name, driver, client, candidate or Unopposed(ALONE_SECONDS), options).run()
+    serving = _Service(driver_name, driver, client, candidate or Unopposed(ALONE_SECONDS), options)
+    if follow_claims is not None:
+        serving.follow_claims(follow_claims)
+    await serving.run()
 
 
 def run_until_stopped(serving: Coroutine[Any, Any, None]) -> None:
@@ -121,6 +126,10 @@ class _Service:
         )
         self._queue: WorkQueue[Key] = WorkQueue()
         self._ending = Event()
+
+    def follow_claims(self, listener: Listener[Object]) -> None:
+        """Tell of every change of ResourceClaims."""
+        self._live.claims.listen(listener)
 
     async def run(self) -> None:
         """Serve until cancelled, or until another process leads."""

@@ -36,7 +36,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Add the options of the subcommand to its parser."""
     describe(parser, DESCRIPTION, EXAMPLES)
     parser.add_argument(
-        "--example", choices=EXAMPLE_DRIVERS, metavar="|".join(EXAMPLE_DRIVERS), required=True, help="the driver to run: gpu"
+        "--example",
+        choices=EXAMPLE_DRIVERS,
+        metavar="|".join(EXAMPLE_DRIVERS),
+        required=True,
+        help="the driver to run: gpu",
     )
     parser.add_argument(
         "--driver-name",

@@ -13,6 +13,7 @@ import pytest
 from classic.service import Options, run
 from cluster.leading import NotLeading
 from cluster.lease import boot_clock
+from cluster.store import Change
 from resourceapi.manifests import name_of
 from resourceapi.objects import Object
 from tests.classic.scenes import (
@@ -91,6 +92,24 @@ async def until(condition: Callable[[], bool]) -> None:
     while not condition():
         assert time.monotonic() < deadline
         await asyncio.sleep(0.002)
+
+
+def test_driver_may_follow_the_claims(running: Running) -> None:
+    """It is told of those that are there, and of each write, before the answer to it is acted upon."""
+    running.api.add(resource_class())
+    running.api.add(claim(mode="Immediate"))
+    told: list[tuple[str, bool]] = []
+
+    def follow(changes: Sequence[Change[Object]]) -> None:
+        told.extend((each.key, "allocation" in (each.after or {}).get("status", {})) for each in changes)
+
+    async def work() -> None:
+        async with running.service(follow_claims=follow):
+            await until(lambda: "allocation" in running.status(CLAIM))
+
+    asyncio.run(work())
+    assert told[0] == ("default/claim", False)
+    assert told[-1] == ("default/claim", True)
 
 
 def test_claims_that_are_there_and_claims_that_come(running: Running) -> None:
