@@ -71,7 +71,7 @@ def allocated(found: Object) -> tuple[str, dict[str, int]]:
 
 
 def test_pod_of_the_article_is_bound(gpus: GPUCluster, driver: Program) -> None:
-    """With its class, parameters, template and pod, mended where the article has mistakes."""
+    """With its class, parameters, template and pod, fixed where the article has mistakes."""
     gpus.create_all(EXAMPLES / "class.yaml")
     gpus.create_all(EXAMPLES / "pod.yaml")
     where = gpus.bound("device-consumer", driver)

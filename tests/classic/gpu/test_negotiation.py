@@ -59,7 +59,7 @@ class InterruptedDriver(GPUDriver):
             raise Interrupted
 
 
-class World:
+class SmallCluster:
     """A cluster with three nodes of two GPUs, a driver, and a scheduler that selects nodes at random."""
 
     def __init__(self, seed: int) -> None:
@@ -194,25 +194,25 @@ class World:
                 self.select(context)
 
 
-async def live(world: World) -> None:
-    """A cluster's life, until all is calm and no pod is left."""
+async def live(cluster: SmallCluster) -> None:
+    """A cluster's cluster, until all is calm and no pod is left."""
     for number in range(60):
-        world.happen(number)
-        await world.work()
-    for pod in world.objects.all("Pod"):
-        world.remove_pod(pod["metadata"]["name"])
+        cluster.happen(number)
+        await cluster.work()
+    for pod in cluster.objects.all("Pod"):
+        cluster.remove_pod(pod["metadata"]["name"])
     for _ in range(60):
-        world.claims.replace(world.objects.all("ResourceClaim"))
-        await world.work()
+        cluster.claims.replace(cluster.objects.all("ResourceClaim"))
+        await cluster.work()
 
 
 @pytest.mark.parametrize("seed", range(12))
 def test_no_memory_is_given_twice_and_nothing_is_left_behind(seed: int) -> None:
     """Whatever fails, is late, or is killed."""
-    world = World(seed)
-    asyncio.run(live(world))
-    assert any(written_allocation(write) for write in world.objects.writes)
-    assert world.objects.all("ResourceClaim") == []
+    cluster = SmallCluster(seed)
+    asyncio.run(live(cluster))
+    assert any(written_allocation(write) for write in cluster.objects.writes)
+    assert cluster.objects.all("ResourceClaim") == []
 
 
 def written_allocation(write: Write) -> Any:
