@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 from weakref import WeakValueDictionary
 
-from classic.kubelet.cdi import Device, InvalidDevice, check_qualified_name
+from classic.kubelet.cdi import Device, check_qualified_name
 from classic.kubelet.claims import AllocatedClaim
 from classic.kubelet.node_driver import NodeDriver
 from classic.kubelet.spec_directory import SpecDirectory
@@ -58,7 +58,7 @@ class Preparation:
         devices = await self._driver.prepare(claim)
         try:
             return self._describe(claim, devices)
-        except (OSError, InvalidDevice):
+        except Exception:
             # kubelet doesn't ask to undo what failed. A claim with a spec has been prepared before: pods may be using it.
             if not self._specs.has(claim):
                 await self._driver.unprepare(claim)

@@ -47,12 +47,13 @@ def method(
     async def serve(data: bytes, context: ServicerContext[bytes, bytes]) -> bytes:
         try:
             # Read here, not by gRPC: it would log a traceback for bytes that are no request.
-            request = request_type.from_bytes(data)
-            response = await answer(request, context.time_remaining())
+            response = await answer(request_type.from_bytes(data), context.time_remaining())
+            return response.to_bytes()
         except UnreadableMessage as error:
-            await context.abort(grpc.StatusCode.INVALID_ARGUMENT, str(error))
+            failed = CallFailed(grpc.StatusCode.INVALID_ARGUMENT, str(error))
         except CallFailed as error:
-            await context.abort(error.code, shown(str(error)))
-        return response.to_bytes()
+            # Without its traceback, which would keep the request, and all that was made of it, while the call ends.
+            failed = error.with_traceback(None)
+        await context.abort(failed.code, shown(str(failed)))
 
     return grpc.unary_unary_rpc_method_handler(serve)

@@ -133,6 +133,8 @@ ODD_DEVICES: list[tuple[tuple[Device | str, ...], tuple[str, ...], str]] = [
     ((DEVICE, "nvidia.com/gpu=0"), (device_name(), "nvidia.com/gpu=0"), ""),
     ((DEVICE, DEVICE), (), "the driver's devices: two devices of the claim have the same name"),
     (("nvidia.com/gpu",), (), "the driver's devices: the full name of a device is vendor/class=device"),
+    ("nvidia.com/gpu=0", (), "the driver's devices: the full name of a device is vendor/class=device"),  # type: ignore[list-item]
+    (None, (), "TypeError: 'NoneType' object is not iterable"),  # type: ignore[list-item]
 ]
 
 

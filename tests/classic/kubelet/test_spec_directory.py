@@ -39,14 +39,14 @@ def test_a_spec_is_replaced_and_removed(tmp_path: Path) -> None:
 
 
 def test_what_is_unfinished_is_no_spec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If the disk is full the spec stays as it was, and nothing is left beside it."""
+    """If the disk becomes full, the spec stays as it was, and nothing is left beside it."""
     specs = directory(tmp_path)
     specs.write(CLAIM, [device("1")])
 
-    def full(_descriptor: int) -> None:
+    def full(*_: object) -> None:
         raise OSError("no space left")
 
-    monkeypatch.setattr(os, "fsync", full)
+    monkeypatch.setattr(os, "replace", full)
     with pytest.raises(OSError, match="no space left"):
         specs.write(CLAIM, [device("2")])
     assert [file.name for file in tmp_path.iterdir()] == [NAME]
