@@ -26,6 +26,7 @@ GROUPS = {
         "devices": "list devices with what they say, who says it, and who uses them",
         "explain": "explain why pods and claims get no devices, and what would help",
         "simulate": "show where pods would be placed, what is left, and which new nodes they need",
+        "classic-simulate": "show how kube-scheduler 1.30 and classic drivers come to an agreement about a pod",
     },
     "services": {
         "schedule": "give devices to the claims of pods, as the extender of a kube-scheduler",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Callable
 
 from classic import memory_objects
@@ -29,6 +30,7 @@ class ApiServer:
         self.objects = MemoryObjects()
         self.timeline = timeline
         self._watchers: list[Watcher] = []
+        self._coming: deque[memory_objects.Write] = deque()
         self.objects.listeners.append(self._tell)
         self._author: Client | None = None
         self._verb = ""
@@ -61,10 +63,15 @@ class ApiServer:
         finally:
             self._author = None
 
-    def _tell(self, write: memory_objects.Write) -> None:
-        loop = asyncio.get_running_loop()
+    def _deliver(self) -> None:
+        write = self._coming.popleft()
         for watcher in self._watchers:
-            loop.call_later(WATCHED_SECONDS, watcher, write)
+            watcher(write)
+
+    def _tell(self, write: memory_objects.Write) -> None:
+        # The loop has no order for what is to happen at the same time.
+        self._coming.append(write)
+        asyncio.get_running_loop().call_later(WATCHED_SECONDS, self._deliver)
         author = self._author
         if author is None or write.kind not in _SHOWN:
             return

@@ -11,8 +11,8 @@ from classic.controller import Controller, Next
 from classic.driver import Driver
 from classic.errors import NotYet, SyncError
 from classic.objects import Conflict
+from classic.simulation.admission import GROUP_VERSION
 from classic.simulation.api_server import ApiServer, Client, full_name
-from classic.simulation.scenario import GROUP_VERSION
 from classic.simulation.timeline import Entry
 from classic.simulation.virtual_time import now
 from classic.work_queue import WorkQueue
@@ -30,7 +30,7 @@ class DriverController:
 
     def __init__(self, server: ApiServer, driver_name: str, driver: Driver) -> None:
         self._server = server
-        self._controller = Controller(driver_name, driver, Client(server, driver_name))
+        self._controller = Controller(driver_name, driver, Client(server, driver_name, phase="Controller"))
         self._queue: WorkQueue[_Key] = WorkQueue()
         self._busy = False
 
@@ -95,7 +95,7 @@ class ClaimMaker:
         return not self._making
 
     async def _make(self, pod: Object) -> None:
-        client = Client(self._server, CONTROLLER_MANAGER, full_name(pod), phase="claims")
+        client = Client(self._server, CONTROLLER_MANAGER, full_name(pod), phase="Controller")
         made = []
         for entry in entries(mapping(pod, "spec"), "resourceClaims"):
             template = text(mapping(entry, "source"), "resourceClaimTemplateName")

@@ -78,13 +78,13 @@ class CountingDriver:
                 continue
             self._held[uid_of(each.claim)] = node, wanted
             each.allocation = _allocation(node)
-            self._tell("Allocate", "Success", full_name(each.claim), [node])
+            self._tell("Allocate", "Success", f"allocated to {full_name(each.claim)}", [node])
 
     async def deallocate(self, claim: Object) -> None:
         """Take the devices of a claim back."""
         await asyncio.sleep(self._settings.deallocate_seconds)
         node, _ = self._held.pop(uid_of(claim), ("", 0))
-        self._tell("Deallocate", "Success", full_name(claim), [node] if node else [])
+        self._tell("Deallocate", "Success", f"taken back from {full_name(claim)}", [node] if node else [])
 
     async def unsuitable_nodes(
         self, pod: Object, claims: Sequence[ClaimAllocation], potential_nodes: Sequence[str]
@@ -96,7 +96,7 @@ class CountingDriver:
         unsuitable = [node for node in potential_nodes if self._free(node, uids) < wanted]
         for each in claims:
             each.unsuitable_nodes = list(unsuitable)
-        answer = "these nodes are unsuitable" if unsuitable else "no node is unsuitable"
+        answer = "unsuitable" if unsuitable else "no node is unsuitable"
         self._tell("UnsuitableNodes", "Success", answer, unsuitable)
 
     def _free(self, node: str, without: set[str] | None = None) -> int:

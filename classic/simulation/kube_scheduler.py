@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
+from allocator.time_limit import UNLIMITED, TimeLimit
 from classic import memory_objects
 from classic.claims import is_leaving
 from classic.errors import NotYet, SyncError
@@ -32,8 +33,9 @@ _NOBODY: frozenset[str] = frozenset()
 class KubeScheduler:
     """Schedules the pods of an API server."""
 
-    def __init__(self, server: ApiServer) -> None:
+    def __init__(self, server: ApiServer, time_limit: TimeLimit = UNLIMITED) -> None:
         self._server = server
+        self._time_limit = time_limit
         self._nodes = Nodes()
         self._binding: set[asyncio.Task[None]] = set()
         self.queue = SchedulingQueue(self._may_enter, self._tell_of_move)
@@ -44,11 +46,15 @@ class KubeScheduler:
         server.watch(self._see)
 
     async def run(self) -> None:
-        """Schedule pods until cancelled."""
+        """Schedule pods until cancelled.
+
+        :raises OutOfTime: if the time limit is over.
+        """
         flushing = asyncio.create_task(self.queue.run())
         try:
             while True:
                 pod = await self.queue.pop()
+                self._time_limit.check()
                 self.attempts[pod.key] = pod.attempts
                 found = self._stored(pod.key)
                 if found is not None and not is_leaving(found):
@@ -98,7 +104,7 @@ class KubeScheduler:
             name = name_of(node)
             if name in refused:
                 rejected_by.add(refused[name].plugin)
-                reason = Status(Code.UNSCHEDULABLE, refused[name].reason, refused[name].plugin)
+                reason = Status(Code.UNSCHEDULABLE, f"{refused[name].plugin}: {refused[name].reason}")
                 reasons.setdefault(reason, []).append(name)
                 continue
             status = plugin.filter_node(node, state)
@@ -110,7 +116,7 @@ class KubeScheduler:
         for status, names in reasons.items():
             self._tell(queued, "Filter", status, "", *names)
         if feasible:
-            self._tell(queued, "Filter", plugin.SUCCESS, "", *feasible)
+            self._tell(queued, "Filter", plugin.SUCCESS, "the pod fits", *feasible)
         return feasible, rejected_by
 
     def _choose(self, queued: QueuedPod, pod: Object, state: CycleState, feasible: list[str]) -> str:
@@ -221,8 +227,8 @@ def _first(claims: Sequence[PodClaim]) -> PodClaim:
 def _seen(state: CycleState) -> str:
     if not state.claims:
         return "the pod has no claims"
-    done = sum(each.is_allocated for each in state.claims)
-    return f"{done} of {len(state.claims)} claims {'is' if len(state.claims) == 1 else 'are'} allocated"
+    waiting = sum(not each.is_allocated for each in state.claims)
+    return f"claims that are not allocated: {waiting} of {len(state.claims)}"
 
 
 def _reserved(state: CycleState) -> str:

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from allocator.pod_nodes import HOSTNAME
+from classic.simulation.admission import CLASS, GROUP_VERSION, NODE, POD, NotAdmitted, admitted, is_stored
 from classic.simulation.devices import DriverSettings
 from resourceapi.errors import ClaimcheckError
 from resourceapi.manifests import entries, mapping, name_of, text
@@ -17,12 +19,6 @@ KIND = "ClassicScenario"
 SECONDS, MAX_SECONDS = 300.0, 86_400.0
 #: How many objects a simulation can have.
 MAX_OBJECTS = 5_000
-GROUP_VERSION = "resource.k8s.io/v1alpha2"
-_CLUSTER_WIDE = frozenset(("Node", "ResourceClass"))
-_KINDS = {
-    "v1": ("Node", "Pod"),
-    GROUP_VERSION: ("ResourceClass", "ResourceClaim", "ResourceClaimTemplate"),
-}
 _SETTINGS = {
     "startSeconds": "start_seconds",
     "checkSeconds": "check_seconds",
@@ -70,11 +66,11 @@ class Scenario:
     @property
     def driver_names(self) -> list[str]:
         """The drivers of the classes."""
-        return sorted({text(each, "driverName") for each in self.of_kind("ResourceClass")})
+        return sorted({text(each, "driverName") for each in self.of_kind(CLASS)})
 
     def settings(self, driver_name: str) -> DriverSettings:
         """What a driver has."""
-        everywhere = {name_of(node): 1 for node in self.of_kind("Node")}
+        everywhere = {name_of(node): 1 for node in self.of_kind(NODE)}
         return self.drivers.get(driver_name) or DriverSettings(everywhere)
 
     def parameters(self, owner: Object) -> Object | None:
@@ -104,7 +100,7 @@ def scenario_from(documents: Iterable[Object], namespace: str) -> Scenario:
     if len(descriptions) > 1:
         raise ScenarioError(f"there is more than one {KIND}")
     spec = mapping(descriptions[0], "spec") if descriptions else {}
-    found = Scenario(_placed(objects, namespace), drivers=_drivers(spec))
+    found = Scenario(_with_nodes(_placed(objects, namespace)), drivers=_drivers(spec))
     found = replace(
         found,
         description=text(spec, "description"),
@@ -113,6 +109,18 @@ def scenario_from(documents: Iterable[Object], namespace: str) -> Scenario:
     )
     _check(found)
     return found
+
+
+def _with_nodes(objects: tuple[Object, ...]) -> tuple[Object, ...]:
+    """The objects with three nodes, if there are none."""
+    if any(text(each, "kind") == NODE for each in objects):
+        return objects
+    names = (f"node-{number}" for number in range(1, 4))
+    nodes = (
+        {"apiVersion": "v1", "kind": NODE, "metadata": {"name": name, "labels": {HOSTNAME: name}}}
+        for name in names
+    )
+    return (*objects, *nodes)
 
 
 def _drivers(spec: Object) -> dict[str, DriverSettings]:
@@ -146,15 +154,11 @@ def _arrival(given: Any, namespace: str) -> Arrival:
 
 
 def _placed(objects: Iterable[Any], namespace: str) -> tuple[Object, ...]:
-    """The objects with their namespaces."""
-    return tuple(_in_namespace(mapping(each), namespace) for each in objects)
-
-
-def _in_namespace(obj: Object, namespace: str) -> Object:
-    metadata = mapping(obj, "metadata")
-    if text(obj, "kind") in _CLUSTER_WIDE or text(metadata, "namespace"):
-        return obj
-    return {**obj, "metadata": {**metadata, "namespace": namespace}}
+    """The objects as they are stored."""
+    try:
+        return tuple(admitted(mapping(each), namespace) for each in objects)
+    except NotAdmitted as error:
+        raise ScenarioError(str(error)) from None
 
 
 def _check(scenario: Scenario) -> None:
@@ -175,11 +179,10 @@ def _check(scenario: Scenario) -> None:
             raise ScenarioError(
                 f"ResourceClass {name_of(obj)} has structuredParameters: the scheduler allocates such claims by itself"
             )
-    if not scenario.of_kind("Pod"):
+    if not scenario.of_kind(POD):
         raise ScenarioError("there is no pod to schedule")
 
 
 def stored(objects: Iterable[Object]) -> list[Object]:
     """The objects that the API server has, in an order in which they can be created: pods last."""
-    known = [each for each in objects if text(each, "kind") in _KINDS.get(text(each, "apiVersion"), ())]
-    return sorted(known, key=lambda each: text(each, "kind") == "Pod")
+    return sorted(filter(is_stored, objects), key=lambda each: text(each, "kind") == POD)

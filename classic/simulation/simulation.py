@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from allocator.time_limit import UNLIMITED, TimeLimit
 from classic.objects import Conflict
 from classic.simulation.api_server import ApiServer, Client, full_name
 from classic.simulation.controllers import ClaimMaker, DriverController, DriverNotes
@@ -47,23 +48,25 @@ class Outcome(NamedTuple):
         return all(each.node for each in self.pods)
 
 
-def simulate(scenario: Scenario) -> Outcome:
+def simulate(scenario: Scenario, time_limit: TimeLimit = UNLIMITED) -> Outcome:
     """Simulate a scenario.
 
-    :raises ScenarioError: if its objects cannot be stored.
+    :param time_limit: how long that may take, in real time.
+    :raises ScenarioError: if its objects cannot be stored; OutOfTime if it takes too long.
     """
-    return run(_Simulation(scenario).run())
+    return run(_Simulation(scenario, time_limit).run())
 
 
 class _Simulation:
-    def __init__(self, scenario: Scenario) -> None:
+    def __init__(self, scenario: Scenario, time_limit: TimeLimit) -> None:
         self._scenario = scenario
+        self._time_limit = time_limit
         self._timeline = Timeline()
         self._created: dict[str, float] = {}
 
     async def run(self) -> Outcome:
         self._server = ApiServer(self._timeline)
-        self._scheduler = KubeScheduler(self._server)
+        self._scheduler = KubeScheduler(self._server, self._time_limit)
         self._maker = ClaimMaker(self._server)
         self._drivers = [self._driver(name) for name in self._scenario.driver_names]
         tasks = [asyncio.create_task(self._scheduler.run())]
@@ -91,7 +94,7 @@ class _Simulation:
             if text(obj, "kind") == "Pod" and not mapping(obj, "spec").get("nodeName"):
                 self._created[full_name(obj)] = now()
             try:
-                self._server.store(Client(self._server, USER, phase="create"), obj)
+                self._server.store(Client(self._server, USER), obj)
             except Conflict as error:
                 raise ScenarioError(str(error)) from None
 

@@ -1,4 +1,4 @@
-"""Colors for verdicts in the text of ``explain``, ``simulate``, ``quota`` and ``cel``.
+"""Colors for verdicts in the text of ``explain``, ``simulate``, ``classic-simulate``, ``quota`` and ``cel``.
 
 The lines are finished and escaped; a verdict is known by its words and its place. A name that looks like one is in color too,
 which harms nobody.
@@ -32,6 +32,11 @@ _VERDICTS = tuple(
         (r"^(no match)(?=, cost |: )", YELLOW),
         (r"^(failed)(?=, cost |: )", RED),
         (r"^\S.{0,600}?: (error)(?=: )", RED),
+        # the timeline of classic-simulate
+        (r"^\s+\d+\.\d{3} s\s.{0,600}?[ :] (Pending|Unschedulable)(?=: )", YELLOW),
+        (r"^\s+\d+\.\d{3} s\s.{0,600}?[ :] (Error)(?=: )", RED),
+        (r"^\S{1,600}: (bound to \S{1,300})(?= after )", GREEN),
+        (r"^\S{1,600}: (not bound)(?=, )", RED),
     )
 )
 

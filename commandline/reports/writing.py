@@ -34,6 +34,11 @@ def write_answer(
     if options.output == "json":
         write_json(document(answer), sys.stdout)
         return
+    if options.output == "yaml":
+        from documents.emitting import block
+
+        sys.stdout.writelines(line + "\n" for line in block(document(answer)))
+        return
     write_text(options, lines(answer))
 
 

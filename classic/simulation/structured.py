@@ -1,0 +1,126 @@
+"""The same pods with structured parameters (``resource.k8s.io/v1``): the scheduler knows the devices, and asks nobody."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from allocator.features import Features
+from allocator.scheduling import Mode, SchedulingState
+from allocator.simulation import Limits, Pod, Simulation
+from allocator.time_limit import UNLIMITED, TimeLimit
+from classic.claims import class_name_of, is_from_template, namespace_of
+from classic.simulation.admission import CLAIM, CLASS, NODE, POD, TEMPLATE
+from classic.simulation.api_server import ANSWERED_SECONDS, STORED_SECONDS, WATCHED_SECONDS, full_name
+from classic.simulation.devices import device_count
+from classic.simulation.kube_scheduler import ATTEMPT_SECONDS
+from classic.simulation.nodes import Nodes
+from classic.simulation.scenario import Scenario, stored
+from classic.simulation.simulation import PodOutcome
+from resourceapi.manifests import claim_from_template, entries, mapping, name_of, text
+from resourceapi.objects import Object
+
+_WRITE_SECONDS = STORED_SECONDS + ANSWERED_SECONDS
+#: A claim from a template is created and named in the pod's status, which kube-scheduler has to see.
+_MAKE_SECONDS = 2 * _WRITE_SECONDS + 2 * WATCHED_SECONDS
+#: kube-scheduler writes the finalizer and the allocation of each claim, and the binding of the pod.
+_WRITES_OF_CLAIM, _WRITES_OF_POD = 2, 1
+
+
+def with_structured_parameters(scenario: Scenario, time_limit: TimeLimit = UNLIMITED) -> list[PodOutcome]:
+    """What becomes of the pods of a scenario if its drivers publish their devices in ResourceSlices.
+
+    Each device of a driver is one of a slice, and claims ask for the same number of them. A pod that fits nowhere when it
+    comes is taken to wait.
+
+    :param time_limit: how long that may take, in real time.
+    :raises OutOfTime: if it takes too long.
+    """
+    return list(_Structured(scenario, time_limit).outcomes())
+
+
+class _Structured:
+    def __init__(self, scenario: Scenario, time_limit: TimeLimit) -> None:
+        self._scenario = scenario
+        self._time_limit = time_limit
+        self._nodes = Nodes()
+        self._defined = {
+            (kind, full_name(each)): each for kind in (TEMPLATE, CLAIM) for each in scenario.of_kind(kind)
+        }
+        classes = {name_of(each): _device_class(each) for each in scenario.of_kind(CLASS)}
+        slices = list(_slices(scenario))
+        state = SchedulingState(Features(), scenario.of_kind(NODE), classes, slices)
+        self._simulation = Simulation(state, limits=Limits(time_limit))
+
+    def outcomes(self) -> Iterator[PodOutcome]:
+        """The pods in the order of their creation."""
+        later = sorted(self._scenario.arrivals, key=lambda each: each.seconds)
+        for objects in (self._scenario.objects, *(each.objects for each in later)):
+            for obj in stored(objects):
+                if text(obj, "kind") == NODE:
+                    self._nodes.put(obj)
+                elif text(obj, "kind") == POD:
+                    node = text(mapping(obj, "spec"), "nodeName")
+                    if not node:
+                        yield (outcome := self._outcome(obj))
+                        node = outcome.node
+                    if node:
+                        self._nodes.place(obj, node)
+
+    def _outcome(self, pod: Object) -> PodOutcome:
+        """The first of the nodes, as the pod prefers them, for which its claims can be allocated."""
+        self._time_limit.check()
+        claims = {full_name(each): each for each in self._claims(pod)}
+        names = {name_of(each) for each in self._nodes.all()}
+        fitting = sorted(names - set(self._nodes.refused(pod)))
+        for node in self._nodes.ranked(pod, fitting):
+            alone = Pod(full_name(pod), claims, frozenset(names - {node}))
+            if self._simulation.place(alone, Mode.ATTEMPT).node:
+                return PodOutcome(full_name(pod), node, 1, self._seconds(pod, len(claims)))
+        return PodOutcome(full_name(pod), "", 1, None)
+
+    def _seconds(self, pod: Object, claims: int) -> float:
+        """How long a pod waits: for its claims, an attempt, and what is written."""
+        entries_of_pod = entries(mapping(pod, "spec"), "resourceClaims")
+        made = _MAKE_SECONDS if any(map(is_from_template, entries_of_pod)) else WATCHED_SECONDS
+        writes = _WRITES_OF_CLAIM * claims + _WRITES_OF_POD
+        return round(made + ATTEMPT_SECONDS + writes * _WRITE_SECONDS, 6)
+
+    def _claims(self, pod: Object) -> Iterator[Object]:
+        """The claims of a pod, in v1."""
+        namespace = namespace_of(pod)
+        for entry in entries(mapping(pod, "spec"), "resourceClaims"):
+            source = mapping(entry, "source")
+            kind = TEMPLATE if is_from_template(entry) else CLAIM
+            name = text(source, "resourceClaimTemplateName") or text(source, "resourceClaimName")
+            found = self._defined.get((kind, f"{namespace}/{name}"))
+            if found is not None and is_from_template(entry):
+                found = claim_from_template(found, namespace, f"{name_of(pod)}-{text(entry, 'name')}")
+            if found is not None:
+                yield self._claim(found)
+
+    def _claim(self, classic: Object) -> Object:
+        asked = {
+            "deviceClassName": class_name_of(classic),
+            "allocationMode": "ExactCount",
+            "count": device_count(self._scenario.parameters(classic)),
+        }
+        names = {"namespace": namespace_of(classic), "name": name_of(classic)}
+        return {"metadata": names, "spec": {"devices": {"requests": [{"name": "devices", "exactly": asked}]}}}
+
+
+def _device_class(classic: Object) -> Object:
+    driver = text(classic, "driverName")  # admitted: a DNS subdomain
+    selector = {"cel": {"expression": f'device.driver == "{driver}"'}}
+    return {"metadata": {"name": name_of(classic)}, "spec": {"selectors": [selector]}}
+
+
+def _slices(scenario: Scenario) -> Iterator[Object]:
+    for driver in scenario.driver_names:
+        for node, count in scenario.settings(driver).devices.items():
+            spec = {
+                "driver": driver,
+                "nodeName": node,
+                "pool": {"name": node, "generation": 1, "resourceSliceCount": 1},
+                "devices": [{"name": f"device-{number}"} for number in range(count)],
+            }
+            yield {"metadata": {"name": f"{node}-{driver}"}, "spec": spec}
