@@ -9,6 +9,7 @@ from classic.gpu.allocation import UnreadableAllocation, read_data
 from classic.gpu.parameters import written
 from classic.kubelet.cdi import ContainerEdits, Device, Hook, HookName
 from classic.kubelet.claims import AllocatedClaim, RefusedClaim
+from classic.kubelet.plugin import InvalidSettings
 from resourceapi.shortening import shortened
 
 _NOT_IN_VARIABLES = re.compile(r"[^A-Z0-9]")
@@ -27,6 +28,13 @@ class GPUNode:
     """
 
     def __init__(self, allowed_init_commands: Collection[str] = ()) -> None:
+        """Make the driver.
+
+        :raises InvalidSettings: if one of the paths is not absolute
+        """
+        for path in allowed_init_commands:
+            if not path.startswith("/"):
+                raise InvalidSettings(f"{path}: the path of an init command must be absolute")
         self._allowed = frozenset(allowed_init_commands)
 
     async def prepare(self, claim: AllocatedClaim) -> Sequence[Device]:

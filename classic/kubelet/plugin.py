@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from classic.kubelet.cdi import DeviceKind
+from classic.kubelet.cdi import DeviceKind, InvalidDevice
 from classic.kubelet.node_driver import NodeDriver
 from classic.kubelet.node_service import NodeService
 from classic.kubelet.preparation import Preparation
@@ -61,8 +61,12 @@ class PluginSettings:
                 f"the driver's name has more than {_MOST_DRIVER_CHARACTERS} characters: "
                 "kubelet 1.30 would refuse the devices of all its claims"
             )
-        # Not every driver's name is the name of a CDI vendor.
-        DeviceKind(self.driver_name, self.device_class)
+        try:
+            DeviceKind(self.driver_name, self.device_class)
+        except InvalidDevice as error:
+            raise InvalidSettings(
+                f"{self.driver_name}/{self.device_class} is no kind of CDI devices: {error}"
+            ) from error
         for directory in (self.plugins_directory, self.registry_directory, self.cdi_directory):
             if not directory.is_absolute():
                 raise InvalidSettings(f"{directory}: the path must be absolute")

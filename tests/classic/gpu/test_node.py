@@ -12,6 +12,7 @@ from classic.gpu.allocation import Allocation, allocation_result
 from classic.gpu.node import GPUNode
 from classic.kubelet.cdi import Device
 from classic.kubelet.claims import AllocatedClaim, RefusedClaim
+from classic.kubelet.plugin import InvalidSettings
 from classic.kubelet.wire.structured_handle import StructuredResourceHandle
 
 GI = 1024**3
@@ -103,3 +104,11 @@ def test_names_of_gpus_are_checked(name: str) -> None:
 def test_nothing_is_left_to_unprepare() -> None:
     """Not even the handle is read: kubelet must be able to get rid of every claim."""
     asyncio.run(GPUNode().unprepare(AllocatedClaim("default", "claim", UID, "no handle")))
+
+
+def test_paths_of_init_commands_are_absolute() -> None:
+    """A mistake that would only show in the first claim."""
+    with pytest.raises(
+        InvalidSettings, match=r"^acme-gpu-init: the path of an init command must be absolute$"
+    ):
+        GPUNode(["acme-gpu-init"])
