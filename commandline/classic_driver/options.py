@@ -23,7 +23,7 @@ say otherwise, with the driver's name as NAME. Parameters are GPURequirements an
 
 Logs are JSON lines on standard error. SIGTERM and SIGINT stop it.
 
-exit codes: 0 stopped by a signal, 2 it could not be started
+exit codes: 0 stopped by a signal, 2 it could not be started, or no longer holds the Lease
 """
 GPU = "gpu"
 EXAMPLE_DRIVERS = (GPU,)

@@ -119,6 +119,7 @@ def _candidate(options: Namespace, cluster: LiveCluster) -> Candidate | None:
 
 def _run_node_plugin(options: Namespace) -> int:
     try:
+        from classic.kubelet.cdi import InvalidDevice
         from classic.kubelet.plugin import InvalidSettings, NodePlugin, PluginSettings, run_until_signal
         from classic.kubelet.socket_server import CannotListen
     except ImportError as error:
@@ -148,6 +149,6 @@ def _run_node_plugin(options: Namespace) -> int:
             await run_until_signal(NodePlugin(settings, GPUNode(options.allow_init_command)))
 
         asyncio.run(serve())
-    except (InvalidSettings, CannotListen) as error:
+    except (InvalidSettings, InvalidDevice, CannotListen) as error:
         raise UsageError(f"classic-driver: {error}") from None
     return SUCCESS

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from classic.gpu.allocation import allocation_of
+from manifests.kustomize import DIRECTORY, render
 from resourceapi.objects import Object
 from tests.e2e.classic_cluster import classic_cluster, node, until
 from tests.e2e.classic_gpu import (
@@ -68,6 +69,20 @@ def allocated(found: Object) -> tuple[str, dict[str, int]]:
     allocation = allocation_of(found["status"]["driverName"], found["status"]["allocation"])
     assert allocation is not None
     return allocation.node, allocation.memory
+
+
+def test_pods_of_the_manifests_are_admitted(gpus: GPUCluster) -> None:
+    """In the namespace that they bring, without an unknown field, and without a warning."""
+    for each in render(DIRECTORY / "classic-gpu"):
+        if each["kind"] in ("Deployment", "DaemonSet"):
+            collection = f"/apis/apps/v1/namespaces/{NAMESPACE}/{each['kind'].lower()}s"
+            strictly = {"fieldValidation": "Strict", "dryRun": "All"}
+            answer = gpus.client.ask("POST", collection, each, strictly)
+            assert (answer.code, answer.warnings) == (201, []), answer.body
+            pod = {"apiVersion": "v1", "kind": "Pod", **each["spec"]["template"]}
+            pod["metadata"] = {**pod["metadata"], "name": "c"}
+            answer = gpus.client.ask("POST", f"/api/v1/namespaces/{NAMESPACE}/pods", pod, strictly)
+            assert (answer.code, answer.warnings) == (201, []), answer.body
 
 
 def test_pod_of_the_article_is_bound(gpus: GPUCluster, driver: Program) -> None:

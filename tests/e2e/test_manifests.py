@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from commandline.manifests import deployment, options, scheduler
+from commandline.manifests import classic_gpu, deployment, options, scheduler
 from resourceapi.objects import Object
 from tests.e2e.binaries import tool
 from tests.e2e.control_plane import ApiServer, control_plane
@@ -115,6 +115,22 @@ def test_scheduler_is_what_kustomize_renders(mode: str, certificates: str, tmp_p
     kustomization = scheduler.kustomization(parsed)
     for field in ("resources", "components"):  # written for the directory above
         kustomization[field] = [f"../{name}" for name in kustomization[field]]
+    (directory / "kustomization.yaml").write_text(yaml.safe_dump(kustomization))
+    assert _by_name(deployment.objects_of(parsed)) == _by_name(render(directory))
+
+
+def test_classic_driver_is_what_kustomize_renders(tmp_path: Path) -> None:
+    """So it is with --component classic-gpu."""
+    parser = ArgumentParser()
+    options.add_arguments(parser)
+    parsed = parser.parse_args(
+        ["--component", "classic-gpu", "--replicas", "3", "--image", "r.example.com/c:1"]
+    )
+    shutil.copytree(MANIFESTS, tmp_path / "manifests")
+    directory = tmp_path / "manifests" / "own"
+    directory.mkdir()
+    kustomization = classic_gpu.kustomization(parsed)
+    kustomization["resources"] = [f"../{name}" for name in kustomization["resources"]]
     (directory / "kustomization.yaml").write_text(yaml.safe_dump(kustomization))
     assert _by_name(deployment.objects_of(parsed)) == _by_name(render(directory))
 

@@ -39,6 +39,7 @@ def kubeconfig(tmp_path: Path) -> str:
         (["--kubeconfig", "/nowhere"], "--kubeconfig /nowhere"),
         (["--node-plugin", "--live"], "the node plugin asks no cluster: leave out --kubeconfig, --context and --live"),
         (["--node-plugin", "--kubelet-directory", "kubelet"], "kubelet/plugins: the path must be absolute"),
+        (["--node-plugin", "--driver-name", "1.example.com"], "a CDI vendor begins with a letter"),
         (["--node-plugin", "--driver-name", f"{'x' * 27}.com"], "the driver's name has more than 26 characters"),
     ],
 )  # fmt: skip
