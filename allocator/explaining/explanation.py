@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from itertools import islice
+from itertools import chain, islice
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -20,6 +20,7 @@ from allocator.explaining.conflicts import Conflict
 from allocator.explaining.constraint_checks import ConstraintCheck, checks_of, naming_patches
 from allocator.explaining.finder import Finder, Remedy
 from allocator.explaining.holders import Holder, holder
+from allocator.explaining.patched_values import PatchedValue
 from allocator.explaining.snapshot import Snapshot, full_name, unknown_classes
 from allocator.explaining.steps import NodeView, Passed, Step
 from allocator.explaining.trials import Trials, Undecided
@@ -93,6 +94,14 @@ class NodeKind(NamedTuple):
     constraint_checks: tuple[ConstraintCheck, ...] = ()
     error: str = ""
     common: frozenset[object] = frozenset()
+
+    @property
+    def patched(self) -> Iterator[PatchedValue]:
+        """What patches have given, of that for which too few devices are left, or constraints cannot be met."""
+        for request in self.requests:
+            if request.left < request.needed:
+                yield from chain.from_iterable(step.patched for step in request.steps)
+        yield from chain.from_iterable(check.patched for check in self.constraint_checks)
 
     @property
     def facts(self) -> frozenset[object]:
@@ -243,7 +252,8 @@ def _look_closer(
     views = {name: NodeView(trials.snapshot, name, outcomes) for name in names}
     finder = Finder(trials, views, [answer.node for answer in explanation.errors], made_for)
     explanation.remedies = list(remedies.on_other_nodes(finder, excluded, openings))
-    for remedy in islice(remedies.find(finder, explanation.absent_names, gates), MAX_REMEDIES):
+    patches = list(dict.fromkeys(each.patch for kind in first for each in kind.patched))
+    for remedy in islice(remedies.find(finder, explanation.absent_names, gates, patches), MAX_REMEDIES):
         explanation.remedies.append(remedy)
 
 

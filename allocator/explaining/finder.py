@@ -22,11 +22,12 @@ NAME, CLASS, COUNT, CAPACITY, SELECTOR, ALTERNATIVE = (
     "selector",
     "alternative",
 )
-NODE, REQUESTS, TOLERATION, TAINT, RELEASE, GATE = (
+NODE, REQUESTS, TOLERATION, TAINT, PATCH, RELEASE, GATE = (
     "node",
     "requests",
     "toleration",
     "taint",
+    "patch",
     "release",
     "gate",
 )
@@ -37,7 +38,7 @@ class Remedy(NamedTuple):
 
     :param kind: what changes: one of the kinds above, or a requirement that is left out.
     :param text: completes the sentence "it would fit …".
-    :param subject: the name of what changes: a request, claim, taint or gate.
+    :param subject: the name of what changes: a request, claim, taint, patch or gate.
     :param value: the new count, amount or expression.
     :param nodes: the nodes on which the pod would fit.
     :param short: a name for what could be left out or end, in a list of several.

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from allocator.explaining.conflicts import REQUEST, Conflict
 from allocator.explaining.explanation import Explanation
 from allocator.explaining.finder import RELEASE, Remedy
-from resourceapi.counting import number
+from allocator.explaining.patched_values import PatchedValue
+from resourceapi.counting import number, plural
 from resourceapi.kinds import RESOURCE_SLICE_PATCH
 from resourceapi.nearness import nearest
 
@@ -65,6 +66,21 @@ def absent_names(explanation: Explanation, listing: bool = True) -> Iterator[str
         for patch, failure in each.idle_patches[:MAX_PATCHES]:
             why = str(failure) if failure is not None and listing else "applies to no device"
             yield f"{RESOURCE_SLICE_PATCH.name} {patch} would give it, but {why}"
+
+
+def patched(values: Iterable[PatchedValue], most: int | None = None) -> Iterator[str]:
+    """Which patches have given, or removed, what devices are refused for.
+
+    :param most: so many patches are named of each value.
+    """
+    by_value: dict[tuple[str, bool], dict[str, None]] = {}
+    for each in values:
+        by_value.setdefault((each.name, each.removed), {})[each.patch] = None
+    for (name, removed), found in by_value.items():
+        patches = list(found)
+        kind = RESOURCE_SLICE_PATCH.name if len(patches) == 1 else plural(RESOURCE_SLICE_PATCH.name)
+        more = ", …" if most is not None and len(patches) > most else ""
+        yield f"{name} {'is removed by' if removed else 'comes from'} {kind} {', '.join(patches[:most])}{more}"
 
 
 def what_cannot_be(conflict: Conflict, nowhere: str) -> str:

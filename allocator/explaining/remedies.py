@@ -9,30 +9,35 @@ from allocator.explaining import name_remedies, request_remedies
 from allocator.explaining.absent_names import AbsentName
 from allocator.explaining.changes import parts, with_details, without
 from allocator.explaining.conflicts import CONSTRAINT, REQUEST, demands
-from allocator.explaining.finder import GATE, NODE, RELEASE, TAINT, TOLERATION, Finder, Remedy
+from allocator.explaining.finder import GATE, NODE, PATCH, RELEASE, TAINT, TOLERATION, Finder, Remedy
 from allocator.explaining.holders import released
 from allocator.explaining.snapshot import Taint, taint_of
 from allocator.explaining.trials import MAX_NODES, Trials, Variation
 from allocator.features import GATES, Features
 from allocator.pod_nodes import HOSTNAME
 from allocator.rules.taints import blocking_taints, spelled
+from resourceapi.kinds import RESOURCE_SLICE_PATCH
 from resourceapi.objects import Object
 
 #: The most nodes that a text names.
 MAX_AVOIDED = 8
 #: The most allocated claims whose release is tried one by one.
 MAX_RELEASED = 64
+#: The most patches whose deletion is tried.
+MAX_PATCHES = 8
 
 
 def find(
     finder: Finder,
     names: Sequence[AbsentName] = (),
     gates: Mapping[str, frozenset[str]] = MappingProxyType({}),
+    patches: Sequence[str] = (),
 ) -> Iterator[Remedy]:
     """Remedies; those that the pod's owner can apply come first.
 
     :param names: attributes and capacities that no device has.
     :param gates: the feature gates that can be turned on, each with all that have to be for it.
+    :param patches: those that have given values for which devices are refused.
     """
     claims = finder.trials.claims
     yield from name_remedies.find(finder, names)
@@ -42,6 +47,7 @@ def find(
     yield from request_remedies.common_count(finder)
     yield from _dropped(finder, CONSTRAINT)
     yield from _tolerations(finder)
+    yield from _deleted_patches(finder, patches)
     if len([each for each in demands(claims) if each.kind == REQUEST]) > 1:
         yield from _dropped(finder, REQUEST)
     yield from _releases(finder)
@@ -112,6 +118,14 @@ def _tolerations(finder: Finder) -> Iterator[Remedy]:
             yield from finder.confirm(
                 TAINT, removed, text, None, gone, without_values="if a device taint were removed"
             )
+
+
+def _deleted_patches(finder: Finder, patches: Sequence[str]) -> Iterator[Remedy]:
+    for name in patches[:MAX_PATCHES]:
+        variation = Variation(finder.trials.claims, without_patch=name)
+        if finder.works(variation):
+            text = f"without {RESOURCE_SLICE_PATCH.name} {name}"
+            yield from finder.confirm(PATCH, text, name, None, variation)
 
 
 def _taints(finder: Finder) -> dict[Taint, str]:

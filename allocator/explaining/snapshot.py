@@ -53,6 +53,7 @@ class Change(NamedTuple):
     :param features: other feature gates.
     :param class_selector: the name of a DeviceClass, the index of a selector, and the expression that replaces it.
     :param without: GROUPS, COUNTERS or CAPACITY, if these do not count.
+    :param without_patch: the name of a ResourceSlicePatch that is deleted.
     """
 
     released: frozenset[str] = frozenset()
@@ -60,6 +61,7 @@ class Change(NamedTuple):
     features: Features | None = None
     class_selector: tuple[str, int, str] | None = None
     without: str = ""
+    without_patch: str = ""
 
 
 class Seen(Protocol):
@@ -174,7 +176,7 @@ class Snapshot:
         kept = [self.claims[name] for name in claims if name not in change.released]
         if change.without:
             kept = [_without_remembered_groups(claim) for claim in kept]
-        if change.features is not None or change.class_selector is not None:
+        if change.features is not None or change.class_selector is not None or change.without_patch:
             return self._merged_anew(change, nodes, names, kept)
         slices, known = [self.slices[name] for name in names], self._read_slices
         if change.without_taint is not None:
@@ -188,16 +190,17 @@ class Snapshot:
     def _merged_anew(
         self, change: Change, nodes: Iterable[Object], names: Iterable[str], claims: Iterable[Object]
     ) -> Snapshot:
-        """A snapshot with other feature gates or another class, on which depends what rules and patches do."""
+        """A snapshot with other feature gates, another class or without a patch, on which depends what rules and patches do."""
         classes, features = self.classes, change.features or self.features
         if change.class_selector is not None:
             name, place, expression = change.class_selector
             classes = {**classes, name: _with_selector(classes[name], place, expression)}
+        patches = [each for each in self.patches if name_of(each) != change.without_patch]
         slices = [self._published[name] for name in names]
         known = {each.name: each for each in self.inventory.published()}
         if features.stable != self.features.stable:
             known = {}
-        return Snapshot(features, nodes, classes, slices, claims, self._rules, self.patches, known)
+        return Snapshot(features, nodes, classes, slices, claims, self._rules, patches, known)
 
     @cached_property
     def slices(self) -> dict[str, Object]:

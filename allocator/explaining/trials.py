@@ -39,6 +39,7 @@ class Variation(NamedTuple):
     features: Features | None = None
     class_selector: tuple[str, int, str] | None = None
     without: str = ""
+    without_patch: str = ""
     opened: frozenset[str] = frozenset()
     avoided: frozenset[str] = frozenset()
 
@@ -46,7 +47,7 @@ class Variation(NamedTuple):
     def changes_cluster(self) -> bool:
         """Whether not only the pod's claims and nodes differ."""
         return self.released != frozenset() or any(
-            (self.without_taint, self.features, self.class_selector, self.without)
+            (self.without_taint, self.features, self.class_selector, self.without, self.without_patch)
         )
 
 
@@ -173,7 +174,12 @@ class Trials:
             return self.snapshot
         released = frozenset(self.others) if variation.released is None else variation.released
         change = Change(
-            released, variation.without_taint, variation.features, variation.class_selector, variation.without
+            released,
+            variation.without_taint,
+            variation.features,
+            variation.class_selector,
+            variation.without,
+            variation.without_patch,
         )
         snapshots, most = (self._whole, _WHOLE) if node is None else (self._near, _NEAR)
         cached = snapshots.get((node, change))

@@ -21,7 +21,6 @@ from allocator.explaining.explanation import (
     values_of,
 )
 from allocator.explaining.holders import Holder, held_by
-from allocator.explaining.patched_values import PatchedValue
 from allocator.explaining.rejections import Rejection
 from allocator.explaining.steps import POOL, Step
 from allocator.rules import RULES
@@ -30,8 +29,7 @@ from commandline.explain import node_report, remedy_report
 from commandline.explain.scope import scope
 from commandline.reports.writing import failure_lines
 from commandline.results import place
-from resourceapi.counting import number, plural
-from resourceapi.kinds import RESOURCE_SLICE_PATCH
+from resourceapi.counting import number
 
 if TYPE_CHECKING:
     from commandline.explain.explanations import Answer, Explained
@@ -304,17 +302,7 @@ def _step(step: Step, users: Mapping[str, Holder], nodes: int = 1) -> Iterator[s
         yield f"              -{sum(rejection.devices for rejection in others):,} for {number(len(others), 'more reason')}"
     if step.failed and step.missing:
         yield f"              {step.missing} is missing on {number(step.failed, 'device')}"
-    yield from (f"              {line}" for line in _patches(step.patched))
-
-
-def _patches(patched: Iterable[PatchedValue]) -> Iterator[str]:
-    """Which patches have given, or removed, what a rule or constraint looks at."""
-    by_value: dict[tuple[str, bool], list[str]] = {}
-    for each in patched:
-        by_value.setdefault((each.name, each.removed), []).append(each.patch)
-    for (name, removed), patches in by_value.items():
-        kind = RESOURCE_SLICE_PATCH.name if len(patches) == 1 else plural(RESOURCE_SLICE_PATCH.name)
-        yield f"{name} {'is removed by' if removed else 'comes from'} {kind} {', '.join(patches)}"
+    yield from (f"              {line}" for line in in_words.patched(step.patched))
 
 
 def _rule(step: Step) -> str:
@@ -356,7 +344,7 @@ def _constraint(check: ConstraintCheck, nodes: NodeKind) -> Iterator[str]:
         yield f"        {value}: {offers}"
     if len(ranked) > MAX_VALUES:
         yield f"        and {len(ranked) - MAX_VALUES} more values"
-    yield from (f"        {line}" for line in _patches(check.patched))
+    yield from (f"        {line}" for line in in_words.patched(check.patched))
 
 
 def _alternatives(explanation: Explanation) -> Iterator[str]:

@@ -11,6 +11,7 @@ from allocator.explaining import alternatives
 from allocator.explaining.trials import Trials
 from allocator.time_limit import OutOfTime
 from cluster.event_writer import EventWriter
+from resourceapi.model.versions import OWN_GROUP
 from resourceapi.objects import Object
 from scheduler.extender_api import CandidateNodes, Verdicts
 from scheduler.filtering import Filter, Refused
@@ -18,6 +19,7 @@ from scheduler.pod_events import PodEvents
 from scheduler.pods import pod_record
 from scheduler.refusal_events import MOST_PODS, QUIET_SECONDS, REPEAT_SECONDS, SEARCH_SECONDS, RefusalEvents
 from scheduler.refusal_notes import MOST_NODES, case_of, note_on
+from tests.allocator.patches.objects import patch
 from tests.scheduler.fake_api import FakeApi
 from tests.scheduler.group_scenes import COUNTERS, SCENES, slices, spec_asking
 from tests.scheduler.test_filtering import DRIVER, NODES, Cluster, allocation, claim, pod, slice_of
@@ -184,6 +186,32 @@ def test_note_tells_neither_values_of_devices_nor_lists_of_names() -> None:
     assert "has the attribute gpu.example.com/model" in told_of_attribute
     for note in notes:
         assert not any(secret in note for secret in (*SECRETS, "31Gi")), note
+
+
+@pytest.mark.parametrize(
+    ("patches", "named", "helps"),
+    [
+        (1, "ResourceSlicePatch patch-0;", True),
+        (5, "ResourceSlicePatches patch-0, patch-1, patch-2, …;", False),
+    ],
+    ids=["one", "one for each device"],
+)
+def test_note_names_patches_that_gave_what_is_refused(patches: int, named: str, helps: bool) -> None:
+    """Without the values; of several patches only some, and to delete one is a remedy only if that is enough."""
+    told = Told(gpus=patches)
+    for number in range(patches):
+        filter = {"device": f"gpu-{number}"} if patches > 1 else {}
+        made = patch(f"patch-{number}", filter, attributes={f"{DRIVER}/model": "worn-out"})
+        told.picture.patches.put({"apiVersion": f"{OWN_GROUP}/v1alpha3", **made})
+    told.picture.settle_some()
+    wanted = with_selector("c", f'device.attributes["{DRIVER}"].?model.orValue("") != "worn-out"')
+    wanted["spec"]["devices"]["requests"][0]["exactly"]["count"] = patches
+    told.picture.claim_objects.put(wanted)
+    assert not told.ask(pod("p", "c"))
+    (note,) = told.after(QUIET_SECONDS)
+    assert f"; gpu.example.com/model comes from {named} it would fit" in note
+    assert ("without ResourceSlicePatch patch-0 (on 2 nodes" in note) is helps
+    assert note.count("worn-out") == note.count('!= "worn-out"')
 
 
 def test_note_says_what_no_device_has() -> None:

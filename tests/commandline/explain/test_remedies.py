@@ -174,6 +174,10 @@ def _taint(files: Files, remedy: Object) -> None:
     ]
 
 
+def _patch(files: Files, remedy: Object) -> None:
+    files.cluster.remove(files.named(remedy["subject"], "ResourceSlicePatch"))
+
+
 def _release(files: Files, remedy: Object) -> None:
     for name in remedy["subject"].split(", "):
         del files.named(name, "ResourceClaim")["status"]
@@ -228,6 +232,7 @@ APPLIED: dict[str, Callable[[Files, Object], None]] = {
     "alternative": _alternative,
     "toleration": _toleration,
     "taint": _taint,
+    "patch": _patch,
     "release": _release,
     "gate": _gate,
     "node": _node,
