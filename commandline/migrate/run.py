@@ -38,7 +38,7 @@ def run(options: Namespace) -> int:
     migration = Migration(run.documents, run.mappings, options.namespace)
     if any(remark.severity == ERROR for remark in migration.remarks):
         run.exit_code = max(run.exit_code, NEGATIVE)
-    files = [run.migrated(name, migration.changes) for name in run.texts]
+    files = run.migrated(migration.changes)
     if options.output == "json":
         changed = any(file.text != file.migrated for file in files)
         if options.in_place:
@@ -110,11 +110,15 @@ class _Run:
             else:
                 self.documents.append(document)
 
-    def migrated(self, name: str, changes: list[Change]) -> File:
-        """A file with what has changed in it."""
-        text = self.texts[name]
-        of_file = [change for change in changes if change.document.file == name]
-        return File(name, text, migrated_text(of_file[0].document.source, of_file) if of_file else text)
+    def migrated(self, changes: list[Change]) -> list[File]:
+        """The files with what has changed in them."""
+        by_file: dict[str, list[Change]] = {name: [] for name in self.texts}
+        for change in changes:
+            by_file[change.document.file].append(change)
+        return [
+            File(name, text, migrated_text(of_file[0].document.source, of_file) if of_file else text)
+            for (name, text), of_file in zip(self.texts.items(), by_file.values(), strict=True)
+        ]
 
     def write(self, files: list[File], result: Result) -> None:
         """Print, write or compare the files."""
