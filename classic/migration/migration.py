@@ -46,6 +46,7 @@ _CLASSIC: dict[str, Migrate] = {
     RESOURCE_CLAIM_TEMPLATE: migrate_claim,
     RESOURCE_SLICE: migrate_slice,
 }
+_UNUSED = "no object among the files refers to it, so it stays as it is"
 
 
 class Change(NamedTuple):
@@ -104,7 +105,7 @@ class Migration:
             else:
                 if self._mappings.rule_for(group_of(value), kind):
                     self._parameters.append(document)
-                migrated = migrate_pods(value, context.remarks)
+                migrated = migrate_pods(value, context.remarks) if _may_have_pods(document) else value
                 if migrated is not value:
                     self.changes.append(Change(document, migrated))
         except CannotMigrate as error:
@@ -130,17 +131,26 @@ class Migration:
             remarks.note((), "left out: what it says is in the objects that referred to it")
             self.remarks += remarks.found
             self.changes.append(Change(document, None))
-        known = {id(document) for document in dropped} | self._objects.still_needed
+        gone = {id(document) for document in dropped}
         for document in self._parameters:
-            if id(document) in known:
+            if id(document) in gone:
                 continue
             remarks = Context(document, self._objects, self._mappings).remarks
-            message = "no object among the files refers to it, so it stays as it is"
+            is_needed = id(document) in self._objects.still_needed
+            message = "stays as it is, as one that refers to it does" if is_needed else _UNUSED
             if is_classic(document.value):
                 remarks.refuse(CannotMigrate((), message))
+            elif is_needed:
+                remarks.note((), message)
             else:
                 remarks.warn((), message)
             self.remarks += remarks.found
+
+
+def _may_have_pods(document: Document) -> bool:
+    """Whether its text has the word that every pod spec has: most objects need no search for one."""
+    chunk = document.chunk
+    return document.source.text.find("containers", chunk.start, chunk.end) >= 0
 
 
 def migrated_text(source: Source, changes: Iterable[Change]) -> str:
