@@ -27,6 +27,7 @@ class DriverSettings:
     """What a driver has, and how fast it is.
 
     :ivar devices: their number by node.
+    :ivar shareable: whether several pods may use a claim.
     :ivar start_seconds: when its controller starts.
     :ivar check_seconds: how long it takes to check nodes.
     :ivar allocate_seconds: how long it takes to allocate claims.
@@ -34,6 +35,7 @@ class DriverSettings:
     """
 
     devices: Mapping[str, int] = field(default_factory=dict)
+    shareable: bool = False
     start_seconds: float = 0.0
     check_seconds: float = 0.0
     allocate_seconds: float = 0.0
@@ -77,7 +79,7 @@ class CountingDriver:
                 self._tell("Allocate", "Error", str(each.error), [node])
                 continue
             self._held[uid_of(each.claim)] = node, wanted
-            each.allocation = _allocation(node)
+            each.allocation = _allocation(node, shareable=self._settings.shareable)
             self._tell("Allocate", "Success", f"allocated to {full_name(each.claim)}", [node])
 
     async def deallocate(self, claim: Object) -> None:
@@ -125,6 +127,7 @@ def _count(each: ClaimAllocation) -> int:
     return each.claim_parameters
 
 
-def _allocation(node: str) -> Object:
+def _allocation(node: str, *, shareable: bool) -> Object:
     name = {"key": "metadata.name", "operator": "In", "values": [node]}
-    return {"availableOnNodes": {"nodeSelectorTerms": [{"matchFields": [name]}]}}
+    nodes = {"nodeSelectorTerms": [{"matchFields": [name]}]}
+    return {"availableOnNodes": nodes, **({"shareable": True} if shareable else {})}

@@ -116,25 +116,27 @@ def _with_nodes(objects: tuple[Object, ...]) -> tuple[Object, ...]:
     if any(text(each, "kind") == NODE for each in objects):
         return objects
     names = (f"node-{number}" for number in range(1, 4))
-    nodes = (
-        {"apiVersion": "v1", "kind": NODE, "metadata": {"name": name, "labels": {HOSTNAME: name}}}
-        for name in names
-    )
-    return (*objects, *nodes)
+    return (*objects, *(_node(name) for name in names))
+
+
+def _node(name: str) -> Object:
+    resources = {"cpu": "4", "memory": "16Gi", "pods": "110"}
+    metadata = {"name": name, "labels": {HOSTNAME: name}}
+    return {"apiVersion": "v1", "kind": NODE, "metadata": metadata, "status": {"allocatable": resources}}
 
 
 def _drivers(spec: Object) -> dict[str, DriverSettings]:
     found = {}
     for name, given in mapping(spec, "drivers").items():
-        unknown = sorted(set(mapping(given)) - {*_SETTINGS, "devices"})
+        unknown = sorted(set(mapping(given)) - {*_SETTINGS, "devices", "shareable"})
         if unknown:
-            known = ", ".join((*_SETTINGS, "devices"))
+            known = ", ".join((*_SETTINGS, "devices", "shareable"))
             raise ScenarioError(f"driver {name}: unknown field {unknown[0]}; use {known}")
         devices = mapping(given, "devices")
         if not all(_is_count(each) for each in devices.values()):
             raise ScenarioError(f"driver {name}: devices has to say a number for each node")
         times = {field: _seconds(given, key, 0.0) for key, field in _SETTINGS.items()}
-        found[str(name)] = DriverSettings(dict(devices), **times)
+        found[str(name)] = DriverSettings(dict(devices), mapping(given).get("shareable") is True, **times)
     return found
 
 

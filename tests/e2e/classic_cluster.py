@@ -128,6 +128,7 @@ def classic_cluster(
         directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="claimcheck-classic-")))
         flags = [*_SERVER_FLAGS, *_audit_flags(directory), *server_flags]
         server = stack.enter_context(control_plane("1.37", flags=flags, release=CLASSIC))
+        stack.callback(server.program.kill)  # it would wait for whoever still watches something
         server.client.ask("DELETE", "/api/v1/nodes/node-a")  # it has no room for any pod
         controllers = stack.enter_context(
             running(_controllers(server, controller_flags), directory / "controllers.log")

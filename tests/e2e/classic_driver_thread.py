@@ -32,7 +32,7 @@ class HaltingDriver(CountingDriver):
 @contextlib.contextmanager
 def serving(server: ApiServer, directory: Path, name: str, driver: Driver) -> Iterator[None]:
     """Run the controller of a driver as long as the `with` block lasts."""
-    client = client_of(server, directory)
+    client = client_of(server, directory, name)
     loop = asyncio.new_event_loop()
     task = loop.create_task(service.run(name, driver, client))
     thread = Thread(target=_run, args=(loop, task), daemon=True)
@@ -52,11 +52,19 @@ def _run(loop: asyncio.AbstractEventLoop, task: asyncio.Task[None]) -> None:
     loop.close()
 
 
-def client_of(server: ApiServer, directory: Path) -> Client:
-    """A client of the product's own, with all rights."""
+def client_of(server: ApiServer, directory: Path, agent: str) -> Client:
+    """A client of the product's own, with all rights.
+
+    :param agent: what it calls itself in the audit log.
+    """
     config = json.loads(server.kubeconfig.read_text())
     token = directory / "token"
     token.write_text(config["users"][0]["user"]["token"])
     cluster = config["clusters"][0]["cluster"]
     authority = Path(cluster["certificate-authority"])
-    return Client(service_account(cluster["server"], token_file=token, ca_file=authority))
+    access = service_account(cluster["server"], token_file=token, ca_file=authority)
+
+    def headers() -> list[tuple[str, str]]:
+        return [*access.headers(), ("User-Agent", agent)]
+
+    return Client(access._replace(headers=headers))

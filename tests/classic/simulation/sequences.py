@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from classic.simulation.ready import NAMES, ready_scenario
+from classic.simulation.scenario import Scenario, scenario_from
 from classic.simulation.timeline import Change, Entry, changes
 from resourceapi.manifests import entries, mapping, text
 
@@ -18,22 +20,46 @@ KINDS = {"podschedulingcontexts": "PodSchedulingContext", "resourceclaims": "Res
 class Expected(NamedTuple):
     """What is to happen in a scenario, here and on the real kube-scheduler.
 
-    `unordered`: of the writes, those that come before or after others by chance, or not at all.
+    `unordered`: of the writes, those that come before or after others by chance, or not at all. `message`: what the
+    scheduler says of a pod that it cannot bind, or a part of that.
     """
 
     attempts: int
     node: str
     writes: list[str]
     unordered: list[str]
+    message: str
 
 
 def expectations() -> dict[str, Expected]:
     """The expectations by scenario."""
     found = yaml.safe_load(Path(__file__).with_name("sequences.yaml").read_text())
     return {
-        name: Expected(each["attempts"], each["node"], each["writes"], each.get("unordered") or [])
+        name: Expected(
+            each["attempts"],
+            each["node"],
+            each["writes"],
+            each.get("unordered") or [],
+            each.get("message", ""),
+        )
         for name, each in found.items()
     }
+
+
+def scenario_named(name: str) -> Scenario:
+    """One of the scenarios that come with the program, or of those beside this file."""
+    if name in NAMES:
+        return ready_scenario(name)
+    file = Path(__file__).parent / "scenarios" / f"{name}.yaml"
+    return scenario_from(yaml.safe_load_all(file.read_text()), "default")
+
+
+def by_actor(writes: Iterable[str]) -> dict[str, list[str]]:
+    """The writes of each one; between them, the order may be by chance."""
+    found: dict[str, list[str]] = {}
+    for each in writes:
+        found.setdefault(each.partition(":")[0], []).append(each)
+    return found
 
 
 def simulated(timeline: Iterable[Entry], pod: str) -> list[str]:
@@ -47,17 +73,13 @@ def simulated(timeline: Iterable[Entry], pod: str) -> list[str]:
     ]
 
 
-def recorded(events: Iterable[Mapping[str, Any]], drivers: Mapping[str, str], pod: str) -> Iterator[str]:
-    """The writes about a pod in the audit log of a real cluster.
-
-    :param drivers: the names of drivers by their user agents.
-    """
+def recorded(events: Iterable[Mapping[str, Any]], pod: str) -> Iterator[str]:
+    """The writes about a pod in the audit log of a real cluster, by the user agents."""
     stored: dict[tuple[str, str], Any] = {}
     for event in events:
         reference = event["objectRef"]
         kind = KINDS[reference["resource"]]
-        agent = event.get("userAgent", "").partition("/")[0]
-        actor = drivers.get(agent, agent)
+        actor = event.get("userAgent", "").partition("/")[0]
         after = None if event["verb"] == "delete" else event.get("responseObject")
         if reference.get("subresource") == "binding":
             target = text(mapping(event, "requestObject", "target"), "name")
@@ -98,5 +120,6 @@ def _value(change: Change) -> str:
     if name == "reservedFor":
         return "+".join(each["name"] for each in after)
     if name == "resourceClaims":
-        return " ".join(f"{each['name']}({'+'.join(each.get('unsuitableNodes') or ())})" for each in after)
+        told = [each for each in after if each not in (change.before or ())]
+        return " ".join(f"{each['name']}({'+'.join(each.get('unsuitableNodes') or ())})" for each in told)
     return "+".join(after) if isinstance(after, list) else str(after)
