@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from typing import NoReturn
 
@@ -20,8 +21,9 @@ from classic.gpu.parameters import (
     written,
 )
 from classic.gpu.placement import place
-from cluster.store import uid_of
+from cluster.store import key_of, uid_of
 from resourceapi.errors import ClaimcheckError
+from resourceapi.logs import log
 from resourceapi.objects import Object
 
 
@@ -77,12 +79,16 @@ class GPUDriver:
                 each.error = error
             return
         for uid, allocation in found.items():
-            self._ledger.decide(asked[uid].claim, allocation)
+            claim = asked[uid].claim
+            self._ledger.decide(claim, allocation)
+            gpus = [f"{name}: {written(memory)}" for name, memory in allocation.memory.items()]
+            log(logging.INFO, "GPUs chosen", claim=key_of(claim), node=allocation.node, gpus=gpus)
         for each in claims:
             each.allocation = allocation_result(self._name, found[uid_of(each.claim)])
 
     async def deallocate(self, claim: Object) -> None:
         """Nothing needs to be undone: GPUs are free as soon as the API server has the claim without them."""
+        log(logging.INFO, "GPUs given back", claim=key_of(claim))
 
     async def unsuitable_nodes(
         self, pod: Object, claims: Sequence[ClaimAllocation], potential_nodes: Sequence[str]

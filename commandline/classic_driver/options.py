@@ -9,7 +9,7 @@ from commandline.options import add_cluster, describe
 if TYPE_CHECKING:
     from argparse import ArgumentParser
 
-DESCRIPTION = "Run an example of a classic DRA driver (resource.k8s.io/v1alpha2, Kubernetes 1.26 to 1.30)."
+DESCRIPTION = "Run an example of a classic DRA driver (resource.k8s.io/v1alpha2, Kubernetes 1.27 to 1.30)."
 EXAMPLES = """examples:
   claimcheck classic-driver --example gpu --kubeconfig ~/.kube/config
   claimcheck classic-driver --example gpu --live --gpus-per-node 4 --gpu-memory 40Gi --leader-elect

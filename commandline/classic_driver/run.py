@@ -57,6 +57,7 @@ def _run_controller(options: Namespace) -> int:
     if not asks_for_cluster(options):
         raise UsageError("classic-driver: name the cluster with --kubeconfig FILE, --context NAME or --live")
     cluster = LiveCluster(options)
+    _insist_on_classic_api(cluster)
     controller = GPUController(settings, cluster.client)
     candidate = _candidate(options, cluster)
 
@@ -72,6 +73,25 @@ def _run_controller(options: Namespace) -> int:
     except OSError as error:
         raise UsageError(f"classic-driver: --health-port {port}: {error.strerror or error}") from None
     return SUCCESS
+
+
+def _insist_on_classic_api(cluster: LiveCluster) -> None:
+    """Check that the cluster has classic DRA, unless it does not answer: then it is asked again and again later.
+
+    :raises UsageError: if it has not.
+    """
+    from classic.live_objects import RESOURCE_PATH
+    from resourceapi.api_client import NOT_FOUND, Unavailable
+
+    try:
+        code, _ = cluster.client.request("GET", RESOURCE_PATH)
+    except Unavailable:
+        return
+    if code == NOT_FOUND:
+        raise UsageError(
+            "classic-driver: the cluster does not serve resource.k8s.io/v1alpha2, the API of classic DRA: Kubernetes 1.27 to "
+            "1.30 does with --runtime-config=resource.k8s.io/v1alpha2=true and the feature gate DynamicResourceAllocation"
+        )
 
 
 def _settings(options: Namespace) -> Settings:

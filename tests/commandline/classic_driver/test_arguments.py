@@ -70,3 +70,12 @@ def test_lease_that_cannot_be(
 def test_example_has_to_be_named(example: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["classic-driver", *example]) == 2
     assert "--example" in capsys.readouterr().err
+
+
+def test_cluster_without_classic_dra_is_refused_at_once(
+    kubeconfig: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rather than waited for."""
+    monkeypatch.setattr("cluster.client.Client.request", lambda *_, **__: (404, {"kind": "Status"}))
+    assert main(["classic-driver", "--example", "gpu", "--kubeconfig", kubeconfig]) == 2
+    assert "the cluster does not serve resource.k8s.io/v1alpha2" in capsys.readouterr().err
