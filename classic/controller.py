@@ -56,7 +56,8 @@ class Controller:
 
         :param driver_name: as in ``driverName`` of the driver's ResourceClasses.
         :param events: where failures are told.
-        :param fence: called right before each write; raises NotLeading if this process must not write any more.
+        :param fence: called right before each write and each call of the driver; raises NotLeading if this process must not act
+            any more.
         :param reserve: whether a claim that is allocated for a pod is reserved for it at once, as the scheduler expects.
         :param call_seconds: after which a call of the driver is given up.
         """
@@ -64,7 +65,7 @@ class Controller:
         self._objects = objects
         self._reserve = reserve
         self._in_use = ClaimsInUse()
-        self._calls = DriverCalls(driver, self._in_use, call_seconds)
+        self._calls = DriverCalls(driver, self._in_use, fence, call_seconds)
         self._writes = ClaimWrites(objects, driver_name, fence)
         self._events = FailureEvents(events or NoEvents())
 
@@ -86,7 +87,11 @@ class Controller:
                 self._calls.forget(key)
             elif of_claim.is_reserved(claim):
                 pass
-            elif of_claim.is_leaving(claim) or of_claim.is_deallocation_requested(claim):
+            elif (
+                of_claim.is_leaving(claim)
+                or of_claim.is_deallocation_requested(claim)
+                or self._was_interrupted(claim)
+            ):
                 with self._telling("ResourceClaim", claim, DEALLOCATING):
                     await self._deallocate(claim)
             elif not of_claim.is_allocated(claim) and of_claim.allocation_mode(claim) == of_claim.IMMEDIATE:
@@ -125,6 +130,15 @@ class Controller:
         else:
             await self._calls.deallocate(claim, "stop allocation")
         await self._writes.remove_finalizer(claim)
+
+    def _was_interrupted(self, claim: Object) -> bool:
+        """Whether another process was allocating or deallocating a claim that nobody may want allocated any more."""
+        return (
+            of_claim.has_finalizer(claim, self._writes.finalizer)
+            and not of_claim.is_allocated(claim)
+            and of_claim.allocation_mode(claim) == of_claim.DELAYED
+            and not self._calls.has_begun(claim)
+        )
 
     def _is_own_allocation(self, claim: Object) -> bool:
         return text(mapping(claim, "status"), "driverName") == self.driver_name
@@ -256,9 +270,11 @@ class Controller:
         has begun it for the same node: then the driver is asked for the same once more.
         """
         if not of_claim.has_finalizer(claim, self._writes.finalizer):
+            self._calls.begin(claim, selected_node)
             return await self._writes.add_finalizer(claim)
         if not self._calls.has_begun(claim, selected_node):
             await self._calls.deallocate(claim, "stop allocation")
+            self._calls.begin(claim, selected_node)
         return claim
 
     async def _store(self, allocated: ClaimAllocation, consumer: Object | None) -> None:

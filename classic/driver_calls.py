@@ -11,6 +11,7 @@ from classic.claims import key_of, namespace_of, uid_of
 from classic.claims_in_use import ClaimsInUse
 from classic.driver import ClaimAllocation, Driver
 from classic.errors import SyncError, because
+from cluster.leading import Fence
 from resourceapi.manifests import mapping, name_of, text
 from resourceapi.objects import Object
 
@@ -22,15 +23,19 @@ _Answer = TypeVar("_Answer")
 class DriverCalls:
     """Calls a driver, about claims that are taken (:class:`classic.claims_in_use.ClaimsInUse`)."""
 
-    def __init__(self, driver: Driver, in_use: ClaimsInUse, seconds: float = CALL_SECONDS) -> None:
+    def __init__(
+        self, driver: Driver, in_use: ClaimsInUse, fence: Fence, seconds: float = CALL_SECONDS
+    ) -> None:
         """Make it ready.
 
+        :param fence: called right before each call: what a driver does outside of the API server, no version guards.
         :param seconds: after which a call is cancelled; no other call about its claims is made before it has really ended.
         """
         self._driver = driver
         self._in_use = in_use
+        self._fence = fence
         self._seconds = seconds
-        #: for which claims the driver has been asked for an allocation by this process: uid and node, by key
+        #: uid and node of the claims that this process has begun to allocate, by key
         self._begun: dict[str, tuple[str, str]] = {}
 
     async def class_parameters(self, claim: Object, resource_class: Object) -> object:
@@ -64,14 +69,18 @@ class DriverCalls:
         call = partial(self._driver.unsuitable_nodes, pod, claims, nodes)
         await self._answer("checking potential nodes", [each.claim for each in claims], call)
 
-    def has_begun(self, claim: Object, selected_node: str) -> bool:
-        """Whether this process has asked the driver to allocate the claim for the node, and for none since."""
-        return self._begun.get(_key(claim)) == (uid_of(claim), selected_node)
+    def begin(self, claim: Object, selected_node: str) -> None:
+        """Take note that this process is about to ask for an allocation, and that the driver has nothing for the claim."""
+        self._begun[_key(claim)] = (uid_of(claim), selected_node)
+
+    def has_begun(self, claim: Object, selected_node: str | None = None) -> bool:
+        """Whether this process has begun to allocate the claim; for the node, if one is given."""
+        uid, node = self._begun.get(_key(claim), ("", ""))
+        return uid == uid_of(claim) and selected_node in (None, node)
 
     async def allocate(self, claims: Sequence[ClaimAllocation], selected_node: str) -> None:
-        """Have the ``allocation`` or the ``error`` of each claim filled in."""
+        """Have the ``allocation`` or the ``error`` of each claim filled in; each has begun."""
         for each in claims:
-            self._begun[_key(each.claim)] = (uid_of(each.claim), selected_node)
             each.allocation = each.error = None
         try:
             call = partial(self._driver.allocate, claims, selected_node)
@@ -104,8 +113,9 @@ class DriverCalls:
     ) -> _Answer:
         """What a call returns.
 
-        :raises SyncError: if it raises, or takes too long.
+        :raises SyncError: if it raises, or takes too long; NotLeading if it must not be made any more.
         """
+        self._fence()
         answers: list[_Answer] = []
 
         async def run() -> None:

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from resourceapi.errors import ClaimcheckError
+from resourceapi.shortening import shortened
+
+#: What is kept of the text of an error that a driver raises.
+MOST_CHARACTERS = 2_000
 
 
 class SyncError(ClaimcheckError):
@@ -33,8 +37,9 @@ def together(errors: list[SyncError]) -> SyncError:
 
 
 def error_text(error: BaseException) -> str:
-    """What an error says; its type if it says nothing."""
+    """What an error says, in bounded length; its type if it says nothing."""
     try:
-        return str(error) or type(error).__name__
+        said = str(error)
     except Exception:  # noqa: BLE001 - a driver's exception may fail at that, too
-        return type(error).__name__
+        said = ""
+    return shortened(said or type(error).__name__, MOST_CHARACTERS)

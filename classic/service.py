@@ -38,6 +38,8 @@ from resourceapi.objects import Object
 GRACE_SECONDS = 5.0
 #: How long a process leads that nobody else competes with: for good.
 ALONE_SECONDS = 10**8
+#: How many requests to the API server are under way at most.
+MOST_REQUESTS = 32
 #: How many times the Lease is renewed while it counts.
 RENEWALS = 5
 
@@ -52,7 +54,7 @@ class Options:
     :ivar reserve: whether a claim that is allocated for a pod is reserved for it at once.
     """
 
-    workers: int = 32
+    workers: int = 100
     recheck_seconds: float = 30.0
     call_seconds: float = CALL_SECONDS
     reserve: bool = True
@@ -92,7 +94,10 @@ async def run(
 
 
 def run_until_stopped(serving: Coroutine[Any, Any, None]) -> None:
-    """Run what serves until SIGTERM or SIGINT, and let it end cleanly."""
+    """Run what serves until SIGTERM or SIGINT, and let it end cleanly.
+
+    If another process leads by then, that is logged, and this one exits with code 1.
+    """
 
     async def serve() -> None:
         task = asyncio.ensure_future(serving)
@@ -101,7 +106,11 @@ def run_until_stopped(serving: Coroutine[Any, Any, None]) -> None:
         with suppress(asyncio.CancelledError):
             await task
 
-    asyncio.run(serve())
+    try:
+        asyncio.run(serve())
+    except NotLeading as error:
+        log(logging.ERROR, "stopped", reason=str(error))
+        raise SystemExit(1) from None
 
 
 class _Service:
@@ -115,7 +124,7 @@ class _Service:
     ) -> None:
         self._driver_name, self._driver, self._client = driver_name, driver, client
         self._options = options
-        self._live = LiveObjects(client, writers=options.workers)
+        self._live = LiveObjects(client, writers=min(options.workers, MOST_REQUESTS))
         self._take_over = TakeOver(client, self._live, driver_name, candidate.identity)
         self._writer = EventWriter(client, f"{driver_name}/resource-driver", candidate.identity)
         self._leadership = Leadership(

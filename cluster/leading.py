@@ -202,7 +202,7 @@ class Leadership:
 
     def _begin(self, term: int) -> None:
         """Take over; try again until that is done, or the term has ended."""
-        began = self._clock()
+        began, told = self._clock(), ""
         while self._holds(term):
             try:
                 self._take_over(partial(self.insist, term))
@@ -210,7 +210,9 @@ class Leadership:
                 log(logging.INFO, "leading", identity=self.identity, seconds=round(self._clock() - began, 3))
                 return
             except (NotLeading, Unavailable) as error:
-                log(logging.WARNING, "take-over failed", reason=str(error))
+                if str(error) != told:
+                    log(logging.WARNING, "take-over failed", reason=str(error))
+                told = str(error)
             except Exception:  # noqa: BLE001 - whatever it is, nobody else leads meanwhile
                 LOGGER.exception("take-over failed")
             self._ending.wait(RETRY_SECONDS)

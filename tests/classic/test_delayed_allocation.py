@@ -8,7 +8,9 @@ import pytest
 
 from classic.controller import Controller, Next
 from classic.errors import NotYet, SyncError
+from classic.memory_objects import Write
 from classic.objects import Conflict
+from resourceapi.manifests import name_of
 from resourceapi.objects import Object
 from tests.classic.scenes import (
     DRIVER,
@@ -373,6 +375,44 @@ def test_another_node_is_selected_before_the_first_is_allocated() -> None:
     scene.sync_context()
     assert scene.methods() == ["unsuitable_nodes", "deallocate", "allocate"]
     assert scene.status()["allocation"] == allocation_on("node-2")
+
+
+def test_interrupted_claim_that_no_pod_waits_for() -> None:
+    """Whether an allocation or a deallocation was interrupted: the driver is to hold nothing, and the finalizer goes."""
+    scene = scene_with(claim(finalizers=[FINALIZER]))
+    assert scene.sync_claim() == "NOTHING"
+    assert (scene.methods(), scene.finalizers()) == (["deallocate"], [])
+
+
+def test_claim_that_this_process_is_allocating_is_not_interrupted() -> None:
+    """An allocation that has failed is tried again for its pod."""
+    scene = scene_with(claim(), pod(), context(selected="node-1"))
+    scene.driver.failing["allocate"] = RuntimeError("not ready yet")
+    with pytest.raises(SyncError):
+        scene.sync_context()
+    scene.methods()
+    scene.sync_claim()
+    assert (scene.methods(), scene.finalizers()) == ([], [FINALIZER])
+
+
+def test_second_claim_of_a_pod_changes_before_it_has_the_finalizer() -> None:
+    """Nothing is allocated or taken back; the next attempt goes on."""
+    scene = scene_with(claim("a"), claim("b"), pod(one="a", two="b"), context(selected="node-1"))
+
+    def label(write: Write) -> None:
+        if write.kind == "ResourceClaim" and write.after and name_of(write.after) == "a":
+            scene.objects.listeners.clear()
+            found = scene.claim("b")
+            metadata = {**found["metadata"], "labels": {"c": "d"}}
+            scene.objects.update("ResourceClaim", {**found, "metadata": metadata})
+
+    scene.objects.listeners.append(label)
+    with pytest.raises(Conflict):
+        scene.sync_context()
+    scene.sync_claim("a")
+    scene.sync_context()
+    assert scene.methods() == ["unsuitable_nodes", "unsuitable_nodes", "allocate"]
+    assert "allocation" in scene.status("b")
 
 
 def test_claim_of_two_pods_is_allocated_once() -> None:

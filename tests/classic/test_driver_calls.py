@@ -192,25 +192,21 @@ def test_text_of_a_stranger_is_bounded_and_escaped_where_it_is_shown() -> None:
 # --- leading
 
 
-def test_old_leader_writes_nothing() -> None:
-    """It may still call its driver, which only this process sees."""
-    writes = 0
+@pytest.mark.parametrize("allowed", range(7))
+def test_old_leader_neither_writes_nor_calls_its_driver(allowed: int) -> None:
+    """Of four calls and three writes, none comes after the loss."""
+    insisted = 0
 
     def fence() -> None:
-        if writes == allowed:
+        nonlocal insisted
+        if insisted == allowed:
             raise NotLeading("another replica leads")
+        insisted += 1
 
-    for allowed in range(3):
-        writes = 0
-        old = Scene(options={"fence": fence})
-        old.have(resource_class(), claim(), pod(), context(selected="node-1"))
-        before = len(old.objects.writes)
-
-        def count(_: object) -> None:
-            nonlocal writes
-            writes += 1
-
-        old.objects.listeners.append(count)
-        with pytest.raises(NotLeading):
-            old.sync_context()
-        assert (len(old.objects.writes) - before, old.events) == (allowed, [])
+    old = Scene(options={"fence": fence})
+    old.have(resource_class(), claim(), pod(), context(selected="node-1"))
+    before = len(old.objects.writes)
+    with pytest.raises(NotLeading):
+        old.sync_context()
+    assert len(old.driver.calls) + len(old.objects.writes) - before == allowed
+    assert old.events == []

@@ -1,9 +1,10 @@
 """A classic driver whose devices are lines of a file, and which can be told to kill itself at any step.
 
 `python -m tests.e2e.file_driver KUBECONFIG DIRECTORY` serves ``file.example.com``; each node has two devices.  A step is a
-write to the API server or a call of the driver, once before and once after it; with ``--kill-at N`` the process ends in its
-Nth step as `kill -9` ends it, with ``--stop-at N`` it is suspended there.  The file ``steps`` has the steps that were taken,
-``devices.json`` what is allocated, ``faults`` what must never happen.
+write to the API server or a call of the driver, once before and once after it, such as ``deallocating, before PUT
+resourceclaims/status``; with ``--kill-at STEP`` the process ends there as `kill -9` ends it (a number: in so many steps),
+with ``--stop-at STEP`` it is suspended.  The file ``steps`` has the steps that were taken, ``devices.json`` what is allocated, ``faults`` what must never
+happen.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import signal
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from classic.driver import ClaimAllocation
@@ -33,21 +35,28 @@ DEVICES = 2
 
 
 class Steps:
-    """Counts the steps of this process; takes note of each before it is taken."""
+    """Takes note of each step of this process before it is taken."""
 
-    def __init__(self, directory: Path, kill_at: int, stop_at: int) -> None:
+    def __init__(self, directory: Path, kill_at: str, stop_at: str) -> None:
         self._file = directory / "steps"
-        self._count = 0
+        self._phase, self._count = "allocating", 0
         self._kill_at, self._stop_at = kill_at, stop_at
+        self._lock = Lock()  # requests are sent by threads
 
     def take(self, name: str) -> None:
         """Take a step, perhaps the last."""
-        self._count += 1
-        with self._file.open("a") as file:
-            file.write(f"{os.getpid()} {self._count} {name}\n")
-        if self._count == self._kill_at:
+        with self._lock:
+            if name == "before deallocate":
+                self._phase = "deallocating"
+            step = f"{self._phase}, {name}"
+            self._count += 1
+            count = self._count
+            with self._file.open("a") as file:
+                file.write(f"{os.getpid()} {step}\n")
+        if self._kill_at in (step, str(count)):
             os.kill(os.getpid(), signal.SIGKILL)
-        if self._count == self._stop_at:
+        if step == self._stop_at:
+            self._stop_at = ""
             os.kill(os.getpid(), signal.SIGSTOP)
 
     @contextmanager
@@ -157,8 +166,8 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("kubeconfig")
     parser.add_argument("directory", type=Path)
-    parser.add_argument("--kill-at", type=int, default=0)
-    parser.add_argument("--stop-at", type=int, default=0)
+    parser.add_argument("--kill-at", default="")
+    parser.add_argument("--stop-at", default="")
     parser.add_argument("--election", action="store_true")
     options = parser.parse_args()
     access, _ = reach(options.kubeconfig)

@@ -22,23 +22,26 @@ CONTEXTS = f"{GROUP}/namespaces/default/podschedulingcontexts"
 TEMPLATES = f"{GROUP}/namespaces/default/resourceclaimtemplates"
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
 NODES = 3
-#: What is done from the pod to the binding, and from its end to the end of its claims, each before and after.
-DELAYED = [
-    "unsuitable_nodes",
+#: How often the driver dies at most while pods compete for its devices.
+DEATHS = 10
+FINALIZER, CLAIM_STATUS, CONTEXT_STATUS = (
     "PUT resourceclaims",
-    "allocate",
     "PUT resourceclaims/status",
     "PUT podschedulingcontexts/status",
-    "deallocate",
-    "PUT resourceclaims/status",
-    "PUT resourceclaims",
+)
+ALLOCATING = [
+    f"allocating, {when} {name}"
+    for name in ("unsuitable_nodes", FINALIZER, "allocate", CLAIM_STATUS, CONTEXT_STATUS)
+    for when in ("before", "after")
 ]
-STEPS = {
-    "WaitForFirstConsumer": DELAYED,
-    "Immediate": [
-        step for step in DELAYED if step not in ("unsuitable_nodes", "PUT podschedulingcontexts/status")
-    ],
-}
+DEALLOCATING = [
+    f"deallocating, {when} {name}"
+    for name in ("deallocate", CLAIM_STATUS, FINALIZER)
+    for when in ("before", "after")
+]
+#: A claim that is made for the pod and goes with it; one of its own, allocated at once; one of its own, allocated for the pod,
+#: which the controller of claims has deallocated when the pod is gone.
+FROM_TEMPLATE, IMMEDIATE, SHARED = "from-template", "immediate", "shared"
 
 
 @pytest.fixture(scope="module")
@@ -83,8 +86,8 @@ class Site(NamedTuple):
     def steps(self) -> list[Step]:
         file = self.directory / "steps"
         lines = file.read_text().splitlines() if file.exists() else []
-        parts = [line.split(maxsplit=2) for line in lines]
-        return [Step(int(process), name) for process, _, name in parts]
+        parts = [line.split(maxsplit=1) for line in lines]
+        return [Step(int(process), name) for process, name in parts]
 
     def held(self) -> dict[str, Object]:
         file = self.directory / "devices.json"
@@ -112,6 +115,11 @@ class Site(NamedTuple):
         found: list[Object] = self.cluster.client.ask("GET", path).body["items"]
         return found
 
+    def is_as_new(self, name: str) -> bool:
+        """Whether a claim has neither an allocation nor a finalizer of the driver."""
+        claim = self.cluster.client.ask("GET", f"{CLAIMS}/{name}").body
+        return not claim.get("status") and not claim["metadata"].get("finalizers")
+
     def leader(self) -> str:
         found: str = self.cluster.client.ask("GET", f"{LEASES}/{DRIVER}").body["spec"]["holderIdentity"]
         return found
@@ -133,13 +141,18 @@ def pod(name: str, source: Object) -> Object:
     }
 
 
+def claim_spec(mode: str) -> Object:
+    when = "Immediate" if mode == IMMEDIATE else "WaitForFirstConsumer"
+    return {"resourceClassName": DRIVER, "allocationMode": when}
+
+
 class Life:
     """A driver that dies at a step, and is started again then."""
 
-    def __init__(self, site: Site, kill_at: int) -> None:
+    def __init__(self, site: Site, kill_at: str) -> None:
         self.has_died = False
         self._site = site
-        self._program = site.program("--kill-at", str(kill_at))
+        self._program = site.program("--kill-at", kill_at)
         self._program.start()
 
     def until(self, condition: Callable[[], bool], message: str) -> None:
@@ -159,48 +172,57 @@ class Life:
         self._program.kill()
 
 
-def live_through(site: Site, name: str, mode: str, kill_at: int) -> bool:
-    """Have a pod come and go while the driver dies at a step; whether it has come to that step."""
-    client = site.cluster.client
+def live_through(site: Site, name: str, mode: str, kill_at: str) -> None:
+    """Have a pod come and go while the driver dies at a step."""
+    cluster = site.cluster
     life = Life(site, kill_at)
     try:
-        if mode == "Immediate":
-            spec = {"resourceClassName": DRIVER, "allocationMode": mode}
-            site.cluster.make(CLAIMS, {"metadata": {"name": name}, "spec": spec})
-        source = {"resourceClaimName": name} if mode == "Immediate" else {"resourceClaimTemplateName": "file"}
-        site.cluster.make(PODS, pod(name, source))
+        if mode == FROM_TEMPLATE:
+            cluster.make(PODS, pod(name, {"resourceClaimTemplateName": "file"}))
+        else:
+            cluster.make(CLAIMS, {"metadata": {"name": name}, "spec": claim_spec(mode)})
+            cluster.make(PODS, pod(name, {"resourceClaimName": name}))
         life.until(lambda: site.is_bound(name), "the pod is not bound")
         site.check()
         assert len(site.held()) == 1
-        client.ask("DELETE", f"{PODS}/{name}")
-        if mode == "Immediate":
-            client.ask("DELETE", f"{CLAIMS}/{name}")
+        cluster.client.ask("DELETE", f"{PODS}/{name}")
+        if mode == IMMEDIATE:
+            cluster.client.ask("DELETE", f"{CLAIMS}/{name}")
+        if mode == SHARED:
+            life.until(lambda: site.is_as_new(name), "the claim is not deallocated")
+            site.check()
+            cluster.client.ask("DELETE", f"{CLAIMS}/{name}")
         life.until(lambda: not site.items(CLAIMS), "the claim does not go")
         life.until(lambda: not site.held(), "the driver holds a device for nobody")
         life.until(lambda: not site.items(CONTEXTS), "the context does not go")
+        life.until(lambda: life.has_died, "the driver does not come to its last step")
         site.check()
     finally:
         life.end()
-    return life.has_died
 
 
-@pytest.mark.parametrize("mode", STEPS)
-def test_killed_at_each_step(cluster: ClassicCluster, tmp_path: Path, mode: str) -> None:
-    """One pod for each step: it is bound, and when it goes, so does its claim with what the driver has held for it."""
-    expected = [f"{when} {step}" for step in STEPS[mode] for when in ("before", "after")]
-    for number in range(1, len(expected) + 2):
+@pytest.mark.parametrize(
+    ("mode", "steps"),
+    [
+        (FROM_TEMPLATE, ALLOCATING + DEALLOCATING),
+        (IMMEDIATE, [step for step in ALLOCATING if "nodes" not in step and "contexts" not in step]),
+        (SHARED, DEALLOCATING),
+    ],
+)
+def test_killed_at_each_step(cluster: ClassicCluster, tmp_path: Path, mode: str, steps: list[str]) -> None:
+    """One pod for each step: it is bound, and when it goes, the claim is without allocation and finalizer, or goes as well."""
+    for number, step in enumerate(steps):
         site = Site(cluster, tmp_path / str(number))
         site.directory.mkdir()
-        has_died = live_through(site, f"{mode.lower()}-{number}", mode, number)
-        first = site.steps()[0].process
-        taken = [step.name for step in site.steps() if step.process == first]
-        assert (has_died, taken) == (number <= len(expected), expected[:number]), site.last_words()
+        live_through(site, f"{mode}-{number}", mode, step)
+        process = site.steps()[0].process
+        assert [each.name for each in site.steps() if each.process == process][-1] == step
 
 
 def test_killed_again_and_again(cluster: ClassicCluster, tmp_path: Path) -> None:
     """Pods compete for the devices; whoever gets one keeps it, and no two get the same."""
     site = Site(cluster, tmp_path)
-    names = [f"again-{number}" for number in range(3 * NODES)]
+    names = [f"again-{number}" for number in range(8 * NODES)]
     random_steps = random.Random(15)
     deaths = 0
     program = site.program("--kill-at", "3")
@@ -212,8 +234,8 @@ def test_killed_again_and_again(cluster: ClassicCluster, tmp_path: Path) -> None
         nonlocal deaths, program
         if not program.is_running():
             deaths += 1
-            last = random_steps.randint(1, 40) if deaths < 25 else 0
-            program = site.program("--kill-at", str(last))
+            last = str(random_steps.randint(1, 40)) if deaths < DEATHS else ""
+            program = site.program("--kill-at", last)
             program.start()
         site.check()
         for name in sorted(set(names) - gone):
@@ -227,21 +249,19 @@ def test_killed_again_and_again(cluster: ClassicCluster, tmp_path: Path) -> None
         site.until(lambda: not site.items(CONTEXTS), "contexts do not go")
     finally:
         program.kill()
-    assert deaths > 5
+    assert deaths >= DEATHS / 2
 
 
-@pytest.mark.parametrize(
-    "step", ["PUT resourceclaims", "PUT resourceclaims/status", "PUT podschedulingcontexts/status"]
-)
-def test_suspended_before_a_write(cluster: ClassicCluster, tmp_path: Path, step: str) -> None:
+@pytest.mark.parametrize("write", [FINALIZER, CLAIM_STATUS, CONTEXT_STATUS])
+def test_suspended_before_a_write(cluster: ClassicCluster, tmp_path: Path, write: str) -> None:
     """Another process leads meanwhile and does the work; what the old one goes on with is refused, and it ends."""
     site = Site(cluster, tmp_path)
-    name = f"suspended-{step.replace('/', '-').replace(' ', '-').lower()}"
-    number = 2 * DELAYED.index(step) + 1
-    with site.running("--election", "--stop-at", str(number)) as old:
+    name = f"suspended-{write.lower().replace('/', '-').replace(' ', '-')}"
+    step = f"allocating, before {write}"
+    with site.running("--election", "--stop-at", step) as old:
         cluster.make(PODS, pod(name, {"resourceClaimTemplateName": "file"}))
-        site.until(lambda: len(site.steps()) == number, "the step is not taken")
-        assert site.steps()[-1].name == f"before {step}"
+        site.until(lambda: any(each.name == step for each in site.steps()), "the step is not taken")
+        number = len(site.steps())
         with site.running("--election") as new:
             site.until(lambda: site.leader().startswith(f"{new.pid}_"), "the new process does not lead")
             site.until(lambda: site.is_bound(name), "the pod is not bound")
@@ -249,10 +269,7 @@ def test_suspended_before_a_write(cluster: ClassicCluster, tmp_path: Path, step:
             old.resume()
             site.until(lambda: not old.is_running(), "the old leader goes on")
             taken = [each.name for each in site.steps() if each.process == old.pid]
-            assert [name for name in taken[number - 1 :] if "PUT" in name] == [
-                f"before {step}",
-                f"after {step}",
-            ]
+            assert taken[number - 1 :] == [step, f"allocating, after {write}"]
             site.check()
             assert site.held() == held
             cluster.client.ask("DELETE", f"{PODS}/{name}")
