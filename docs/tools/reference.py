@@ -15,11 +15,13 @@ from commandline.config_file import NAMES, PAIRS, SETTINGS
 from commandline.subcommands import CONFIGURABLE, SUBCOMMANDS, parser_of
 from deviceselectors.libraries import described
 from resourceapi import limits, rules
+from resourceapi.classic_kinds import KINDS as CLASSIC_KINDS
 from resourceapi.gates import DEPENDS_ON, GATES, UNRELEASED_GATES, stage_of
 from resourceapi.kind import Kind
 from resourceapi.kinds import KINDS
-from resourceapi.model.versions import GROUP, SCHEMAS
-from resourceapi.releases import NEWEST, OLDEST, PROPOSALS
+from resourceapi.model.classic.versions import SCHEMAS as CLASSIC_SCHEMAS
+from resourceapi.model.versions import CLASSIC_VERSION, GROUP, SCHEMAS
+from resourceapi.releases import CLASSIC, NEWEST, OLDEST, PROPOSALS
 from resourceapi.schema import Field, Schema, Struct, Type
 
 DIRECTORY = Path(__file__).parents[1] / "reference"
@@ -30,6 +32,7 @@ _NOT_EXPANDED = {"ObjectMeta", "Condition", "NodeSelector"}  # the same in all o
 def pages() -> dict[str, str]:
     """The text of every generated page by file name."""
     made = {f"{kind.name.lower()}.md": _kind_page(kind) for kind in KINDS.values()}
+    made[f"{CLASSIC_VERSION}.md"] = _classic_page()
     made["feature-gates.md"] = _gates_page()
     made["limits.md"] = _limits_page()
     made["cel-functions.md"] = _functions_page()
@@ -67,6 +70,28 @@ def _kind_page(kind: Kind) -> str:
     for version in older:
         blocks += [f"## {version}", *_differences(kind, version, newest)]
     return _page(kind.name, *blocks)
+
+
+def _classic_page() -> str:
+    """The kinds of classic DRA, which have one version."""
+    schema = CLASSIC_SCHEMAS[CLASSIC_VERSION]
+    shown: set[str] = set()
+    head = f"The kinds of classic DRA, as Kubernetes {CLASSIC} has them"
+    blocks = [f"{head}; what it checks of them is in [another page](classic.md)."]
+    for kind in CLASSIC_KINDS.values():
+        structs = [struct for struct in _reached(schema, kind.name) if struct.name not in shown]
+        shown.update(struct.name for struct in structs)
+        blocks += [f"## {kind.name}", _served(kind), *_field_blocks(schema, structs)]
+    return _page(f"{GROUP}/{CLASSIC_VERSION}", *blocks)
+
+
+def _field_blocks(schema: Schema, structs: list[Struct]) -> Iterator[str]:
+    for struct in structs:
+        yield f"### {struct.name}"
+        rows = (_field_row(schema, field) for field in _flat_fields(schema, struct))
+        yield _table(
+            ("field", "type", "default"), ((name, type_, default) for name, type_, _, default, _ in rows)
+        )
 
 
 def _served(kind: Kind) -> str:
