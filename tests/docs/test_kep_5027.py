@@ -16,6 +16,14 @@ ROWS = [
     if re.match(r"\| \d+ \|", line)
 ]
 VERDICTS = re.findall(r"^- \*\*(.+?)\*\*:", PAGE, re.MULTILINE)
+#: where the cases of a test are: a file of cases, the test's own file, or a folder with a folder for each
+CASES = dict(re.findall(r"^- `(test_\w+)`: `(\S+?)`", PAGE, re.MULTILINE))
+_NAMED = [
+    ("allocator/patches/merge_rules.yaml", "null removes"),
+    ("validation/cases/slice_patches.yaml", "gate-off"),
+    ("scheduler/test_waking.py", "patch"),
+    ("commandline/snapshots/explain", "patched"),
+]
 TEST = re.compile(r"`(\S+?\.py)::(\w+)(?:\[([^\]`]+)\])?`")
 
 
@@ -40,14 +48,22 @@ def test_row(row: list[str]) -> None:
 
 
 def _assert_there(file: Path, name: str, case: str) -> None:
-    """A test function of this name, and in its file or the data beside it the case."""
+    """A test function of this name, and the case where the page says that those of the test are."""
     tree = ast.parse(file.read_text("utf-8"))
     functions = {each.name for each in ast.walk(tree) if isinstance(each, ast.FunctionDef)}
     assert name in functions, f"{file}: no {name}"
     if case:
-        beside = [file, *(each for suffix in ("yaml", "json") for each in file.parent.rglob(f"*.{suffix}"))]
-        word = re.compile(rf"(?<![\w-]){re.escape(case)}(?![\w-])")
-        texts = (each.read_text("utf-8") for each in beside)
-        # or it is a directory of its own
-        snapshots = (ROOT / "tests" / "commandline" / "snapshots").glob(f"*/{case}")
-        assert any(word.search(text) for text in texts) or any(snapshots), f"{file}: no case {case}"
+        assert _has_case(ROOT / "tests" / CASES[name], case), f"{CASES[name]}: no case {case}"
+
+
+def _has_case(place: Path, case: str) -> bool:
+    if place.is_dir():
+        return (place / case).is_dir()
+    line = rf'^    "{re.escape(case)}": ' if place.suffix == ".py" else rf"^- (case|name): {re.escape(case)}$"
+    return re.search(line, place.read_text("utf-8"), re.MULTILINE) is not None
+
+
+def test_cases_are_found_by_their_whole_name() -> None:
+    """Not by a word of a comment, or of another case."""
+    assert all(_has_case(ROOT / "tests" / place, case) for place, case in _NAMED)
+    assert not any(_has_case(ROOT / "tests" / place, case[:-1]) for place, case in _NAMED)
