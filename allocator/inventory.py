@@ -207,7 +207,7 @@ class Inventory:
     def _fall_behind(self) -> None:
         if self._merge.has_changes:
             self._waiting, self._failures = None, None
-            self._is_behind = not self.stepwise
+            self._is_behind = True
 
     def settle(self, time_limit: TimeLimit = UNLIMITED) -> bool:
         """Make changes of patches, rules and classes on all slices that they are about, one after the other.
@@ -224,7 +224,7 @@ class Inventory:
             self._put_arriving(time_limit)
             self._make_changes(time_limit)
         except OutOfTime:
-            self._is_behind = not self.stepwise
+            self._is_behind = True
             return False
         return True
 
@@ -262,7 +262,7 @@ class Inventory:
 
     def catch_up(self) -> None:
         """Settle what is to count from the next question on, which this one is."""
-        if self._is_behind:
+        if self._is_behind and not self.stepwise:
             self.settle()
 
     @property

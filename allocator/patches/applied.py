@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from allocator.patches.patch import Patch
 from allocator.patches.taint_rule import TaintRule
+
+#: Patches, rules and failures are kept sorted by this.
+IN_ORDER = attrgetter("order")
 
 
 class Failing(NamedTuple):
@@ -44,9 +48,9 @@ class Applied:
     def of(patches: Iterable[Patch], rules: Iterable[TaintRule], failed: Iterable[Failing]) -> Applied:
         """Patches and rules in any order."""
         found = Applied(
-            tuple(sorted(patches, key=lambda patch: patch.order)),
-            tuple(sorted(rules, key=lambda rule: rule.place)),
-            tuple(sorted(failed, key=lambda each: each.order)),
+            tuple(sorted(patches, key=IN_ORDER)),
+            tuple(sorted(rules, key=IN_ORDER)),
+            tuple(sorted(failed, key=IN_ORDER)),
         )
         return found if found.patches or found.rules or found.failed else NOTHING
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import chain
 from operator import attrgetter
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from allocator.bounded_cache import remember
 from allocator.devices import Slice
-from allocator.patches.applied import NOTHING, Applied, Failing
+from allocator.patches.applied import IN_ORDER, NOTHING, Applied, Failing
 from allocator.patches.device_names import DeviceNames
 from allocator.patches.matcher import Matcher
 from allocator.patches.patch import Patch
@@ -21,7 +21,7 @@ from allocator.time_limit import UNLIMITED, TimeLimit
 _MAX_KNOWN = 16_384
 
 Item = TypeVar("Item", Patch, TaintRule, Failing)
-_name, _order, _place = attrgetter("name"), attrgetter("order"), attrgetter("place")
+_name = attrgetter("name")
 
 
 class Changes:
@@ -74,9 +74,9 @@ class Changes:
         if now is NOTHING and not self._concern(before):
             return before
         found = Applied(
-            _replaced(before.patches, self._patches, now.patches, _order),
-            _replaced(before.rules, self._rules, now.rules, _place),
-            _replaced(before.failed, self._patches, now.failed, _order),
+            _replaced(before.patches, self._patches, now.patches),
+            _replaced(before.rules, self._rules, now.rules),
+            _replaced(before.failed, self._patches, now.failed),
         )
         if found.equals(before):
             return before
@@ -90,11 +90,9 @@ class Changes:
         )
 
 
-def _replaced(
-    before: Sequence[Item], changed: AbstractSet[str], now: Iterable[Item], key: Callable[[Item], Any]
-) -> tuple[Item, ...]:
+def _replaced(before: Sequence[Item], changed: AbstractSet[str], now: Iterable[Item]) -> tuple[Item, ...]:
     """What was there before, in order, without what has changed, and with what there is of that now."""
     found = [each for each in before if each.name not in changed]
     for each in now:
-        insort(found, each, key=key)
+        insort(found, each, key=IN_ORDER)
     return tuple(found)

@@ -47,7 +47,7 @@ class Merge:
         self._classes: dict[str, tuple[str, ...]] = {}
         self._shapes = MergedShapes()
         self._expressions = Expressions()
-        self._places = count()
+        self._orders = count()
         self._changed_patches: set[str] = set()
         self._changed_rules: set[str] = set()
         self._changed_names: set[DeviceNames] = set()
@@ -82,7 +82,7 @@ class Merge:
         """Add a DeviceTaintRule of v1 in normal form, or replace that of the same name, whose place in the order it takes."""
         name = name_of(obj)
         before = self._rules.get(name)
-        rule = TaintRule(obj, next(self._places) if before is None else before.place)
+        rule = TaintRule(obj, next(self._orders) if before is None else before.order)
         self._rule_changed(before, rule)
         self._rules[name] = rule
 

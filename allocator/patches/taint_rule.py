@@ -9,11 +9,11 @@ from resourceapi.objects import EMPTY, Object
 class TaintRule:
     """A DeviceTaintRule; compared by identity."""
 
-    __slots__ = ("name", "names", "place", "taint")
+    __slots__ = ("name", "names", "order", "taint")
 
-    def __init__(self, obj: Object, place: int = 0) -> None:
-        """`obj`: a DeviceTaintRule of v1 in normal form; `place`: in the order in which rules add their taints."""
-        self.place = place
+    def __init__(self, obj: Object, order: int = 0) -> None:
+        """`obj`: a DeviceTaintRule of v1 in normal form; `order` sorts rules: so they add their taints."""
+        self.order = order
         spec = obj.get("spec") or EMPTY
         selector = spec.get("deviceSelector")
         self.name: str = (obj.get("metadata") or EMPTY).get("name", "")

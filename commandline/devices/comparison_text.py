@@ -53,12 +53,11 @@ def lines(comparison: Comparison, *, wide: bool = False) -> Iterator[str]:
 
 
 def _summary(changed: int, listed: int) -> str:
-    """How many devices change, of those that are listed: patches have no effect on the others."""
-    if not changed:
-        return "No device changes."
-    if changed < listed:
-        return f"{changed:,} of these {listed:,} devices {'changes' if changed == 1 else 'change'}."
-    return f"{_counted(changed, 'device changes', 'devices change')}."
+    """How many devices would change, of those that are listed: patches have no effect on the others."""
+    devices = number(changed, "device") if changed else "No device"
+    if 0 < changed < listed:
+        devices = f"{changed:,} of these {listed:,} devices"
+    return f"{devices} would change."
 
 
 def _change(change: Change) -> str:

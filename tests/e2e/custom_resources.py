@@ -26,6 +26,8 @@ FLAGS = [
     # the plugin wants slices of the built-in type and fails on custom resources; the flag replaces an earlier one
     "--disable-admission-plugins=ServiceAccount,NodeDeclaredFeatureValidator",
 ]
+#: What kube-controller-manager needs beside custom resources, which there are not in its usual encoding.
+CONTROLLERS_FLAG = "--kube-api-content-type=application/json"
 _PATIENCE_SECONDS = 180
 
 

@@ -3,34 +3,21 @@
 from __future__ import annotations
 
 import contextlib
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from resourceapi.objects import Object
-from tests.e2e.control_plane import ApiServer
-from tests.e2e.custom_resources import FLAGS, crds_of
 from tests.e2e.scheduled_pods import Workloads
 from tests.e2e.scheduling_cluster import SERVER_FLAGS, SchedulingCluster, scheduling_cluster
+from tests.e2e.scheduling_modes import BUILT_IN, CRDS, cluster_with_crds
 from tests.scheduler.group_scenes import COUNTERS, MIG, SCENES, VGPU, Part, Scene, slices, spec_asking
 
 pytestmark = pytest.mark.e2e
 GATE = "DRADeviceCompatibilityGroups"
 ON = f"--feature-gates={GATE}=true"
-BUILT_IN, CRDS = "built-in", "crds"
 REFUSAL = "request gpu: too few devices left after compatibility groups"
 PARTS = (*MIG, *VGPU)
-
-
-@contextlib.contextmanager
-def _with_crds(server: ApiServer) -> Iterator[None]:
-    with (
-        tempfile.TemporaryDirectory(prefix="claimcheck-e2e-") as directory,
-        crds_of(server, Path(directory), release="kep"),
-    ):
-        yield
 
 
 @contextlib.contextmanager
@@ -41,13 +28,7 @@ def cluster_with_groups(mode: str) -> Iterator[SchedulingCluster]:
         with scheduling_cluster(replicas=1, server_flags=flags, config=config) as cluster:
             yield cluster
         return
-    with scheduling_cluster(
-        replicas=1,
-        server_flags=[*SERVER_FLAGS, *FLAGS],
-        config={"apiServer": {"serves": "CustomResources", "release": "kep"}},
-        beside=_with_crds,
-        controller_flags=["--kube-api-content-type=application/json"],
-    ) as cluster:
+    with cluster_with_crds() as cluster:
         yield cluster
 
 

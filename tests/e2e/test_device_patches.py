@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import tempfile
 import time
 from collections.abc import Iterator
 from itertools import count
-from pathlib import Path
 
 import pytest
 
@@ -15,14 +13,12 @@ from resourceapi.kinds import RESOURCE_SLICE_PATCH
 from resourceapi.model.versions import GROUP, OWN_GROUP
 from resourceapi.objects import Object
 from tests.e2e.client import Answer, Client
-from tests.e2e.control_plane import ApiServer
-from tests.e2e.custom_resources import FLAGS, crds_of
 from tests.e2e.scheduled_pods import Workloads
-from tests.e2e.scheduling_cluster import SERVER_FLAGS, SchedulingCluster, scheduling_cluster, until
+from tests.e2e.scheduling_cluster import SchedulingCluster, scheduling_cluster, until
+from tests.e2e.scheduling_modes import BUILT_IN, CRDS, cluster_with_crds
 from webhook.crds import own_definitions
 
 pytestmark = pytest.mark.e2e
-BUILT_IN, CRDS = "built-in", "crds"
 VERSION = "v1alpha3"
 DRIVER = "gpu.example.com"
 GATE = "DRAAdminControlledDeviceAttributes"
@@ -32,25 +28,10 @@ DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 
 @contextlib.contextmanager
-def _with_crds(server: ApiServer) -> Iterator[None]:
-    with (
-        tempfile.TemporaryDirectory(prefix="claimcheck-e2e-") as directory,
-        crds_of(server, Path(directory), release="kep"),
-    ):
-        yield
-
-
-@contextlib.contextmanager
 def cluster_with_patches(mode: str) -> Iterator[SchedulingCluster]:
     """A cluster with one sidecar, which was ready before the kind was there if that has a group of its own."""
     if mode == CRDS:
-        with scheduling_cluster(
-            replicas=1,
-            server_flags=[*SERVER_FLAGS, *FLAGS],
-            config={"apiServer": {"serves": "CustomResources", "release": "kep"}},
-            beside=_with_crds,
-            controller_flags=["--kube-api-content-type=application/json"],
-        ) as cluster:
+        with cluster_with_crds() as cluster:
             yield cluster
         return
     with scheduling_cluster(replicas=1) as cluster:

@@ -22,6 +22,7 @@ from tests.e2e.balancer import balanced
 from tests.e2e.binaries import tool
 from tests.e2e.client import Client
 from tests.e2e.control_plane import ApiServer, control_plane
+from tests.e2e.custom_resources import CONTROLLERS_FLAG
 from tests.e2e.test_webhook import GROUP, crd, create, namespace, register, registration, until
 from tests.webhook.client_certificates import write_client_certificates
 from tests.webhook.examples import admission, claim
@@ -116,7 +117,7 @@ def controller_manager(server: ApiServer, directory: Path) -> Iterator[None]:
         f"--kubeconfig={server.kubeconfig}",
         "--secure-port=0",
         "--leader-elect=false",
-        "--kube-api-content-type=application/json",
+        CONTROLLERS_FLAG,
         "--resource-quota-sync-period=2s",
     ]
     with (

@@ -13,7 +13,7 @@ import yaml
 
 from commandline.manifests.options import CRD_SERVED
 from tests.e2e.control_plane import ApiServer, control_plane, free_port
-from tests.e2e.custom_resources import FLAGS, crds_of
+from tests.e2e.custom_resources import CONTROLLERS_FLAG, FLAGS, crds_of
 from tests.e2e.deployed_scheduler import add_accounts, authority, sidecar_configuration
 from tests.e2e.scheduled_pods import Workloads
 from tests.e2e.scheduling_cluster import SERVER_FLAGS, Sidecar, scheduling_cluster, until
@@ -150,10 +150,10 @@ def test_claims_that_nobody_creates() -> None:
         workloads = Workloads(cluster.client)
         workloads.add_template("one", spec_asking("mig"))
         workloads.add_pod("waiting", template="one")
-        needed = "--kube-api-content-type=application/json"
         until(
             lambda: any(
-                each.get("message") == "claims are not created" and needed in str(each.get("advice"))
+                each.get("message") == "claims are not created"
+                and CONTROLLERS_FLAG in str(each.get("advice"))
                 for each in cluster.sidecars[0].logged()
             ),
             "the sidecar does not say what kube-controller-manager needs",

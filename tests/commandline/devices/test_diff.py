@@ -97,7 +97,7 @@ def test_devices_that_are_listed_and_do_not_change(
     new = tmp_path / "new.yaml"
     values = {"example.com/tier": {"string": "gold"}}
     new.write_text(json.dumps(patch("gold", attributes=values)), encoding="utf-8")
-    assert "\n3 of these 4 devices change.\n" in run(capsys, "--diff", str(new))[1]
+    assert "\n3 of these 4 devices would change.\n" in run(capsys, "--diff", str(new))[1]
 
 
 def test_no_device(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -106,7 +106,7 @@ def test_no_device(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     new.write_text(json.dumps(patch("idle", filter={"pool": "n9"})), encoding="utf-8")
     assert run(capsys, "--diff", str(new)) == (
         0,
-        "No device changes.\nResourceSlicePatch idle applies to no device\n",
+        "No device would change.\nResourceSlicePatch idle applies to no device\n",
         "",
     )
 
@@ -116,14 +116,14 @@ def test_same_values(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     new = tmp_path / "new.yaml"
     values = {"gpu.example.com/memory": {"value": "81920Mi"}}
     new.write_text(json.dumps(patch("same", capacity=values)), encoding="utf-8")
-    assert run(capsys, "--diff", str(new))[:2] == (0, "No device changes.\n")
+    assert run(capsys, "--diff", str(new))[:2] == (0, "No device would change.\n")
 
 
 def test_gate_off(capsys: pytest.CaptureFixture[str]) -> None:
     """Without the gate nothing changes, which is said."""
     gate = "DRAAdminControlledDeviceAttributes"
     code, written, said = run(capsys, "--diff", "patch.yaml", "--feature-gates", f"{gate}=false")
-    assert (code, written) == (0, "No device changes.\n")
+    assert (code, written) == (0, "No device would change.\n")
     assert said == f"the feature gate {gate} is off, so patches have no effect\n"
 
 
