@@ -23,17 +23,21 @@ def rewrite(
     *,
     keeps_comments: bool = False,
     above: Mapping[int, Sequence[str]] | None = None,
+    wholes: Mapping[int, dict[str, Any]] | None = None,
 ) -> str:
     """The source's text with new values for some of its documents (or items of its lists), and without others.
 
     :param keeps_comments: see :func:`edit`.
     :param above: comments that are written above changed documents, by where their chunks start.
+    :param wholes: new values of documents that are lists, by where their chunks start; their items may change as well.
     """
     edits: dict[int, _ChunkEdit] = {}
     for document, value in changes:
         edits.setdefault(document.chunk.start, _ChunkEdit(document.chunk)).change(document, value)
     for document in dropped:
         edits.setdefault(document.chunk.start, _ChunkEdit(document.chunk)).drop(document)
+    for start, whole in (wholes or {}).items():
+        edits[start].whole = whole
     pieces = []
     position = 0
     for start in sorted(edits):
@@ -59,12 +63,12 @@ class _ChunkEdit:
     def __init__(self, chunk: Chunk) -> None:
         self.chunk = chunk
         self.is_dropped = False
-        self._whole: dict[str, Any] = chunk.value
+        self.whole: dict[str, Any] = chunk.value
         self._items: dict[int, dict[str, Any] | None] = {}
 
     def change(self, document: Document, value: dict[str, Any]) -> None:
         if document.item is None:
-            self._whole = value
+            self.whole = value
         else:
             self._items[document.item] = value
 
@@ -78,12 +82,12 @@ class _ChunkEdit:
         """The text of the document as it is afterwards: items change first, and fall away then."""
         is_json = self.chunk.is_json
         if not self._items:
-            return edit(text, self._whole, is_json, keeps_comments=keeps_comments)
-        items = [self._items.get(index) or item for index, item in enumerate(self._whole["items"])]
+            return edit(text, self.whole, is_json, keeps_comments=keeps_comments)
+        items = [self._items.get(index) or item for index, item in enumerate(self.whole["items"])]
         kept = [item for index, item in enumerate(items) if self._items.get(index, item) is not None]
         if len(kept) == len(items) or not is_json:
-            text = edit(text, {**self._whole, "items": items}, is_json, keeps_comments=keeps_comments)
-        return text if len(kept) == len(items) else edit(text, {**self._whole, "items": kept}, is_json)
+            text = edit(text, {**self.whole, "items": items}, is_json, keeps_comments=keeps_comments)
+        return text if len(kept) == len(items) else edit(text, {**self.whole, "items": kept}, is_json)
 
 
 def _cut(text: str, chunk: Chunk) -> tuple[str, int]:

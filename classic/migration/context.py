@@ -78,11 +78,11 @@ class Context:
         document = self.take(reference, path)
         rule = self.mappings.rule_for(reference.group, reference.kind)
         if rule is None:
-            self.remarks.note(
+            self.remarks.warn(
                 path,
-                f"no mapping is about {reference.kind}: the driver gets it as it is, as opaque configuration; see whether "
-                "it reads it",
-                "describe with --mapping what becomes of it",
+                f"no mapping is about {reference.kind}, so what it asks for is not known: the driver gets it as it is, as "
+                "opaque configuration",
+                "describe with --mapping what becomes of it, such as the number of devices",
             )
         try:
             parameters = read_parameters(document.value, rule or UNKNOWN)

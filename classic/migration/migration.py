@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from classic.migration.claims import migrate_claim
@@ -81,7 +81,7 @@ class Migration:
         order = {id(document): index for index, document in enumerate(documents)}
         # what two claims take over from the same parameters is said once
         distinct = {(id(each.document), each.path, each.text): each for each in self.remarks}
-        self.remarks = sorted(distinct.values(), key=lambda remark: order[id(remark.document)])
+        self.remarks = sorted(distinct.values(), key=lambda remark: (order[id(remark.document)], remark.line))
 
     def _add(self, document: Document) -> None:
         value = document.value
@@ -153,7 +153,7 @@ def _may_have_pods(document: Document) -> bool:
     return document.source.text.find("containers", chunk.start, chunk.end) >= 0
 
 
-def migrated_text(source: Source, changes: Iterable[Change]) -> str:
+def migrated_text(source: Source, changes: Sequence[Change]) -> str:
     """The text of a file with what has changed in it.
 
     Comments of parameters stand above the first object that has taken them over.
@@ -167,4 +167,27 @@ def migrated_text(source: Source, changes: Iterable[Change]) -> str:
             changed.append((change.document, change.value))
             comments = [comment for each in change.parameters for comment in comments_of(each)]
             above.setdefault(change.document.chunk.start, []).extend(comments)
-    return rewrite(source, changed, dropped, keeps_comments=True, above=above)
+    lists = {
+        change.document.chunk.start: change.document.chunk for change in changes if _is_of_typed_list(change)
+    }
+    return rewrite(
+        source,
+        changed,
+        dropped,
+        keeps_comments=True,
+        above=above,
+        wholes={start: _untyped_list(chunk.value) for start, chunk in lists.items()},
+    )
+
+
+def _is_of_typed_list(change: Change) -> bool:
+    """Whether the object is an item of a list with a type of its own, such as ResourceClaimList."""
+    document = change.document
+    return document.item is not None and document.chunk.value.get("kind") != "List"
+
+
+def _untyped_list(value: dict[str, Any]) -> dict[str, Any]:
+    """A list of objects of any type, each of which says its own."""
+    item_type = {"apiVersion": value.get("apiVersion"), "kind": str(value["kind"]).removesuffix("List")}
+    items = [item if item.get("kind") else {**item_type, **item} for item in value["items"]]
+    return {**value, "apiVersion": "v1", "kind": "List", "items": items}

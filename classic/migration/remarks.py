@@ -29,6 +29,11 @@ class Remark(NamedTuple):
     text: str
     hint: str = ""
 
+    @property
+    def line(self) -> int:
+        """The line of the field, or that on which the object begins."""
+        return self.document.locate(self.path).line if self.path else self.document.line
+
 
 class CannotMigrate(ClaimcheckError):
     """An object that stays as it is, and why."""

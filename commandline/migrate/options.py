@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from commandline.options import FORMATS, add_namespace, add_output, add_paths, describe
+from commandline.options import FORMATS, add_output, add_paths, describe
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
@@ -55,5 +55,10 @@ def add_arguments(parser: ArgumentParser) -> None:
         action="store_true",
         help="no notes, no summary: report only what is lost, and what cannot be migrated",
     )
-    add_namespace(parser)
+    parser.add_argument(
+        "-n",
+        "--namespace",
+        metavar="NAMESPACE",
+        help="namespace of objects that do not name one; default: default",
+    )
     add_output(parser, FORMATS)

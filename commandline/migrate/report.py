@@ -27,9 +27,7 @@ def tell(migration: Migration, *, quiet: bool) -> None:
     for remark in migration.remarks:
         if quiet and remark.severity == NOTE:
             continue
-        place = remark.document.locate(remark.path)
-        line = place.line if remark.path else remark.document.line
-        complain(f"{remark.document.file}:{line}: {remark.severity}: {_about(remark)}")
+        complain(f"{remark.document.file}:{remark.line}: {remark.severity}: {_about(remark)}")
         if remark.hint:
             complain(f"  hint: {remark.hint}")
     counts = Counter(remark.severity for remark in migration.remarks)
@@ -76,11 +74,10 @@ def write_report(
 
 def _entry(remark: Remark) -> dict[str, Any]:
     value = remark.document.value
-    place = remark.document.locate(remark.path)
     entry = {
         "file": remark.document.file,
-        "line": place.line if remark.path else remark.document.line,
-        "column": place.column if remark.path else 1,
+        "line": remark.line,
+        "column": remark.document.locate(remark.path).column if remark.path else 1,
         "severity": remark.severity,
         "kind": text(value, "kind"),
         "name": displayed_name(value),

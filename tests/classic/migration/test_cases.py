@@ -43,10 +43,9 @@ def _lines(migration: Migration) -> str:
     lines = []
     for remark in migration.remarks:
         value = remark.document.value
-        place = remark.document.locate(remark.path).line if remark.path else remark.document.line
         name = f"{text(value, 'kind')} {displayed_name(value)}"
         field = f"{render(remark.path)}: " if remark.path else ""
-        lines.append(f"{place}: {remark.severity}: {name!r}: {field}{remark.text}")
+        lines.append(f"{remark.line}: {remark.severity}: {name!r}: {field}{remark.text}")
         lines += [f"  {remark.hint}"] if remark.hint else []
     return "".join(f"{line}\n" for line in lines)
 

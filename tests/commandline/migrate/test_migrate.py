@@ -75,7 +75,7 @@ def test_in_place(directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "kind: DeviceClass" in texts["class.yaml"]
     assert "name: nic # its name" in texts["claim.yaml"]
     assert "driver: nic.example.org" in texts["claim.yaml"]
-    assert err.splitlines()[-1] == "2 objects migrated, 1 left out, 2 notes"
+    assert err.splitlines()[-1] == "2 objects migrated, 1 left out, 1 warning, 1 note"
     assert main(["migrate", "--check", "."]) == 0
     assert main(["validate", "."]) == 0
 

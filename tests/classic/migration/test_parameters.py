@@ -1,0 +1,106 @@
+"""What parameters ask for, and the bounds of that."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from classic.migration.mapping import ParametersRule, built_in
+from classic.migration.parameters import MAX_CONDITIONS, MAX_DEPTH, Parameters, read_parameters
+from classic.migration.remarks import CannotMigrate
+
+ALWAYS = 'device.attributes["gpu.nvidia.com"].type == "gpu"'
+MEMORY = {"memory": {"value": "1Gi", "operator": "Equals"}}
+
+
+def _read(spec: Any) -> Parameters:
+    rule = built_in().rule_for("gpu.resource.nvidia.com", "GpuClaimParameters")
+    assert rule is not None
+    return read_parameters({"spec": spec}, rule)
+
+
+def _nested(depth: int) -> dict[str, Any]:
+    value: dict[str, Any] = MEMORY
+    for _ in range(depth):
+        value = {"andExpression": [value]}
+    return value
+
+
+def test_conditions_in_each_other() -> None:
+    """As deep as they may be, and one more."""
+    assert len(_read({"selector": _nested(MAX_DEPTH)}).selectors) == 2
+    with pytest.raises(CannotMigrate, match="more conditions than a selector can have"):
+        _read({"selector": _nested(MAX_DEPTH + 1)})
+
+
+def test_many_conditions() -> None:
+    """Long before there are too many, an expression is too long; what is no condition counts as well."""
+    several = {"orExpression": [MEMORY] * 50}
+    assert len(_read({"selector": several}).selectors) == 2
+    with pytest.raises(CannotMigrate, match="longer than 10,240 bytes"):
+        _read({"selector": {"orExpression": [MEMORY] * (MAX_CONDITIONS - 10)}})
+    with pytest.raises(CannotMigrate, match="more conditions than a selector can have"):
+        _read({"selector": {"orExpression": [{}] * MAX_CONDITIONS}})
+
+
+def test_a_condition_that_is_lost() -> None:
+    """It does not narrow the choice: of several, the others must still hold; where any would do, none is left."""
+    index = {"index": 0}
+    assert len(_read({"selector": {"andExpression": [MEMORY, index]}}).selectors) == 2
+    parameters = _read({"selector": {"orExpression": [MEMORY, index]}})
+    assert parameters.selectors == [ALWAYS]
+    assert [path for path, _ in parameters.lost] == [("spec", "selector", "orExpression", 1, "index")]
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ({"count": 0}, "expected a number of devices"),
+        ({"count": "2"}, "expected a number of devices"),
+        ({"count": True}, "expected a number of devices"),
+        ({"count": 2**31}, "expected a number of devices"),
+        ({"selector": []}, "expected a mapping"),
+        ({"selector": {"andExpression": {}}}, "expected a list of conditions"),
+        ({"selector": {"memory": "1Gi"}}, "expected a value and an operator"),
+        (
+            {"selector": {"memory": {"value": "1Gi", "operator": "Near"}}},
+            "expected one of the operators Equals",
+        ),
+        ({"selector": {"productName": 7}}, "expected a string"),
+        ({"selector": {"uuid": ["x"]}}, "expected a string, a number or a boolean"),
+    ],
+)
+def test_what_is_not_as_the_mapping_expects(spec: Any, message: str) -> None:
+    """The claim is not migrated: it would ask for something else."""
+    with pytest.raises(CannotMigrate, match=message):
+        _read(spec)
+
+
+def test_largest_count() -> None:
+    """One below the limit of the field."""
+    assert _read({"count": 2**31 - 1}).devices == 2**31 - 1
+
+
+def test_fields_that_nothing_is_said_about() -> None:
+    """They are reported, each by itself, also beside others of the same mapping."""
+    parameters = _read({"count": 1, "sharing": {"strategy": "MPS", "x": 1}, "y": {"z": 2}, "empty": {}})
+    assert [path for path, _ in parameters.lost] == [("spec", "sharing", "x"), ("spec", "y")]
+    assert parameters.config is not None
+    assert parameters.config["sharing"] == {"strategy": "MPS"}
+
+
+def test_suffix_and_values_that_need_no_equivalent() -> None:
+    """A number of MiB becomes a quantity; a value that is the default now is not lost."""
+    rule = ParametersRule(
+        {
+            "kind": "X",
+            "selectors": [{"field": "memory", "suffix": "Mi", "expression": "quantity(value).isInteger()"}],
+            "ignored": {"shared": [False], "only": ["a"]},
+            "lost": {"shared": "why"},
+        }
+    )
+    parameters = read_parameters({"memory": 512, "shared": False, "only": "a"}, rule)
+    assert parameters == (0, ['quantity("512Mi").isInteger()'], None, [])
+    lost = read_parameters({"shared": True, "only": "b"}, rule).lost
+    assert lost == [(("shared",), "why"), (("only",), "the mapping does not say what it becomes")]
