@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from resourceapi.kinds import KINDS, RESOURCE_SLICE_PATCH, deprecation_warning
+from resourceapi import classic_kinds
+from resourceapi.kinds import KINDS, RESOURCE_SLICE_PATCH, deprecation_warning, kind_in, kind_of, kinds_of
 from resourceapi.model.versions import V1
-from resourceapi.releases import NEWEST
+from resourceapi.releases import CLASSIC, NEWEST, Profile
 from tests.resourceapi.tables import content
 
 RECORDED: dict[str, Any] = content("releases")
@@ -27,6 +28,24 @@ def test_serves_what_the_server_can_serve(release: str) -> None:
     assert served == {
         (kind, version) for version, kinds in RECORDED[release]["servedWithAll"].items() for kind in kinds
     }
+
+
+def test_tells_classic_kinds_from_their_namesakes() -> None:
+    """The version tells which kind is meant; one that classic DRA does not have is that of today, in no such version."""
+    assert kind_of("resource.k8s.io/v1alpha2", "ResourceClaim") is classic_kinds.CLAIM
+    assert kind_in("resource.k8s.io", "ResourceClaim", "v1") is KINDS["ResourceClaim"]
+    assert kind_of("resource.k8s.io/v1alpha2", "DeviceClass") is KINDS["DeviceClass"]
+    assert kind_of("core.k8s.io/v1alpha2", "ResourceClass") is None
+
+
+def test_serves_classic_kinds_up_to_their_last_release() -> None:
+    """1.30 is the last one with v1alpha2; it has no kind of today in any version."""
+    classic, newest = Profile(CLASSIC), Profile()
+    for kind in classic_kinds.KINDS.values():
+        assert kind.served_by("v1alpha2", classic)
+        assert not kind.served_by("v1alpha2", newest)
+    assert not any(kind.newest_served_by(classic) for kind in KINDS.values())
+    assert (kinds_of(classic), kinds_of(newest)) == (classic_kinds.KINDS, KINDS)
 
 
 def test_does_not_serve_unknown_versions() -> None:

@@ -1,0 +1,59 @@
+"""Internal objects as servers up to 1.30 print them; what they print of whole requests is in tests/validation/cases."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from resourceapi.go_syntax import go_syntax
+from resourceapi.model import workloads
+from resourceapi.model.classic.versions import V1ALPHA2
+from resourceapi.model.meta import ObjectMeta
+
+
+@pytest.mark.parametrize(
+    ("struct", "value", "text"),
+    [
+        pytest.param(
+            "ResourceClassParametersReference",
+            {"kind": 'a"b'},
+            'resource.ResourceClassParametersReference{APIGroup:"", Kind:"a\\"b", Name:"", Namespace:""}',
+            id="empty-texts",
+        ),
+        pytest.param(
+            "AllocationResult",
+            {"resourceHandles": [], "availableOnNodes": {}, "shareable": True},
+            "resource.AllocationResult{ResourceHandles:[]resource.ResourceHandle{}, "
+            "AvailableOnNodes:(*core.NodeSelector)(0xc000000000), Shareable:true}",
+            id="empty-list-and-pointer",
+        ),
+        pytest.param(
+            "DriverAllocationResult",
+            {},
+            "resource.DriverAllocationResult{VendorRequestParameters:runtime.Object(nil), "
+            "AllocationResultModel:resource.AllocationResultModel{"
+            "NamedResources:(*resource.NamedResourcesAllocationResult)(nil)}}",
+            id="struct-within",
+        ),
+    ],
+)
+def test_prints_structs(struct: str, value: dict[str, Any], text: str) -> None:
+    """All fields with their Go names, pointers as addresses, what is nil with its type."""
+    assert go_syntax(V1ALPHA2, struct, value) == text
+
+
+def test_prints_maps_sorted() -> None:
+    """Keys of maps come in order, as Go prints them."""
+    labels = ObjectMeta["labels"].type
+    assert go_syntax(V1ALPHA2, labels, {"b": "1", "a": "2"}) == 'map[string]string{"a":"2", "b":"1"}'
+
+
+def test_prints_the_types_of_another_group() -> None:
+    """Structs of pods are of the package `core`."""
+    printed = go_syntax(
+        workloads.schema(classic=True), "ClaimSource", {"resourceClaimName": ""}, package="core"
+    )
+    assert printed == (
+        "core.ClaimSource{ResourceClaimName:(*string)(0xc000000000), ResourceClaimTemplateName:(*string)(nil)}"
+    )
