@@ -7,6 +7,7 @@ release, and of the last one with classic DRA. `python -m tests.e2e.binaries REL
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import json
 import os
 import re
@@ -29,6 +30,9 @@ TOOLS = ("kubectl", "kube-controller-manager", "kube-scheduler", "helm")
 """What some tests need besides, from `tool`."""
 CLASSIC_TOOLS = ("kube-controller-manager", "kube-scheduler")
 """What they need of the release with classic DRA."""
+
+KUBELET_CLAIMS = Path(__file__).parent / "kubelet_claims" / "main.go"
+"""A program of our own, from parts of kubelet 1.30."""
 
 _GO_VERSION = "1.26.0"
 _STAGED_MODULE = re.compile(r"^\s*(k8s\.io/\S+) => \./staging/", re.MULTILINE)
@@ -59,6 +63,17 @@ def tool(name: str, release: str = KUBERNETES) -> Path:
     _, own = _caches(release)
     _build_missing(own, release, (name,))
     return own / name
+
+
+def kubelet_claims() -> Path:
+    """The program `KUBELET_CLAIMS`, from our own cache, where it is built if need be, or has changed."""
+    _, cache = _caches(CLASSIC)
+    source = KUBELET_CLAIMS.read_text()
+    name = f"kubelet-claims-{hashlib.sha256(source.encode()).hexdigest()[:12]}"
+    (cache / f"source-{name}").mkdir(parents=True, exist_ok=True)
+    (cache / f"source-{name}" / KUBELET_CLAIMS.name).write_text(source)
+    _build_missing(cache, CLASSIC, (name,))
+    return cache / name
 
 
 def _caches(release: str) -> tuple[Path, Path]:
@@ -106,7 +121,9 @@ def _build(directory: Path, release: str, names: Sequence[str]) -> None:
         )
     for name in names:
         if name not in ("etcd", "helm"):
-            _build_one(directory, name, f"k8s.io/kubernetes/cmd/{name}", requirements, flags)
+            has_source = (directory / f"source-{name}" / KUBELET_CLAIMS.name).exists()
+            package = "." if has_source else f"k8s.io/kubernetes/cmd/{name}"
+            _build_one(directory, name, package, requirements, flags)
 
 
 def _published_modules(release: str) -> str:
@@ -135,4 +152,6 @@ if __name__ == "__main__":
     for wanted in sys.argv[1:] or ASSETS:
         for each in TOOLS if wanted == KUBERNETES else CLASSIC_TOOLS:
             tool(each, wanted)
+        if wanted == CLASSIC:
+            kubelet_claims()
         print(binaries(wanted))
