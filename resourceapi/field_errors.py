@@ -47,6 +47,12 @@ class Named(str):
     __slots__ = ()
 
 
+class ResourceName(Named):
+    """The name of a resource, which servers up to 1.30 print without quotes."""
+
+    __slots__ = ()
+
+
 class FieldError:
     """One error about one field.
 
@@ -101,7 +107,7 @@ def render_value(value: object) -> str:
     """An offending value as the server prints it: text quoted, numbers and booleans plain, nothing as ``null``."""
     if type(value) is str:
         return quote(value)
-    if type(value) is Named:
+    if isinstance(value, Named):
         return json_string(value)
     if value is True:
         return "true"

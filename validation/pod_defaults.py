@@ -72,7 +72,9 @@ def drop_disabled(spec: Object, profile: Profile, stored: Object | None = None) 
         _drop_claims(spec)
     if "PodLevelResources" not in profile.gates:
         spec.pop("resources", None)
-    if profile.minor >= RESTART_RULES:
+    if (
+        profile.minor >= RESTART_RULES or profile.is_classic
+    ):  # 1.30 knows no such rules, and refuses what it can't do
         return
     for name in ("containers", "initContainers", "ephemeralContainers"):
         for container in items_of(spec, name):

@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from resourceapi import names, quantity
-from resourceapi.field_errors import DUPLICATE, FORBIDDEN, INVALID, NOT_FOUND, REQUIRED, Named, not_supported
+from resourceapi.field_errors import (
+    DUPLICATE,
+    FORBIDDEN,
+    INVALID,
+    NOT_FOUND,
+    REQUIRED,
+    ResourceName,
+    not_supported,
+)
 from resourceapi.field_path import Key, Path
 from resourceapi.objects import Object
 from resourceapi.quantity import Quantity
@@ -112,13 +120,13 @@ def check_resource_name(name: str, path: Path, checks: Checks) -> bool:
 
     :returns: whether to check its amount.
     """
-    problems = [names.Problem(kind, Named(name), detail) for kind, _, detail in names.label_key(name)]
+    problems = [names.Problem(kind, ResourceName(name), detail) for kind, _, detail in names.label_key(name)]
     checks.problems(problems, path)
     if problems:
         return False
     known = name in STANDARD_RESOURCES or name.removeprefix(REQUESTS_PREFIX).startswith(HUGE_PAGES)
     if "/" not in name and not known:
-        checks.invalid(path, Named(name), "must be a standard resource type or fully qualified")
+        checks.invalid(path, ResourceName(name), "must be a standard resource type or fully qualified")
         return False
     return True
 
@@ -127,9 +135,9 @@ def _check_container_resource_name(name: str, path: Path, checks: Checks) -> Non
     check_resource_name(name, path, checks)
     if "/" not in name:
         if name not in CONTAINER_RESOURCES and not name.startswith(HUGE_PAGES):
-            checks.invalid(path, Named(name), "must be a standard resource for containers")
+            checks.invalid(path, ResourceName(name), "must be a standard resource for containers")
     elif not is_native(name) and not is_extended(name):
-        checks.invalid(path, Named(name), "doesn't follow extended resource name standard")
+        checks.invalid(path, ResourceName(name), "doesn't follow extended resource name standard")
 
 
 def _check_pod_resource_name(name: str, path: Path, checks: Checks) -> None:

@@ -9,15 +9,17 @@ from functools import cache
 from typing import Any
 
 from resourceapi.kinds import KINDS
+from resourceapi.model.versions import GROUP
 from resourceapi.objects import Object
 from tests.conformance.answers import WORKLOADS, Case
-from tests.conformance.profiles import PROFILES
+from tests.conformance.profiles import MODERN, PROFILES
+from tests.corpus.classic_parts import STATUSES, ClassicParts
 from tests.corpus.mutations import Mutator, learn
 from tests.corpus.parts import Parts, in_version
 from tests.corpus.raw_bodies import raw_body
 from tests.corpus.tables import FIELDS, NAMESPACES, WEIGHTS, pick
 
-_NAMESPACED = ("ResourceClaim", "ResourceClaimTemplate", "Pod", *WORKLOADS)
+_CLUSTER_SCOPED = ("ResourceClass", *(kind.name for kind in KINDS.values() if not kind.namespaced))
 _WITH_STATUS = tuple(kind.name for kind in KINDS.values() if kind.has_status)
 _OTHER_GROUPS = {
     **dict.fromkeys(("Pod", "PodTemplate", "ReplicationController"), ""),
@@ -25,7 +27,6 @@ _OTHER_GROUPS = {
     **dict.fromkeys(("CronJob", "Job"), "batch"),
 }
 _LEARNED_FROM = 120
-_KINDS: dict[str, int] = WEIGHTS["kind"]
 
 
 def cases(
@@ -43,37 +44,58 @@ def cases(
     served = PROFILES[profile].served
     weights = {
         kind: weight
-        for kind, weight in (_KINDS | dict.fromkeys(set(kinds) & set(WORKLOADS), 1)).items()
-        if (kind in _OTHER_GROUPS or kind in served) and (not kinds or kind in kinds) and _verbs(kind, verbs)
+        for kind, weight in (_kinds(profile) | dict.fromkeys(set(kinds) & set(WORKLOADS), 1)).items()
+        if (kind in _OTHER_GROUPS or kind in served)
+        and (not kinds or kind in kinds)
+        and _verbs(kind, verbs, profile)
     }
     for number in range(count):
         source = random.Random(f"{seed} {profile} {number}")
         kind = pick(source, weights)
         version = "v1" if kind in _OTHER_GROUPS else source.choice(served[kind])
-        verb = pick(source, _verbs(kind, verbs))
+        verb = pick(source, _verbs(kind, verbs, profile))
         yield _Composer(source, profile, kind, version).case(verb, f"{profile}-{seed}-{number:05}")
 
 
-def _verbs(kind: str, wanted: tuple[str, ...]) -> dict[str, int]:
+def _is_classic(profile: str) -> bool:
+    return profile not in MODERN
+
+
+def _kinds(profile: str) -> dict[str, int]:
+    kinds: dict[str, int] = WEIGHTS["classic kind" if _is_classic(profile) else "kind"]
+    return kinds
+
+
+def _verbs(kind: str, wanted: tuple[str, ...], profile: str) -> dict[str, int]:
     weights: dict[str, int] = WEIGHTS["verb"]["holds a pod template" if kind in WORKLOADS else kind]
-    return {verb: weight for verb, weight in weights.items() if not wanted or verb in wanted}
+    unwanted = "convert" if _is_classic(profile) else ""  # there is one version
+    return {verb: n for verb, n in weights.items() if verb != unwanted and (not wanted or verb in wanted)}
 
 
 @cache
-def _shapes(kind: str) -> dict[tuple[str, ...], dict[str, list[Any]]]:
+def _shapes(kind: str, classic: bool) -> dict[tuple[str, ...], dict[str, list[Any]]]:
     """The fields that valid objects of a kind have, over all versions."""
     shapes: dict[tuple[str, ...], dict[str, list[Any]]] = {}
     for number in range(_LEARNED_FROM):
         source = random.Random(f"{kind} {number}")
         for version in ("v1", "v1beta1"):
-            learn(shapes, valid_object(Parts(source), kind, version, with_status=True))
+            made = valid_object(Parts(source), kind, version, with_status=True, classic=classic)
+            learn(shapes, made)
     return shapes
 
 
 def valid_object(
-    parts: Parts, kind: str, version: str, *, with_status: bool = False, name: str = ""
+    parts: Parts,
+    kind: str,
+    version: str,
+    *,
+    with_status: bool = False,
+    name: str = "",
+    classic: bool = False,
 ) -> Object:
-    """An object of the kind in which nothing is wrong (if every gate is on)."""
+    """An object of the kind in which nothing is wrong (if every gate is on), `classic` for a server of 1.30."""
+    if classic:
+        return ClassicParts(parts).object(kind, with_status=with_status, name=name)
     object: Object = {
         "apiVersion": _api_version(kind, version),
         "kind": kind,
@@ -98,11 +120,14 @@ def valid_object(
 
 def _api_version(kind: str, version: str) -> str:
     # a kind that no release has is asked for where everybody has it
-    group = _OTHER_GROUPS.get(kind) if kind in _OTHER_GROUPS else KINDS[kind].groups[-1]
+    row = KINDS.get(kind)
+    group = _OTHER_GROUPS.get(kind, GROUP if row is None else row.groups[-1])
     return f"{group}/{version}" if group else version
 
 
-def valid_status(parts: Parts, kind: str, spec: Object) -> Object:
+def valid_status(parts: Parts, kind: str, spec: Object, *, classic: bool = False) -> Object:
+    if classic:
+        return ClassicParts(parts).status(kind)
     if kind == "ResourceClaim":
         return parts.claim_status(spec)
     return parts.taint_rule_status() if kind == "DeviceTaintRule" else parts.pool_status_request_status()
@@ -124,7 +149,9 @@ class _Composer:
         self._profile = profile
         self._kind = kind
         self._version = version
-        self._mutator = Mutator(source, _shapes(kind))
+        self._classic = _is_classic(profile)
+        self._has_status = kind in (STATUSES if self._classic else _WITH_STATUS)
+        self._mutator = Mutator(source, _shapes(kind, self._classic))
 
     def case(self, verb: str, id: str) -> Case:
         case: Case = {
@@ -134,7 +161,7 @@ class _Composer:
             "apiVersion": _api_version(self._kind, self._version),
             "kind": self._kind,
         }
-        if self._kind in _NAMESPACED:
+        if self._kind not in _CLUSTER_SCOPED:
             case["namespace"] = pick(self._source, WEIGHTS["namespace"])
             case["namespaceLabels"] = NAMESPACES[case["namespace"]]
             self._parts.admin = case["namespace"] == "ops" or self._parts.chance(0.05)
@@ -158,7 +185,9 @@ class _Composer:
             case |= {"raw": raw_body(self._source, object), "object": None, "note": "raw"}
 
     def _valid(self, case: Case, *, with_status: bool = False, name: str = "") -> Object:
-        object = valid_object(self._parts, self._kind, self._version, with_status=with_status, name=name)
+        object = valid_object(
+            self._parts, self._kind, self._version, with_status=with_status, name=name, classic=self._classic
+        )
         namespace = case.get("namespace")
         if namespace and self._parts.chance(0.5):
             object["metadata"]["namespace"] = namespace if self._parts.chance(0.95) else "elsewhere"
@@ -173,16 +202,17 @@ class _Composer:
 
     def _update(self, case: Case, unique: str) -> None:
         old = self._stored(case, unique)
-        if self._kind in _WITH_STATUS and self._parts.chance(0.3):
-            old["status"] = valid_status(self._parts, self._kind, _v1_spec(self._kind, old))
+        if self._has_status and self._parts.chance(0.3):
+            old["status"] = self._valid_status(old)
         object = copy.deepcopy(old)
         how = pick(self._source, WEIGHTS["update"])
         if how == "labels":
             object["metadata"]["labels"] = {"changed": "yes"}
         elif how == "another":
-            object |= {key: value for key, value in self._valid(case).items() if key in ("spec", "template")}
-        elif how == "of status" and self._kind in _WITH_STATUS:
-            object["status"] = valid_status(self._parts, self._kind, _v1_spec(self._kind, old))
+            envelope = ("apiVersion", "kind", "metadata", "status")
+            object |= {key: value for key, value in self._valid(case).items() if key not in envelope}
+        elif how == "of status" and self._has_status:
+            object["status"] = self._valid_status(old)
         note = self._mutated(object) if how in ("mutated", "another") else ""
         case |= {"old": old, "object": object, "note": f"{how}: {note}" if note else how}
         if self._parts.chance(0.05):
@@ -192,10 +222,10 @@ class _Composer:
     def _status(self, case: Case, unique: str) -> None:
         old = self._stored(case, unique)
         if self._parts.chance(0.5):
-            old["status"] = valid_status(self._parts, self._kind, _v1_spec(self._kind, old))
+            old["status"] = self._valid_status(old)
         object = copy.deepcopy(old)
         if self._parts.chance(0.7) or "status" not in old:
-            object["status"] = valid_status(self._parts, self._kind, _v1_spec(self._kind, old))
+            object["status"] = self._valid_status(old)
         if self._parts.chance(0.1):
             object["metadata"]["labels"] = {"ignored": "yes"}
         if self._parts.chance(0.1):
@@ -211,6 +241,11 @@ class _Composer:
             case["deleted"] = True
         self._versioned(case)
 
+    def _valid_status(self, object: Object) -> Object:
+        # requests, to which a status refers, have the same names in all versions
+        spec = object["spec"] if self._kind == "ResourceClaim" else {}
+        return valid_status(self._parts, self._kind, spec, classic=self._classic)
+
     def _versioned(self, case: Case) -> None:
         """What identifies the stored object: mostly left to the prober, sometimes wrong or missing."""
         if self._parts.chance(0.08):
@@ -220,11 +255,6 @@ class _Composer:
             value = self._source.choice(FIELDS[field])
             case["object"]["metadata"][field] = value
             case["note"] += f"; metadata.{field}={value!r:.40}"
-
-
-def _v1_spec(kind: str, object: Object) -> Object:
-    """The spec as far as a status refers to it; requests have the same names in all versions."""
-    return object["spec"] if kind == "ResourceClaim" else {}
 
 
 def hash_of(text: str) -> int:

@@ -29,6 +29,8 @@ _TABLES = json.loads(Path(__file__).with_name("tables.json").read_text())
 NAMESPACES: dict[str, dict[str, str]] = _TABLES["namespaces"]
 LIMITS: dict[str, list[int]] = _TABLES["limits"]
 EXPRESSIONS: list[str] = _TABLES["expressions"]
+SELECTORS: list[str] = _TABLES["selectors"]
+"""Selectors of named resources (v1alpha2)."""
 UNKNOWN: list[str] = _TABLES["unknown"]
 WEIGHTS: dict[str, Any] = _TABLES["weights"]
 VALUES: dict[str, list[Json]] = _written_out(_TABLES["values"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from resourceapi.field_errors import TOO_LONG, FieldError, Named
+from resourceapi.field_errors import TOO_LONG, FieldError, Named, ResourceName, Verbatim
 
 _LENGTH = re.compile(r"^may not be more than (\d+) bytes?$")
 _LATER = re.compile(r"\bmust be no more than (\d+) bytes\b")
@@ -23,7 +23,9 @@ def in_words_of_classic_releases(errors: list[FieldError]) -> list[FieldError]:
 
 
 def _shown(value: object) -> object:
-    """Up to 1.30 all text is quoted as Go does, and nothing at all is shown as a text."""
+    """Up to 1.30 text is quoted as Go does, unless it can print itself, and nothing at all is shown as a text."""
     if value is None:
         return "null"
-    return str(value) if type(value) is Named else value
+    if isinstance(value, ResourceName):
+        return Verbatim(value)
+    return str(value) if isinstance(value, Named) else value
