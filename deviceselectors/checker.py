@@ -7,7 +7,7 @@ kube-apiserver checks.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from deviceselectors.ast import (
     Call,
@@ -64,6 +64,8 @@ from deviceselectors.unification import more_general, substitute
 
 #: The first release (minor number) in which `list{}` is a message as `google.protobuf.ListValue{}` is.
 _LISTS_ARE_MESSAGES_SINCE = 31
+#: The first release in which `format` lets all literals inside of its arguments have mixed parts.
+_FORMATS_EXEMPT_ALL_SINCE = 31
 
 
 def check(root: Node, environment: Environment, issues: Issues) -> bool:
@@ -89,6 +91,7 @@ class _Checker(OverloadResolver):
 
     __slots__ = (
         "_collections",
+        "_exempted",
         "_formats",
         "_literal_calls",
         "_open",
@@ -106,6 +109,7 @@ class _Checker(OverloadResolver):
         self._literal_calls: list[Call] = []
         self._collections: list[Node] = []
         self._formats = 0
+        self._exempted: set[int] = set()
         self.has_constants = False
 
     def check(self, node: Node) -> Type:
@@ -132,7 +136,8 @@ class _Checker(OverloadResolver):
             from deviceselectors.validators import validate_calls, validate_collection
 
             for collection in sorted(self._collections, key=lambda node: node.kind):
-                validate_collection(collection, self.environment, self.issues)
+                if id(collection) not in self._exempted:
+                    validate_collection(collection, self.environment, self.issues)
             validate_calls(self._literal_calls, self.environment, self.issues)
 
     # Names
@@ -220,12 +225,24 @@ class _Checker(OverloadResolver):
 
     def _check_literal_call(self, node: Call) -> Type:
         """A call of which literal arguments are checked later, inner ones first."""
-        is_format = node.function == "format"
+        if node.function == "format" and self.environment.release < _FORMATS_EXEMPT_ALL_SINCE:
+            self._exempt([*node.args, node.target])
+        is_format = node.function == "format" and self.environment.release >= _FORMATS_EXEMPT_ALL_SINCE
         self._formats += is_format
         result = self._check_plain_call(node)
         self._formats -= is_format
         self._literal_calls.append(node)
         return result
+
+    def _exempt(self, nodes: Sequence[Node | None]) -> None:
+        """Literals with parts that may be mixed: in older releases those that nothing but such literals is around."""
+        for node in nodes:
+            if isinstance(node, ListLiteral):
+                self._exempted.add(id(node))
+                self._exempt(node.elements)
+            elif isinstance(node, MapLiteral):
+                self._exempted.add(id(node))
+                self._exempt([part for entry in node.entries for part in (entry.key, entry.value)])
 
     def _check_plain_call(self, node: Call) -> Type:
         target = node.target
