@@ -273,15 +273,17 @@ def _functions_page() -> str:
     legend = (
         "What a device selector can call, by library, in the environment of kube-apiserver 1.37. A capital letter is any "
         "type, the same wherever it stands in a line. Macros (`has`, `all`, `exists`, `exists_one`, `map`, `filter`, "
-        "`cel.bind`, …) and operators are as in the CEL language definition."
+        "`cel.bind`, …) and operators are as in the CEL language definition. Selectors of v1alpha2 (Kubernetes 1.30) know "
+        "what has no `since`."
     )
     blocks = [legend]
     for description, functions in described():
         calls = [
-            f"    {overload.shown(function.name)}"
+            f"    {overload.shown(function.name)}{f'  since 1.{overload.since}' if overload.since else ''}"
             for function in functions
             if function.name[0].isalpha() and "@" not in function.name
             for overload in function.overloads
+            if overload.is_in(NEWEST)
         ]
         if calls:
             blocks += [description.partition("\n")[0], "\n".join(calls)]

@@ -33,7 +33,7 @@ class ClassicParts:
         self._is_to_be_stored = bool(name)
         version = "v1" if kind == "Pod" else f"{GROUP}/{CLASSIC_VERSION}"
         made: Object = {"apiVersion": version, "kind": kind, "metadata": self._parts.metadata(name)}
-        made |= {
+        makers: dict[str, Callable[[], Object]] = {
             "ResourceClass": self._resource_class,
             "ResourceClaim": lambda: {"spec": self._claim_spec()},
             "ResourceClaimTemplate": self._template,
@@ -42,7 +42,8 @@ class ClassicParts:
             "ResourceClassParameters": self._class_parameters,
             "ResourceSlice": self._slice,
             "Pod": lambda: {"spec": self._pod_spec()},
-        }[kind]()
+        }
+        made |= makers[kind]()
         if with_status and kind in STATUSES:
             made["status"] = self.status(kind)
         return made
@@ -205,7 +206,7 @@ class ClassicParts:
 
     def _attribute(self, index: int) -> Object:
         kind = self._choice(_TYPES)
-        value = {
+        values: dict[str, Callable[[], Any]] = {
             "quantity": lambda: self._parts.quantity(),
             "bool": lambda: self._chance(0.5),
             "int": lambda: self._choice((0, 1, -5, 2**63 - 1)),
@@ -213,7 +214,8 @@ class ClassicParts:
             "string": lambda: self._choice(("", "a", "x" * 300, "ü b")),
             "stringSlice": lambda: {"strings": self._choice(([], ["a"], ["a", "a", ""]))},
             "version": lambda: self._choice(("1.0.0", "1.2.3-rc.1+b", "0.0.0")),
-        }[kind]()
+        }
+        value = values[kind]()
         return {"name": f"{self._choice(('model', 'a.b', 'x'))}-{index}", kind: value}
 
     # Pods

@@ -30,6 +30,20 @@ def test_all_that_a_profile_serves_is_asked_for(profile: str) -> None:
     assert verbs == {"create", "create-warn", "update", "status", "convert"}
 
 
+def test_all_of_classic_dra_is_asked_for() -> None:
+    """Every kind that 1.30 served, and pods; a status where there is one; nothing is converted, as there is one version."""
+    asked = list(cases("1.30-classic", 1, 600))
+    assert {case["kind"] for case in asked} == {*PROFILES["1.30-classic"].served, "Pod"}
+    assert {case["verb"] for case in asked} == {"create", "create-warn", "update", "status"}
+    assert {case["kind"] for case in asked if case["verb"] == "status"} == {
+        "ResourceClaim",
+        "PodSchedulingContext",
+    }
+    assert not [
+        case for case in asked if case["kind"] in ("ResourceClass", "ResourceSlice") and "namespace" in case
+    ]
+
+
 def test_cases_are_valid_and_invalid() -> None:
     """A good part of the objects is left as made, and cases can be limited to a kind."""
     notes = [case["note"] for case in cases("1.37", 1, 300, ("ResourceSlice",))]

@@ -21,9 +21,9 @@ SEED = os.environ.get("CLAIMCHECK_E2E_SEED") or secrets.token_hex(4)
 CASES = int(os.environ.get("CLAIMCHECK_E2E_CASES") or 400)
 SAME_ANSWERS = 0.995
 
-# One profile with today's rules and one with those of 1.34; which ones is drawn.
+# One profile with today's rules, one with those of 1.34; which ones is drawn. And 1.30, with classic DRA.
 _DRAW = random.Random(SEED)
-PROFILES = (_DRAW.choice(("1.37", "1.37-all")), _DRAW.choice(("1.34", "1.34-off")))
+PROFILES = (_DRAW.choice(("1.37", "1.37-all")), _DRAW.choice(("1.34", "1.34-off")), "1.30-classic")
 
 
 @pytest.mark.parametrize("profile", PROFILES)

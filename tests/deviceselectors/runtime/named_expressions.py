@@ -10,11 +10,20 @@ from tests.deviceselectors.wrong_expressions import WrongExpressions
 
 _MAPS = ("quantity", "bool", "int", "intslice", "string", "stringslice", "version", "float")
 _LOOKUPS = re.compile(r'device\.(?:attributes|capacity)(?:\[\??"[^"]*"\])?')
+#: What has errors with numbers of nodes in them (docs/known-differences.md).
+_UNTOLD = ("optMap", "optFlatMap", "__result__")
 _RESULTS = ("bool",) * 8 + ("int", "string", "list:string", "semver")
 
 
 def random_selector(draw: random.Random) -> str:
     """An expression over the environment of named resources; many know something that 1.30 does not."""
+    while True:
+        expression = _random_selector(draw)
+        if not any(name in expression for name in _UNTOLD):
+            return expression
+
+
+def _random_selector(draw: random.Random) -> str:
     how = draw.random()
     if how < 0.5:
         return about_named_resources(
