@@ -118,6 +118,7 @@ def test_what_is_large_and_only_for_tests_is_not_required(built: tuple[Path, Pat
             0,
             "resource.k8s.io/v1beta1",
         ),
+        (["migrate", "-q", str(EXAMPLES / "good" / "prioritized-list.yaml")], 0, "resource.k8s.io/v1"),
         (["cel", "device.driver == 'x'"], 0, "bool"),
         (["manifests", "--image", "claimcheck:1"], 0, "kind: Deployment"),
         (["quota", str(EXAMPLES / "good")], 0, ""),

@@ -1,4 +1,4 @@
-"""Every example of the article on classic DRA: its mistakes are named, what it becomes is valid, and finds devices."""
+"""Every example of the article on classic DRA, and parameters of a driver: mistakes are named, results are valid and placed."""
 
 from __future__ import annotations
 
@@ -50,6 +50,19 @@ def test_all_of_them_together(
     assert "device: gpu.example.com/node-a/large" in explained
     assert "device: gpu.nvidia.com/node-a/gpu-0" in explained
     assert "2 checked: 2 fit" in explained
+
+
+def test_parameters_of_a_published_driver(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What they ask for is found on a node: two GPUs with such memory, name and version, and a MIG device."""
+    assert main(["migrate", str(HERE / "nvidia" / "pod.yaml")]) == 0
+    result = tmp_path / "migrated.yaml"
+    result.write_text(capsys.readouterr().out, encoding="utf-8")
+    assert main(["validate", "--warnings-as-errors", str(result)]) == 0
+    capsys.readouterr()
+    assert main(["explain", "--inventory", str(HERE / "nvidia" / "cluster.yaml"), str(result)]) == 0
+    explained = capsys.readouterr().out
+    for device in ("gpu-0", "gpu-1", "gpu-2-mig"):
+        assert f"device: gpu.nvidia.com/node-a/{device}\n" in explained
 
 
 @pytest.mark.parametrize("file", FILES)
