@@ -224,3 +224,18 @@ def test_driver_that_is_killed_knows_what_it_has_allocated(gpus: GPUCluster, dri
     assert sorted([*taken, third]) == ["big", "big", "small"]
     waiting = "too-many" if gpus.node_of("after") else "after"
     until(lambda: _is_unsuitable_everywhere(gpus, waiting), driver.last_words(30))
+
+
+def test_replica_that_waits_takes_over(gpus: GPUCluster, driver: Program, tmp_path: Path) -> None:
+    """When the one that leads is killed; what that one has allocated stays so."""
+    flags = ("--leader-elect", "--lease-namespace", NAMESPACE)
+    gpus.create(template("whole", ""), pod("before", "template/whole"), pod("before-2", "template/whole"))
+    taken = [gpus.bound(name, driver) for name in ("before", "before-2")]
+    with gpu_driver(gpus, tmp_path / "second.log", *flags) as second:
+        driver.kill()
+        gpus.create(pod("after", "template/whole"))
+        assert sorted([*taken, gpus.bound("after", second)]) == ["big", "big", "small"]
+        driver.start()
+        for name in ("before", "before-2", "after"):
+            gpus.delete("Pod", name)
+        until(lambda: not gpus.all("ResourceClaim"), second.last_words(30))

@@ -31,7 +31,7 @@ def _complete(capsys: pytest.CaptureFixture[str], *words: str) -> Answer:
         (["help", "quota", ""], [], NO_FILES),
         (["validate", ""], [], FILES),
         (["validate", "--kube-v"], ["--kube-version"], NO_FILES),
-        (["validate", "--kube-version", "1.3"], ["1.34", "1.35", "1.36", "1.37"], NO_FILES),
+        (["validate", "--kube-version", "1.3"], ["1.30", "1.34", "1.35", "1.36", "1.37"], NO_FILES),
         (["validate", "--kube-version=k"], ["--kube-version=kep"], NO_FILES),
         (["validate", "--kube-version", "1.36", "x"], [], FILES),
         (["validate", "--output", ""], list(FORMATS), NO_FILES),
