@@ -73,7 +73,7 @@ def naming_patches(
     if check.satisfiable:
         return check
     bound = [
-        device
+        device.id
         for alternative, devices in left.items()
         if alternative.claim.name == check.claim
         and (check.place, check.constraint) in alternative.constraints

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from allocator.devices import Device
+from allocator.devices import DeviceId
 from allocator.inventory import Inventory
 from deviceselectors.lookups import ATTRIBUTES
 from resourceapi.kinds import RESOURCE_SLICE_PATCH
@@ -23,7 +23,7 @@ class PatchedValue(NamedTuple):
 
 
 def patched_values(
-    inventory: Inventory, devices: Sequence[Device], names: Iterable[tuple[str, str]]
+    inventory: Inventory, devices: Sequence[DeviceId], names: Iterable[tuple[str, str]]
 ) -> tuple[PatchedValue, ...]:
     """Which patches have given these attributes and capacities to some of these devices.
 
@@ -32,13 +32,13 @@ def patched_values(
     wanted = list(names)
     found: dict[PatchedValue, None] = {}
     for device in devices[:MOST_DEVICES] if wanted else ():
-        sources = inventory.sources_of(device.id)
+        sources = inventory.sources_of(device)
         if sources is None:
             continue
         for map_, name in wanted:
-            full = _full(name, device.id.driver)
+            full = _full(name, device.driver)
             for own, given in (sources.attributes if map_ == ATTRIBUTES else sources.capacity).items():
-                if given.giver.kind == RESOURCE_SLICE_PATCH.name and _full(own, device.id.driver) == full:
+                if given.giver.kind == RESOURCE_SLICE_PATCH.name and _full(own, device.driver) == full:
                     found[PatchedValue(full, given.giver.name, given.removed)] = None
     return tuple(sorted(found))
 

@@ -119,7 +119,8 @@ class NodeView:
                     passed = set(map(id, left))
                     refused = [device for device in asked if id(device) not in passed][:MOST_DEVICES]
                     names = part.looks_at(self._evidence, alternative, refused)
-                    step = step._replace(patched=patched_values(self.snapshot.inventory, refused, names))
+                    ids = [device.id for device in refused]
+                    step = step._replace(patched=patched_values(self.snapshot.inventory, ids, names))
                 if rule.selects:
                     selected = left
                     failing += failed

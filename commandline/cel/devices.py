@@ -13,6 +13,7 @@ from resourceapi.kinds import DEVICE_CLASS, RESOURCE_SLICE, RESOURCE_SLICE_PATCH
 from resourceapi.manifests import mapping, name_of, text
 
 if TYPE_CHECKING:
+    from allocator.inventory import Inventory
     from documents.manifest import Manifest
     from resourceapi.objects import Object
     from resourceapi.releases import Profile
@@ -49,13 +50,33 @@ class Devices:
 
         :raises UsageError: if a class cannot be read that a patch names.
         """
+        patches = list(self._patches.values())
+        return effective_devices(self._slices, patches, self._read_classes(), self._profile)
+
+    def _read_classes(self) -> dict[str, Object]:
         named = self.named_classes
-        classes = {
+        return {
             name: self._read(manifest, manifest.value, DEVICE_CLASS)
             for name, manifest in self._classes.items()
             if name in named
         }
-        return effective_devices(self._slices, list(self._patches.values()), classes, self._profile)
+
+    def patched(self) -> Inventory | None:
+        """The devices of slices with who gives them their values; None without patches.
+
+        :raises UsageError: as `inventory`.
+        """
+        from allocator.features import Features
+        from allocator.inventory import Inventory
+
+        if not self._patches or not Features(self._profile.gates).device_patches:
+            return None
+        found = Inventory(each for each in self._slices if name_of(each))
+        for device_class in self._read_classes().values():
+            found.put_class(device_class)
+        for patch in self._patches.values():
+            found.put_patch(patch)
+        return found
 
     @property
     def named_classes(self) -> set[str]:

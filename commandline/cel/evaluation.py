@@ -8,13 +8,19 @@ from deviceselectors.compiler import compile_expression
 from deviceselectors.environment import Environment
 from deviceselectors.explaining import Explainer, Reason
 from deviceselectors.interface import CONSUMABLE_CAPACITY, LIST_ATTRIBUTES, Compiler
+from deviceselectors.lookups import mentioned
 from deviceselectors.runtime.program import COST_LIMIT, Program, ProgramError, Result
 from resourceapi import limits
 from resourceapi.field_errors import TOO_LONG
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from advice.device_inventory import DeviceInventory, DeviceName
     from advice.lints.expressions import Remark
+    from allocator.explaining.patched_values import PatchedValue
+    from allocator.inventory import Inventory
+    from deviceselectors.ast import Node
     from resourceapi.field_errors import FieldError
     from resourceapi.releases import Profile
 
@@ -33,7 +39,7 @@ class Group:
     :param reasons: why a selector does not match.
     """
 
-    __slots__ = ("costs", "error", "members", "outcome", "reasons", "value")
+    __slots__ = ("costs", "error", "members", "outcome", "patched", "reasons", "value")
 
     def __init__(self, outcome: str, value: Any, error: str | None, reasons: list[Reason]) -> None:
         self.outcome = outcome
@@ -43,6 +49,8 @@ class Group:
         #: the lowest and the highest actual cost; None if the expression could not be evaluated at all
         self.costs: tuple[int, int] | None = None
         self.members: list[DeviceName] = []
+        #: what patches have given to the first of them, or removed, of that which the expression looks up
+        self.patched: tuple[PatchedValue, ...] = ()
 
     def add(self, members: list[DeviceName], cost: int | None) -> None:
         """Add devices, each of which has this actual cost."""
@@ -101,12 +109,18 @@ class Evaluation:
 
 
 def evaluate(
-    expression: str, profile: Profile, *, derived: bool, inventory: DeviceInventory | None = None
+    expression: str,
+    profile: Profile,
+    *,
+    derived: bool,
+    inventory: DeviceInventory | None = None,
+    patched: Inventory | None = None,
 ) -> Evaluation:
     """Compile an expression as kube-apiserver does in a request, and evaluate it as kube-scheduler does.
 
     :param derived: whether it computes a derived attribute (KEP-4381) instead of a match.
     :param inventory: the devices on which to evaluate it.
+    :param patched: the same with who gives them their values, if patches do.
     """
     evaluation, gates = Evaluation(expression, derived), profile.gates
     evaluation.error, _ = Compiler().check(expression, ("expression",), gates, derived=derived)
@@ -132,7 +146,19 @@ def evaluate(
         evaluation.remarks = [] if linted is None else linted.remarks
     if inventory is not None and evaluation.error is None:
         evaluation.groups = _evaluate(expression, inventory, derived=derived)
+        if patched is not None:
+            _name_patches(evaluation.groups, compiled.ast, patched)
     return evaluation
+
+
+def _name_patches(groups: Iterable[Group], root: Node | None, patched: Inventory) -> None:
+    from allocator.devices import DeviceId
+    from allocator.explaining.patched_values import MOST_DEVICES, patched_values
+
+    names = mentioned(root) if root is not None else ()
+    for group in groups:
+        devices = [DeviceId(*each) for each in group.members[:MOST_DEVICES]]
+        group.patched = patched_values(patched, devices, names)
 
 
 def _hint(problem: FieldError, expression: str, profile: Profile) -> str:

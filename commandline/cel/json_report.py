@@ -69,6 +69,8 @@ def _group_document(group: Group, derived: bool) -> dict[str, Any]:
             }
             for reason in group.reasons
         ]
+    if group.patched:
+        document["patched"] = [each._asdict() for each in group.patched]
     document["devices"] = [
         {"driver": member.driver, "pool": member.pool, "name": member.name} for member in group.members
     ]

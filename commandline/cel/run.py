@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
     from advice.device_inventory import DeviceInventory
+    from allocator.inventory import Inventory
     from cluster.live_objects import LiveObject
     from commandline.live_cluster import LiveCluster
     from commandline.results import Unread
@@ -40,8 +41,8 @@ def run(options: Namespace) -> int:
     expression = _expression(options)
     with_devices = options.device or options.inventory or cluster
     unread: dict[str, Unread] = {}
-    inventory = _devices(options, profile, cluster, unread) if with_devices else None
-    answer = evaluate(expression, profile, derived=options.derived, inventory=inventory)
+    inventory, patched = _devices(options, profile, cluster, unread) if with_devices else (None, None)
+    answer = evaluate(expression, profile, derived=options.derived, inventory=inventory, patched=patched)
     write_answer(options, answer, lines=text_report.lines, document=json_report.document)
     complain(*failure_lines(unread.values()), *consequences(unread))
     if unread:
@@ -74,8 +75,8 @@ def _cluster(options: Namespace) -> LiveCluster | None:
 
 def _devices(
     options: Namespace, profile: Profile, cluster: LiveCluster | None, unread: dict[str, Unread]
-) -> DeviceInventory:
-    """The devices that the options name, as the patches of the cluster change them.
+) -> tuple[DeviceInventory, Inventory | None]:
+    """The devices that the options name, as the patches of the cluster change them; who gives them their values, if patches do.
 
     :param unread: gets the list of patches if the user may not read it: devices then are as their slices have them.
     """
@@ -100,7 +101,7 @@ def _devices(
             *([f"the cluster {cluster.name}"] if cluster else []),
         ]
         raise UsageError(f"no devices in {', '.join(searched)}")
-    return inventory
+    return inventory, devices.patched()
 
 
 def _live(

@@ -71,6 +71,10 @@ def _group(group: Group, *, derived: bool) -> Iterator[str]:
     for reason in group.reasons:
         if reason.details or len(group.reasons) > 1 or group.error is None:
             yield f"    {reason}"
+    if group.patched:
+        from allocator.explaining import in_words
+
+        yield from (f"    {line}" for line in in_words.patched(group.patched))
 
 
 def _cost(group: Group) -> str:

@@ -296,3 +296,41 @@ def test_both_from_standard_input(capsys: pytest.CaptureFixture[str]) -> None:
     code, _, error = _run(capsys, "-", "--device", "-")
     assert code == 2
     assert "cannot both come from standard input" in error
+
+
+PATCHES = """
+apiVersion: claimcheck.example.com/v1alpha3
+kind: ResourceSlicePatch
+metadata: {name: renamed}
+spec:
+  devices:
+    filter: {driver: gpu.example.com, device: gpu-1}
+    attributes: {gpu.example.com/model: {string: a100}, gpu.example.com/index: {int: 1}}
+---
+apiVersion: claimcheck.example.com/v1alpha3
+kind: ResourceSlicePatch
+metadata: {name: hidden}
+spec:
+  devices: {filter: {device: gpu-0}, attributes: {gpu.example.com/model: {"null": {}}}}
+"""
+
+
+def test_patches_are_named_that_gave_what_the_expression_looks_up(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Not those of attributes that it does not look up, nor beside devices that they are not about."""
+    file = tmp_path / "cluster.yaml"
+    file.write_text(f"{SLICES}\n---\n{PATCHES}", encoding="utf-8")
+    own = 'device.attributes["gpu.example.com"]'
+    expression = f'device.driver == "gpu.example.com" && {own}.?model.orValue("") == "a100"'
+    assert main(["cel", expression, "--inventory", str(file)]) == 0
+    text = capsys.readouterr().out
+    assert text.count("ResourceSlicePatch") == 2
+    assert "gpu-1\n    gpu.example.com/model comes from ResourceSlicePatch renamed\n" in text
+    assert "    gpu.example.com/model is removed by ResourceSlicePatch hidden\n" in text
+    main(["cel", expression, "--inventory", str(file), "-o", "json"])
+    groups = json.loads(capsys.readouterr().out)["groups"]
+    assert [each["patched"] for each in groups if "patched" in each] == [
+        [{"name": "gpu.example.com/model", "patch": patch, "removed": patch == "hidden"}]
+        for patch in ("renamed", "hidden")
+    ]
