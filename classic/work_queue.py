@@ -8,8 +8,8 @@ from typing import Generic, Protocol, TypeVar
 
 #: The pause after the first failure, which doubles with each further one, and the longest.
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.005, 60.0
-#: Of more keys that fail than can be retried so often within the longest pause, the pause becomes longer.
-RETRIES_PER_SECOND = 20
+#: If more keys than that fail, their pauses are so long that not more of them come in a second.
+MANY_FAILURES, RETRIES_PER_SECOND = 1_000, 50
 _Key = TypeVar("_Key", bound=Hashable)
 
 
@@ -68,8 +68,8 @@ class WorkQueue(Generic[_Key]):
         """Have a key looked at again that has failed: at first soon, then ever later."""
         failures = self._failures.get(key, 0)
         self._failures[key] = failures + 1
-        longest = max(self._longest_pause, len(self._failures) / RETRIES_PER_SECOND)
-        self.add_after(key, min(longest, self._first_pause * 2.0 ** min(failures, 60)))
+        pause = min(self._longest_pause, self._first_pause * 2.0 ** min(failures, 60))
+        self.add_after(key, max(pause, (len(self._failures) - MANY_FAILURES) / RETRIES_PER_SECOND))
 
     def forget(self, key: _Key) -> None:
         """Forget the failures of a key."""
