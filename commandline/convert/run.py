@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from classic.migration.kinds import is_classic
 from commandline.color import is_colored
 from commandline.convert.results import Comparison, Files, Result, StandardOutput
 from commandline.errors import UsageError
@@ -91,6 +92,11 @@ class _Conversion:
         for document in parse(text, file):
             if isinstance(document, DocumentError):
                 yield document
+            elif is_classic(document.value):
+                message = (
+                    f"apiVersion: {document.value['kind']} of classic DRA cannot be converted field by field"
+                )
+                yield document.error(("apiVersion",), message, "claimcheck migrate rewrites it for v1")
             elif _is_of_group(document.value) and not _has_only_version(document.value):
                 try:
                     converted = convert_document(_readable(document.value), self.version, self.schemas)

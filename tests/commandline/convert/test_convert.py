@@ -249,3 +249,13 @@ def _applied(text: str, difference: str) -> str:
                 result.append(line[1:])
             at += 1
     return "\n".join(result + lines[at:])
+
+
+def test_classic_objects_are_migrated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """They have other fields, not only other forms of them."""
+    text = "apiVersion: resource.k8s.io/v1alpha2\nkind: ResourceClass\nmetadata: {name: a}\ndriverName: x.example\n"
+    assert _convert(tmp_path, text, "--to", "v1") == 1
+    assert capsys.readouterr().err.splitlines() == [
+        f"{tmp_path / 'claim.yaml'}:1:13: apiVersion: ResourceClass of classic DRA cannot be converted field by field",
+        "  hint: claimcheck migrate rewrites it for v1",
+    ]
