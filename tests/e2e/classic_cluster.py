@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from resourceapi.objects import Object
+from tests.conformance.profiles import PROFILES
 from tests.e2e.binaries import CLASSIC, tool
 from tests.e2e.client import Client
 from tests.e2e.control_plane import ApiServer, control_plane, free_port
@@ -25,15 +26,12 @@ from tests.e2e.scheduling_cluster import QUERIES_PER_SECOND, until
 __all__ = ["GROUP", "ClassicCluster", "classic_cluster", "node", "until"]
 
 GROUP = "/apis/resource.k8s.io/v1alpha2"
+_PROFILE = "1.30-classic"
 _GATE = "--feature-gates=DynamicResourceAllocation=true"
 # No node lifecycle controller: nodes that no kubelet reports on would be tainted after a minute.
 _CONTROLLERS = ("resourceclaim-controller", "garbage-collector-controller", "namespace-controller")
 # Admission would taint new nodes as not ready.
-_SERVER_FLAGS = (
-    _GATE,
-    "--runtime-config=resource.k8s.io/v1alpha2=true",
-    "--disable-admission-plugins=TaintNodesByCondition",
-)
+_SERVER_FLAGS = (*PROFILES[_PROFILE].flags, "--disable-admission-plugins=TaintNodesByCondition")
 _WRITES = ["create", "update", "patch", "delete"]
 _RECORDED = [
     {"group": "resource.k8s.io", "resources": ["resourceclaims", "resourceclaims/status"]},
@@ -127,7 +125,7 @@ def classic_cluster(
     with contextlib.ExitStack() as stack:
         directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="claimcheck-classic-")))
         flags = [*_SERVER_FLAGS, *_audit_flags(directory), *server_flags]
-        server = stack.enter_context(control_plane("1.37", flags=flags, release=CLASSIC))
+        server = stack.enter_context(control_plane(_PROFILE, flags=flags))
         stack.callback(server.program.kill)  # it would wait for whoever still watches something
         server.client.ask("DELETE", "/api/v1/nodes/node-a")  # it has no room for any pod
         controllers = stack.enter_context(

@@ -62,16 +62,14 @@ class ApiServer(NamedTuple):
 
 
 @contextlib.contextmanager
-def control_plane(
-    profile: str, etcd: str = "", flags: Sequence[str] | None = None, release: str = ""
-) -> Iterator[ApiServer]:
-    """Start etcd and kube-apiserver with the flags of `profile`, ready for requests; stop both at the end.
+def control_plane(profile: str, etcd: str = "", flags: Sequence[str] | None = None) -> Iterator[ApiServer]:
+    """Start etcd and kube-apiserver of the release and with the flags of `profile`, ready for requests; stop both at the end.
 
     `etcd`: the URL of another server's etcd, to share what it stores instead of having an own one. `flags`: other
-    flags than the profile's. `release`: the one to start, else the profile's. The server has the namespace `default` and a node `node-a` that declares
+    flags than the profile's. The server has the namespace `default` and a node `node-a` that declares
     DRANodeAllocatableResources. Raises RuntimeError with the end of the log if it doesn't come up.
     """
-    directory = binaries(release or started_for(PROFILES[profile].release))
+    directory = binaries(started_for(PROFILES[profile].release))
     with contextlib.ExitStack() as stack:
         run = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="claimcheck-e2e-")))
         etcd_port, peer_port, port = _free_ports(3)
