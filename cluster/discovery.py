@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterator
 
 from resourceapi.api_client import FORBIDDEN, NOT_FOUND, Api, Unavailable, expect
 from resourceapi.kind import Kind
-from resourceapi.kinds import KINDS
+from resourceapi.kinds import KINDS, kinds_of
 from resourceapi.manifests import text
-from resourceapi.model.versions import GROUP, SCHEMAS_WITH_PROPOSALS
+from resourceapi.model.versions import CLASSIC_VERSION, GROUP, SCHEMAS_WITH_PROPOSALS
 from resourceapi.objects import Object
 from resourceapi.releases import Profile
 
@@ -29,7 +29,8 @@ class Discovery:
         self.not_served: list[str] = []
         self._resources: dict[str, set[str]] = {}
         for version in _texts(group, "versions", "version", path):
-            if version not in SCHEMAS_WITH_PROPOSALS or version in self._resources:
+            known = version in SCHEMAS_WITH_PROPOSALS or version == CLASSIC_VERSION
+            if not known or version in self._resources:
                 continue  # nothing is known of it, or it is there twice
             try:
                 listed = expect(api.request("GET", f"{path}/{version}"), f"GET {path}/{version}", 200)
@@ -47,7 +48,7 @@ class Discovery:
         :param profile: if it serves some of a kind's versions that the cluster has, the newest of those.
         """
         found = []
-        for kind in KINDS.values():
+        for kind in (kinds_of(profile) if profile else KINDS).values():
             served = [
                 version for version in kind.versions if kind.resource in self._resources.get(version, ())
             ]

@@ -13,7 +13,7 @@ from documents.positions import Place
 from documents.source import Path
 from resourceapi.api_client import FORBIDDEN, MOST_OBJECTS, Api, Listing, TooLarge, Unavailable, get_object
 from resourceapi.field_path import json_pointer
-from resourceapi.kinds import KINDS
+from resourceapi.kinds import KINDS, kind_of
 from resourceapi.manifests import pod_spec
 from resourceapi.model import quotas, workloads
 from resourceapi.model.versions import GROUP
@@ -107,7 +107,8 @@ class _Resource(NamedTuple):
 
     @property
     def is_namespaced(self) -> bool:
-        return KINDS[self.kind].namespaced if self.kind in KINDS else self.kind not in _CLUSTER_SCOPED
+        kind = kind_of(self.api_version, self.kind)
+        return self.kind not in _CLUSTER_SCOPED if kind is None else kind.namespaced
 
     @property
     def is_of_a_namespace(self) -> bool:
@@ -129,9 +130,9 @@ _WORKLOADS = tuple(
 )
 _OF_GROUP = frozenset(kind.name for kind in KINDS.values() if not kind.diagnostic)
 #: The kinds that answers about an object depend on.
-CHECKING = frozenset(("Namespace", "Node", *_OF_GROUP))
+CHECKING = frozenset(("Namespace", "Node", "ResourceClass", *_OF_GROUP))
 #: The kinds that scheduling depends on.
-SCHEDULING = frozenset((*CHECKING, "Pod"))
+SCHEDULING = frozenset(("Namespace", "Node", "Pod", *_OF_GROUP))
 #: The kinds that quota depends on: what is limited, what counts as which class, and what is there already.
 CHARGING = frozenset(
     ("Namespace", quotas.KIND, "DeviceClass", "ResourceClaim", "ResourceClaimTemplate", "Pod")

@@ -18,8 +18,8 @@ from commandline.reports.escaping import complain, on_one_line
 from commandline.results import Failure, NoAnswer, Unread
 from resourceapi.api_client import FORBIDDEN, Unavailable
 from resourceapi.manifests import entries, text
-from resourceapi.model.versions import GROUP, SCHEMAS
-from resourceapi.releases import MODERN_RELEASES, PROPOSALS
+from resourceapi.model.versions import CLASSIC_VERSION, GROUP, SCHEMAS
+from resourceapi.releases import CLASSIC, MODERN_RELEASES, PROPOSALS
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -54,8 +54,11 @@ class LiveCluster:
         self.name, self.namespace, self.source = chosen.name, chosen.namespace, chosen.source
         self.client = Client(chosen.access, timeout=timeout)
 
-    def release(self) -> str:
-        """The release that the cluster runs, or the nearest one that is known; empty if it does not say."""
+    def release(self, *, classic: bool = False) -> str:
+        """The release that the cluster runs, or the nearest one that is known; empty if it does not say.
+
+        :param classic: whether the release of classic DRA may be asked about.
+        """
         try:
             code, version = self.client.request("GET", "/version")
         except Unavailable as error:
@@ -67,6 +70,8 @@ class LiveCluster:
         minor = str(version.get("emulationMinor") or version.get("minor") or "").rstrip("+")
         if not minor.isascii() or not minor.isdigit() or version.get("major") != "1":
             return ""
+        if classic and f"1.{minor}" == CLASSIC:
+            return CLASSIC
         known = [int(release.partition(".")[2]) for release in MODERN_RELEASES if release != PROPOSALS]
         nearest = min(max(int(minor[:4]), min(known)), max(known))
         if nearest != int(minor[:4]):
@@ -75,8 +80,11 @@ class LiveCluster:
             )
         return f"1.{nearest}"
 
-    def runtime_config(self) -> str:
-        """The ``--runtime-config`` that makes a server serve the versions that the cluster serves; empty if it does not say."""
+    def runtime_config(self, release: str) -> str:
+        """The ``--runtime-config`` that makes a server serve the versions that the cluster serves; empty if it does not say.
+
+        :param release: the one that is asked about.
+        """
         if self.unreachable is not None:
             return ""
         try:
@@ -86,8 +94,9 @@ class LiveCluster:
             return ""
         if code != 200 or not isinstance(group, dict):
             return ""
+        known = (CLASSIC_VERSION,) if release == CLASSIC else tuple(SCHEMAS)
         served = {text(entry, "version") for entry in entries(group, "versions")}
-        return ",".join(f"{GROUP}/{version}={str(version in served).lower()}" for version in SCHEMAS)
+        return ",".join(f"{GROUP}/{version}={str(version in served).lower()}" for version in known)
 
     def failure(self, error: Unavailable) -> str:
         """The report of a request that failed."""
@@ -151,16 +160,17 @@ class LiveCluster:
             raise UsageError(f"{wanted}: {self.failure(error)}{where}") from None
 
 
-def cluster_of(options: Namespace) -> LiveCluster:
+def cluster_of(options: Namespace, *, classic: bool = False) -> LiveCluster:
     """The cluster that the options ask for.
 
     Fills in the namespace and the release that the options leave open, as the context and the cluster say.
 
+    :param classic: whether the release of classic DRA may be asked about.
     :raises UsageError: for a kubeconfig that cannot be used.
     """
     cluster = LiveCluster(options)
     settle_namespace(options, cluster.namespace)
-    options.kube_version = options.kube_version or cluster.release()
+    options.kube_version = options.kube_version or cluster.release(classic=classic)
     return cluster
 
 

@@ -13,7 +13,7 @@ from commandline.live_cluster import LiveCluster
 from commandline.reports.escaping import complain
 from commandline.results import Failure, Unread
 from resourceapi.api_client import NOT_FOUND, Unavailable, expect_object
-from resourceapi.kinds import KINDS
+from resourceapi.kinds import KINDS, kind_of
 from resourceapi.manifests import labels_of
 from resourceapi.model import workloads
 from resourceapi.object_names import is_dots
@@ -208,10 +208,8 @@ def _is_missing(answer: tuple[int, Any]) -> bool:
 
 def _path(result: Result) -> str:
     """Where the stored object is; empty if the object has no name that one can have, or is of a kind that is not validated."""
-    if result.kind in KINDS:
-        resource = KINDS[result.kind].resource
-    else:
-        resource = workloads.RESOURCES.get(result.kind, "")
+    kind = kind_of(result.api_version, result.kind) or KINDS.get(result.kind)
+    resource = workloads.RESOURCES.get(result.kind, "") if kind is None else kind.resource
     if not resource or not result.name or is_dots(result.name) or is_dots(result.namespace):
         return ""
     version = result.api_version

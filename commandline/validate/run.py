@@ -92,9 +92,9 @@ def _cluster(options: Namespace) -> LiveCluster | None:
     from commandline.live_cluster import cluster_of
 
     as_it_is = not options.kube_version
-    cluster = cluster_of(options)
+    cluster = cluster_of(options, classic=True)
     if as_it_is and options.runtime_config is None:
-        options.runtime_config = cluster.runtime_config()
+        options.runtime_config = cluster.runtime_config(options.kube_version)
     return cluster
 
 

@@ -260,6 +260,7 @@ def test_another_namespace(command: str, tmp_path: Path, capsys: pytest.CaptureF
     [
         ({"major": "1", "minor": "36"}, "1.36", ""),
         ({"major": "1", "minor": "37+", "emulationMinor": "35"}, "1.35", ""),
+        ({"major": "1", "minor": "30"}, "1.30", ""),
         (
             {"major": "1", "minor": "20"},
             "1.34",
@@ -285,6 +286,28 @@ def test_release_of_the_cluster(
     assert told in captured.err
     assert main(["validate", "--live", "-o", "json", "--kube-version", "1.36"]) in (0, 1)
     assert json.loads(capsys.readouterr().out)["release"] == "1.36"
+
+
+def test_objects_of_classic_dra(
+    live: FakeCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A cluster that runs 1.30 is asked for v1alpha2: its claims and classes, and the stored object that a file updates."""
+    live.version, live.versions = (
+        {"major": "1", "minor": "30"},
+        {"v1alpha2": ("resourceclasses", "resourceclaims")},
+    )
+    api = "/apis/resource.k8s.io/v1alpha2"
+    gpu = {"metadata": {"name": "gpu", "uid": "1", "resourceVersion": "1"}, "driverName": "gpu.example.com"}
+    live.objects = {f"{api}/resourceclasses": {"items": [gpu]}, f"{api}/resourceclasses/gpu": gpu}
+    file = tmp_path / "classic.json"
+    claim = {"kind": "ResourceClaim", "metadata": {"name": "a"}, "spec": {"resourceClassName": "gpus"}}
+    changed = {"kind": "ResourceClass", "metadata": {"name": "gpu"}, "driverName": "nic.example.com"}
+    items = [{"apiVersion": "resource.k8s.io/v1alpha2", **each} for each in (claim, changed)]
+    file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}), encoding="utf-8")
+    main(["validate", "--live", "-o", "json", str(file)])
+    results = json.loads(capsys.readouterr().out)["results"]
+    assert [each["verb"] for each in results] == ["create", "update"]
+    assert [finding["rule"] for finding in results[0]["findings"]] == ["CC002"]
 
 
 def test_explain_by_name(live: FakeCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
