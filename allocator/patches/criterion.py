@@ -91,7 +91,7 @@ class Expressions:
 
     def __init__(self) -> None:
         self._known: dict[str, Expression] = {}
-        self._kinds: WeakValueDictionary[tuple[Reads | None, frozenset[Filter]], Kinds] = (
+        self._verdicts: WeakValueDictionary[tuple[Reads | None, frozenset[Filter]], Verdicts] = (
             WeakValueDictionary()
         )
         self._sights = Sights()
@@ -117,10 +117,10 @@ class Expressions:
         found: dict[Filter, Criterion] = {}
         for what, group in by_reads.items():
             key = what, frozenset(group)
-            kinds = self._kinds.get(key)
-            if kinds is None:
-                kinds = self._kinds[key] = Kinds(group, what, self._sights)
-            found |= kinds.criteria
+            verdicts = self._verdicts.get(key)
+            if verdicts is None:
+                verdicts = self._verdicts[key] = Verdicts(group, what, self._sights)
+            found |= verdicts.criteria
         return found
 
     def keep(self, texts: Iterable[str]) -> None:
@@ -131,14 +131,14 @@ class Expressions:
 class Criterion:
     """Expressions that must all be true, looked at in order until one is not; compared by identity."""
 
-    __slots__ = ("_cost_bound", "expressions", "kinds", "wanted")
+    __slots__ = ("_cost_bound", "expressions", "verdicts", "wanted")
 
-    def __init__(self, expressions: Iterable[Expression], kinds: Kinds) -> None:
+    def __init__(self, expressions: Iterable[Expression], verdicts: Verdicts) -> None:
         self.expressions = tuple(expressions)
         #: as of :class:`Expression`: nothing comes before the first
         self.wanted = self.expressions[0].wanted
-        #: the kinds of devices that it can tell apart
-        self.kinds = kinds
+        #: what it says of devices, together with others that read the same
+        self.verdicts = verdicts
         self._cost_bound: float | None = None
 
     def may_cost_too_much(self, device: PreparedDevice) -> bool:
@@ -148,8 +148,8 @@ class Criterion:
         return self._cost_bound > PATCH_SELECTOR_STEPS or not device.plain
 
 
-class Kind:
-    """Devices that criteria cannot tell apart: those that choose them, and those that fail on them, and why."""
+class Verdict:
+    """What criteria say of devices that they cannot tell apart: which choose them, which fail on them, and why."""
 
     __slots__ = ("failing", "matching")
 
@@ -158,7 +158,7 @@ class Kind:
         self.failing = failing
 
 
-NO_KIND = Kind(frozenset(), {})
+NO_MATCH = Verdict(frozenset(), {})
 
 
 class Evaluation:
@@ -175,7 +175,7 @@ class Evaluation:
         #: whether the time was over while an expression was being evaluated
         self._was_ended = False
 
-    def kind(self, device: PreparedDevice, time_limit: TimeLimit) -> Kind:
+    def verdict(self, device: PreparedDevice, time_limit: TimeLimit) -> Verdict:
         """What they say of a device of the kind. Each call evaluates at least one expression, of two calls at the most.
 
         :raises allocator.time_limit.OutOfTime: if the time is over before that is known.
@@ -189,8 +189,8 @@ class Evaluation:
                     self._evaluate(device)
                     time_limit.check()
         if not self._matching and not self._failing:
-            return NO_KIND
-        return Kind(frozenset(self._matching), self._failing)
+            return NO_MATCH
+        return Verdict(frozenset(self._matching), self._failing)
 
     def _evaluate(self, device: PreparedDevice) -> None:
         """Evaluate one expression."""
@@ -243,8 +243,8 @@ class Sights:
         return known
 
 
-class Kinds:
-    """The kinds of devices that criteria can tell apart which read the same."""
+class Verdicts:
+    """What criteria that read the same say of each kind of devices that they can tell apart."""
 
     __slots__ = ("__weakref__", "_begun", "_by_value", "_found", "_reads", "_rest", "_sights", "criteria")
 
@@ -255,46 +255,46 @@ class Kinds:
         self.criteria = {texts: Criterion(expressions, self) for texts, expressions in filters.items()}
         self._reads = reads
         self._sights = sights
-        self._found: dict[Hashable, Kind] = {}
+        self._found: dict[Hashable, Verdict] = {}
         #: what there was not time enough for
         self._begun: dict[Hashable, Evaluation] = {}
         self._by_value: dict[str, dict[str, dict[object, list[Criterion]]]] | None = None
         #: those that more than one value of an attribute can make true
         self._rest: list[Criterion] = []
 
-    def of(self, slice: Slice, time_limit: TimeLimit = UNLIMITED) -> list[Kind]:
-        """The kinds of the devices of a slice, which is as it was published.
+    def of(self, slice: Slice, time_limit: TimeLimit = UNLIMITED) -> list[Verdict]:
+        """The verdicts on the devices of a slice, which is as it was published.
 
         :raises allocator.time_limit.OutOfTime: if the time is over before they are known; the next call goes on.
         """
         found = self._found
-        kinds = []
+        verdicts = []
         for place, sight in enumerate(self._sights.of(slice, self._reads)):
-            kind = found.get(sight)
-            if kind is None:
-                kind = self._evaluated(sight, slice.devices[place].shape.properties, time_limit)
-                remember(found, sight, kind, _MAX_KINDS)
-            kinds.append(kind)
-        return kinds
+            verdict = found.get(sight)
+            if verdict is None:
+                verdict = self._evaluated(sight, slice.devices[place].shape.properties, time_limit)
+                remember(found, sight, verdict, _MAX_KINDS)
+            verdicts.append(verdict)
+        return verdicts
 
-    def _evaluated(self, sight: Hashable, properties: DeviceProperties, time_limit: TimeLimit) -> Kind:
+    def _evaluated(self, sight: Hashable, properties: DeviceProperties, time_limit: TimeLimit) -> Verdict:
         evaluation = self._begun.get(sight)
         if evaluation is None:
-            criteria = self._possible(properties)
+            criteria = self._to_evaluate(properties)
             if not criteria:
-                return NO_KIND
+                return NO_MATCH
             evaluation = Evaluation(criteria)
             remember(self._begun, sight, evaluation)
-        kind = evaluation.kind(properties.prepare(), time_limit)
+        verdict = evaluation.verdict(properties.prepare(), time_limit)
         del self._begun[sight]
-        return kind
+        return verdict
 
-    def _possible(self, properties: DeviceProperties) -> Collection[Criterion]:
+    def _to_evaluate(self, properties: DeviceProperties) -> Collection[Criterion]:
         """Those that need to be evaluated: the others want another value than the device has, which makes them false."""
         if not properties.is_plain:
             return self.criteria.values()
         if self._by_value is None:
-            self._by_value = self._sorted()
+            self._by_value = self._by_wanted_value()
         found = self._rest
         domain = f"{properties.driver}/"
         for name, by_value in self._by_value.items():
@@ -307,7 +307,7 @@ class Kinds:
                 found = [*found, *by_type[value[1]]]
         return found
 
-    def _sorted(self) -> dict[str, dict[str, dict[object, list[Criterion]]]]:
+    def _by_wanted_value(self) -> dict[str, dict[str, dict[object, list[Criterion]]]]:
         found: dict[str, dict[str, dict[object, list[Criterion]]]] = {}
         for criterion in self.criteria.values():
             wanted = criterion.wanted

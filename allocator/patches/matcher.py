@@ -11,7 +11,7 @@ from itertools import chain
 from allocator.bounded_cache import remember
 from allocator.devices import Slice
 from allocator.patches.applied import Applied, Failing
-from allocator.patches.criterion import NO_KIND, Criterion, Expressions, Filter, Kind, Kinds
+from allocator.patches.criterion import NO_MATCH, Criterion, Expressions, Filter, Verdict, Verdicts
 from allocator.patches.device_names import NameIndex
 from allocator.patches.patch import Patch
 from allocator.patches.taint_rule import TaintRule
@@ -49,12 +49,12 @@ class Matcher:
                 self._broad.setdefault(criterion, []).append(patch)
             else:
                 named.append((patch, criterion))
-        self._kinds = list(dict.fromkeys(criterion.kinds for criterion in self._broad))
+        self._verdicts = list(dict.fromkeys(criterion.verdicts for criterion in self._broad))
         self._plain = NameIndex((each.names, each) for each in plain)
         self._named = NameIndex((each.names, (each, criterion)) for each, criterion in named)
         self._rules = NameIndex((each.names, each) for each in rules if each.names is not None)
         self._found: dict[tuple[object, ...], Applied] = {}
-        self._last: _KindsOfSlice | None = None
+        self._last: _VerdictsOnSlice | None = None
 
     def of(self, slice: Slice, time_limit: TimeLimit = UNLIMITED) -> list[Applied] | None:
         """What applies to each device of a slice, which is as it was published; the same object for the same.
@@ -64,21 +64,24 @@ class Matcher:
         """
         pool = slice.pool
         plain, named, rules = self._plain.near(pool), self._named.near(pool), self._rules.near(pool)
-        known = self._last if self._last is not None and self._last.slice is slice else _KindsOfSlice(slice)
+        known = (
+            self._last if self._last is not None and self._last.slice is slice else _VerdictsOnSlice(slice)
+        )
         self._last = known
-        of_kinds = [known.of(each, time_limit) for each in self._kinds]
-        if not (plain or named or rules or any(kind is not NO_KIND for each in of_kinds for kind in each)):
+        of_devices = [known.of(each, time_limit) for each in self._verdicts]
+        is_chosen = any(verdict is not NO_MATCH for each in of_devices for verdict in each)
+        if not (plain or named or rules or is_chosen):
             return None
         found = []
         for place, device in enumerate(slice.devices):
             name = device.id.device
             patches, taints, conditional = plain.of_device(name), rules.of_device(name), named.of_device(name)
-            kinds = tuple([each[place] for each in of_kinds])
+            verdicts = tuple([each[place] for each in of_devices])
             chosen, failed = known.outcomes(conditional, place, time_limit) if conditional else ((), ())
-            key = (id(patches), id(taints), kinds, chosen, failed)
+            key = (id(patches), id(taints), verdicts, chosen, failed)
             applied = self._found.get(key)
             if applied is None:
-                applied = self._applied((*patches, *chosen), taints, failed, kinds, pool.driver)
+                applied = self._applied((*patches, *chosen), taints, failed, verdicts, pool.driver)
                 remember(self._found, key, applied, _MAX_FOUND)
             found.append(applied)
         return found
@@ -88,11 +91,11 @@ class Matcher:
         patches: tuple[Patch, ...],
         rules: tuple[TaintRule, ...],
         failed: tuple[Failing, ...],
-        kinds: tuple[Kind, ...],
+        verdicts: tuple[Verdict, ...],
         driver: str,
     ) -> Applied:
-        matching = chain.from_iterable(kind.matching for kind in kinds)
-        failing = chain.from_iterable(kind.failing.items() for kind in kinds)
+        matching = chain.from_iterable(verdict.matching for verdict in verdicts)
+        failing = chain.from_iterable(verdict.failing.items() for verdict in verdicts)
         return Applied.of(
             chain(patches, (patch for each in matching for patch in self._of(driver, each))),
             rules,
@@ -106,18 +109,18 @@ class Matcher:
                 yield patch
 
 
-class _KindsOfSlice:
-    """The kinds of the devices of a slice, as far as they have been asked for."""
+class _VerdictsOnSlice:
+    """The verdicts on the devices of a slice, as far as they have been asked for."""
 
     def __init__(self, slice: Slice) -> None:
         self.slice = slice
-        self._known: dict[Kinds, list[Kind]] = {}
+        self._known: dict[Verdicts, list[Verdict]] = {}
 
-    def of(self, kinds: Kinds, time_limit: TimeLimit) -> list[Kind]:
-        """Of each device the kind among these."""
-        found = self._known.get(kinds)
+    def of(self, verdicts: Verdicts, time_limit: TimeLimit) -> list[Verdict]:
+        """Of each device one of these."""
+        found = self._known.get(verdicts)
         if found is None:
-            found = self._known[kinds] = kinds.of(self.slice, time_limit)
+            found = self._known[verdicts] = verdicts.of(self.slice, time_limit)
             time_limit.check()
         return found
 
@@ -127,9 +130,9 @@ class _KindsOfSlice:
         """The patches that choose the device at a place, and those that fail on it."""
         chosen, failed = [], []
         for patch, criterion in conditional:
-            kind = self.of(criterion.kinds, time_limit)[place]
-            if criterion in kind.matching:
+            verdict = self.of(criterion.verdicts, time_limit)[place]
+            if criterion in verdict.matching:
                 chosen.append(patch)
-            elif criterion in kind.failing:
-                failed.append(Failing(patch, kind.failing[criterion]))
+            elif criterion in verdict.failing:
+                failed.append(Failing(patch, verdict.failing[criterion]))
         return tuple(chosen), tuple(failed)
