@@ -26,7 +26,6 @@ from deviceselectors.ast import (
     StructField,
     StructLiteral,
 )
-from deviceselectors.lookups import walk
 from deviceselectors.types import BOOL_TYPE, INT_TYPE
 
 #: The variable in which the loops of macros collect their result; no expression can name it.
@@ -94,6 +93,8 @@ def show_accumulators(root: Node, text: str, release: int) -> None:
     """Give the accumulators of loops the name by which expressions of older releases can refer to them."""
     if release >= _HIDDEN_SINCE or _NAMED_ACCUMULATOR not in text:
         return
+    from deviceselectors.lookups import walk  # few expressions need it
+
     for node in walk(root):
         if isinstance(node, Ident) and node.name == ACCUMULATOR:
             node.name = _NAMED_ACCUMULATOR
