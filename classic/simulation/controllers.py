@@ -114,14 +114,6 @@ class ClaimMaker:
         if made:
             await client.patch_status("Pod", pod, lambda status: _with_claims(status, made))
 
-    def missing_template(self, pod: Object) -> str:
-        """A template that a pod names and that does not exist; empty if there is none."""
-        for entry in entries(mapping(pod, "spec"), "resourceClaims"):
-            name = text(mapping(entry, "source"), "resourceClaimTemplateName")
-            if name and self._server.objects.get("ResourceClaimTemplate", namespace_of(pod), name) is None:
-                return name
-        return ""
-
 
 def _with_claims(status: Object, made: Sequence[Object]) -> Object:
     return {**status, "resourceClaimStatuses": list(made)}

@@ -70,8 +70,11 @@ class _Structured:
     def _outcome(self, pod: Object, created: float) -> PodOutcome:
         """The first of the nodes, as the pod prefers them, for which its claims can be allocated."""
         self._time_limit.check()
+        found = list(self._claims(pod))
+        if len(found) < len(entries(mapping(pod, "spec"), "resourceClaims")):
+            return PodOutcome(full_name(pod), "", 0, None)  # a claim or a template does not exist
+        claims = {full_name(each): each for each in found}
         attempted = self._attempted(pod, created)
-        claims = {full_name(each): each for each in self._claims(pod)}
         names = {name_of(each) for each in self._nodes.all()}
         fitting = sorted(names - set(self._nodes.refused(pod)))
         for node in self._nodes.ranked(pod, fitting):

@@ -108,6 +108,14 @@ def test_pods_of_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert "resourceclaim in use: default/shared" in text
 
 
+def test_claims_that_do_not_exist(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A pod whose claim does not exist is not tried, with either kind of parameters."""
+    code, text, _ = run(capsys, objects(tmp_path, CLASS, pod("a", "missing")))
+    assert code == 1
+    assert "default/a: not bound, 0 attempts" in text
+    assert "with structured parameters (resource.k8s.io/v1): not bound, 0 attempts" in text
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
