@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from resourceapi.releases import NEWEST, OLDEST
+from resourceapi.releases import CLASSIC, NEWEST, OLDEST
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -22,11 +22,11 @@ def run(options: Namespace) -> int:
 
 def _lines(version: str) -> Iterator[str]:
     yield f"claimcheck {version}"
-    yield f"answers as Kubernetes 1.{OLDEST} to 1.{NEWEST}"
+    yield f"answers as Kubernetes 1.{OLDEST} to 1.{NEWEST}, and as {CLASSIC} about classic DRA"
 
 
 def _document(version: str) -> dict[str, Any]:
     return {
         "version": version,
-        "kubernetes": {"oldest": f"1.{OLDEST}", "newest": f"1.{NEWEST}"},
+        "kubernetes": {"oldest": f"1.{OLDEST}", "newest": f"1.{NEWEST}", "classic": CLASSIC},
     }
