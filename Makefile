@@ -54,7 +54,7 @@ format: setup ## rewrite the sources in the project's style
 	$(BIN)/ruff format .
 
 e2e: setup ## compare with real control planes (builds them once: some 25 minutes)
-	$(BIN)/pytest -q -m e2e tests/e2e
+	$(BIN)/pytest -q -n 2 --dist loadfile -m e2e tests/e2e
 
 bench: setup ## time against other tools, side by side
 	$(COMPILE)

@@ -9,6 +9,12 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.control_plane import ApiServer, control_plane
+from tests.e2e.seed import SEED
+
+
+def pytest_report_header() -> str:
+    """The seed, made before the processes of pytest-xdist start, so that they have the same."""
+    return f"CLAIMCHECK_E2E_SEED={SEED}"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-import secrets
 from collections.abc import Callable
 
 import pytest
@@ -16,8 +15,8 @@ from tests.conformance.report import difference
 from tests.corpus.cases import cases
 from tests.e2e.control_plane import ApiServer
 from tests.e2e.prober import Prober
+from tests.e2e.seed import SEED
 
-SEED = os.environ.get("CLAIMCHECK_E2E_SEED") or secrets.token_hex(4)
 CASES = int(os.environ.get("CLAIMCHECK_E2E_CASES") or 400)
 SAME_ANSWERS = 0.995
 

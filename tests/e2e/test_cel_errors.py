@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import random
 import re
-import secrets
 
 import pytest
 
@@ -14,8 +13,8 @@ from deviceselectors.environment import Environment
 from tests.deviceselectors.runtime.random_expressions import Expressions
 from tests.deviceselectors.wrong_expressions import WrongExpressions
 from tests.e2e import referee
+from tests.e2e.seed import SEED
 
-SEED = os.environ.get("CLAIMCHECK_E2E_SEED") or secrets.token_hex(4)
 EXPRESSIONS = int(os.environ.get("CLAIMCHECK_E2E_EXPRESSIONS") or 30_000)
 _CHUNK = 5_000
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-import secrets
 import time
 from typing import Any
 
@@ -14,8 +13,8 @@ from tests.conformance import cel
 from tests.conformance.comparison import Comparison
 from tests.deviceselectors.runtime.random_expressions import Expressions, random_device
 from tests.e2e import referee
+from tests.e2e.seed import SEED
 
-SEED = os.environ.get("CLAIMCHECK_E2E_SEED") or secrets.token_hex(4)
 EXPRESSIONS = int(os.environ.get("CLAIMCHECK_E2E_EXPRESSIONS") or 50_000)
 SECONDS = float(os.environ.get("CLAIMCHECK_E2E_SECONDS") or 360)
 MUST_COMPILE = 0.6

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import random
-import secrets
 from collections.abc import Callable
 from typing import Any
 
@@ -17,8 +15,8 @@ from tests.corpus.cases import valid_object
 from tests.corpus.parts import Parts
 from tests.e2e.client import Client
 from tests.e2e.control_plane import ApiServer
+from tests.e2e.seed import SEED
 
-SEED = os.environ.get("CLAIMCHECK_E2E_SEED") or secrets.token_hex(4)
 OBJECTS = 60
 URLS = {
     "ResourceClaim": "namespaces/default/resourceclaims",

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import random
-import secrets
 from collections.abc import Callable
 
 from tests.conformance import quotas
 from tests.conformance.report import difference
 from tests.e2e.control_plane import ApiServer
 from tests.e2e.quota_cases import QuotaProber, quota_cases
+from tests.e2e.seed import SEED
 
-SEED = os.environ.get("CLAIMCHECK_E2E_SEED") or secrets.token_hex(4)
 CASES = 60
 
 

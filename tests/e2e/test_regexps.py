@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import random
-import secrets
 import shutil
 import subprocess
 from pathlib import Path
@@ -16,8 +15,8 @@ import pytest
 from deviceselectors.runtime import regexes
 from deviceselectors.runtime.regex_syntax import RegexError
 from tests.e2e import random_patterns
+from tests.e2e.seed import SEED
 
-SEED = os.environ.get("CLAIMCHECK_E2E_SEED") or secrets.token_hex(4)
 PATTERNS = int(os.environ.get("CLAIMCHECK_E2E_PATTERNS") or 20_000)
 MUST_COMPILE = 0.3
 
