@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from classic.driver import ClaimAllocation
+from resourceapi import limits
 from resourceapi.manifests import entries, mapping, text
 from resourceapi.objects import Object
-
-#: What API servers accept at most for a claim.
-MOST_NODES = 128
 
 
 def nodes_to_check(context: Object) -> list[str]:
@@ -27,7 +25,7 @@ def reported(unsuitable: Iterable[str], checked: Sequence[str], selected_node: s
     """
     asked = frozenset(checked)
     nodes = [node for node in dict.fromkeys(unsuitable) if node in asked]
-    kept = nodes[-MOST_NODES:]
+    kept = nodes[-limits.CLASSIC_NODES_PER_LIST :]
     if selected_node in nodes and selected_node not in kept:
         kept = [selected_node, *kept[1:]]
     return kept

@@ -16,13 +16,12 @@ from classic.errors import NotYet, SyncError
 from classic.memory_objects import MemoryObjects
 from classic.objects import Conflict
 from classic.simulation.api_server import Client, full_name
+from resourceapi import limits
 from resourceapi.manifests import entries, mapping, name_of, text
 from resourceapi.node_selection import selects
 from resourceapi.objects import Object
 
 NAME = "DynamicResources"
-#: How many nodes a PodSchedulingContext can name.
-MAX_NODES = 128
 
 
 class Code(Enum):
@@ -253,7 +252,7 @@ def pre_score(state: CycleState, nodes: Sequence[str]) -> str:
     if isinstance(known, list) and set(nodes) <= set(known):
         return "drivers have been asked about these nodes"
     # Of more nodes than fit, kube-scheduler takes some at random.
-    state.potential_nodes = sorted(nodes[:MAX_NODES])
+    state.potential_nodes = sorted(nodes[: limits.CLASSIC_NODES_PER_LIST])
     return "drivers are to be asked about these nodes"
 
 
