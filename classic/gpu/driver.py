@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Sequence
 from typing import NoReturn
@@ -9,7 +10,7 @@ from typing import NoReturn
 from classic.driver import ClaimAllocation
 from classic.gpu.allocation import Allocation, allocation_result
 from classic.gpu.inventory import Inventory
-from classic.gpu.ledger import Ledger
+from classic.gpu.ledger import ClaimChanged, Ledger
 from classic.gpu.parameter_objects import ParameterObjects
 from classic.gpu.parameters import (
     GPUInit,
@@ -20,7 +21,7 @@ from classic.gpu.parameters import (
     requirements,
     written,
 )
-from classic.gpu.placement import place
+from classic.gpu.placement import Suitability, place
 from cluster.store import key_of, uid_of
 from resourceapi.errors import ClaimcheckError
 from resourceapi.logs import log
@@ -78,13 +79,8 @@ class GPUDriver:
             for each in claims:
                 each.error = error
             return
-        for uid, allocation in found.items():
-            claim = asked[uid].claim
-            self._ledger.decide(claim, allocation)
-            gpus = [f"{name}: {written(memory)}" for name, memory in allocation.memory.items()]
-            log(logging.INFO, "GPUs chosen", claim=key_of(claim), node=allocation.node, gpus=gpus)
         for each in claims:
-            each.allocation = allocation_result(self._name, found[uid_of(each.claim)])
+            self._decide(each, found[uid_of(each.claim)])
 
     async def deallocate(self, claim: Object) -> None:
         """Nothing needs to be undone: GPUs are free as soon as the API server has the claim without them."""
@@ -95,9 +91,27 @@ class GPUDriver:
     ) -> None:
         """Say for all claims which nodes have no room for all of them."""
         asked = {uid_of(each.claim): each for each in claims}
-        unsuitable = [node for node in potential_nodes if self._placed(asked, node) is None]
+        wanted = [_parameters_of(each)[0] for each in asked.values()]
+        suitability = Suitability(wanted, len(potential_nodes))
+        unsuitable = []
+        for node in potential_nodes:
+            sizes = self._inventory.sizes(node)
+            if not suitability.fits(sizes, self._ledger.free(node, sizes, without=asked)):
+                unsuitable.append(node)
+            await asyncio.sleep(0)  # so that other pods and the probes need not wait for all nodes
         for each in claims:
             each.unsuitable_nodes = list(unsuitable)
+
+    def _decide(self, each: ClaimAllocation, allocation: Allocation) -> None:
+        """Hold GPUs for a claim, unless it has changed meanwhile: then its allocation cannot be written."""
+        try:
+            self._ledger.decide(each.claim, allocation)
+        except ClaimChanged as error:
+            each.error = error
+            return
+        gpus = [f"{name}: {written(memory)}" for name, memory in allocation.memory.items()]
+        log(logging.INFO, "GPUs chosen", claim=key_of(each.claim), node=allocation.node, gpus=gpus)
+        each.allocation = allocation_result(self._name, allocation)
 
     def _held(self, asked: dict[str, ClaimAllocation], selected_node: str) -> dict[str, Allocation] | None:
         """What is held for all of these claims since the last attempt, if they ask for that still."""

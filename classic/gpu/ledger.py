@@ -2,7 +2,8 @@
 
 The API server's claims are the one record that counts; nothing else is stored, so a driver that starts again knows what the
 one before has written. A decision holds its GPUs until the claim has another version: then either it has been written, or it
-never will be, as it was made for the version before.
+never will be, as it was made for the version before. So there is no decision for a claim that is known to have changed, or to
+be gone: nothing would end it.
 """
 
 from __future__ import annotations
@@ -16,9 +17,21 @@ from typing import NamedTuple
 
 from classic.gpu.allocation import Allocation, UnreadableAllocation, allocation_of
 from cluster.store import Change, key_of, uid_of, version_of
+from resourceapi.errors import ClaimcheckError
 from resourceapi.logs import log
 from resourceapi.manifests import mapping
 from resourceapi.objects import Object
+
+
+class ClaimChanged(ClaimcheckError):
+    """The API server would refuse to write an allocation: it has another version of the claim by now, or none."""
+
+
+class _Stored(NamedTuple):
+    """A version of a claim, and what it has allocated of the driver's GPUs, if anything."""
+
+    version: int
+    allocation: Allocation | None
 
 
 class _Decided(NamedTuple):
@@ -35,7 +48,7 @@ class Ledger:
         """Make an empty ledger; :meth:`note` is to be told of the cluster's claims."""
         self._driver_name = driver_name
         self._lock = Lock()  # for all of the following
-        self._stored: dict[str, Allocation] = {}
+        self._stored: dict[str, _Stored] = {}  # all claims that there are, by uid
         self._decided: dict[str, _Decided] = {}
         #: the claims with either, by node
         self._of_node: defaultdict[str, set[str]] = defaultdict(set)
@@ -51,9 +64,17 @@ class Ledger:
                     self._store(after)
 
     def decide(self, claim: Object, allocation: Allocation) -> None:
-        """Hold GPUs for a claim, in place of those that were decided for it before."""
+        """Hold GPUs for a claim, in place of those that were decided for it before.
+
+        :raises ClaimChanged: if :meth:`note` has been told of a newer version, or of no such claim.
+        """
         with self._lock:
             uid = uid_of(claim)
+            stored = self._stored.get(uid)
+            if stored is None:
+                raise ClaimChanged("the claim has been deleted")
+            if version_of(claim) < stored.version:
+                raise ClaimChanged("the claim has been modified")
             self._drop_decided(uid)
             self._decided[uid] = _Decided(allocation, version_of(claim))
             self._of_node[allocation.node].add(uid)
@@ -81,23 +102,21 @@ class Ledger:
 
     def _held(self, uid: str, node: str) -> Iterator[tuple[str, int]]:
         """What a claim holds on a node: the most of what is stored and what is decided, of each GPU."""
-        decided = self._decided.get(uid)
-        both = (self._stored.get(uid), decided.allocation if decided else None)
-        memories = [each.memory for each in both if each is not None and each.node == node]
+        both = (self._stored.get(uid), self._decided.get(uid))
+        allocations = [each.allocation for each in both if each is not None]
+        memories = [each.memory for each in allocations if each is not None and each.node == node]
         for name in {name for memory in memories for name in memory}:
             yield name, max(memory.get(name, 0) for memory in memories)
 
     def _store(self, claim: Object) -> None:
         uid = uid_of(claim)
-        found = self._read(claim)
-        before = self._stored.pop(uid, None)
-        if found is not None:
-            self._stored[uid] = found
-            self._of_node[found.node].add(uid)
-        if before is not None:
-            self._leave(uid, before.node)
+        self._drop_stored(uid)
+        stored = _Stored(version_of(claim), self._read(claim))
+        self._stored[uid] = stored
+        if stored.allocation is not None:
+            self._of_node[stored.allocation.node].add(uid)
         decided = self._decided.get(uid)
-        if decided is not None and version_of(claim) > decided.version:
+        if decided is not None and stored.version > decided.version:
             self._drop_decided(uid)
 
     def _read(self, claim: Object) -> Allocation | None:
@@ -108,10 +127,13 @@ class Ledger:
             return None
 
     def _forget(self, uid: str) -> None:
-        before = self._stored.pop(uid, None)
-        if before is not None:
-            self._leave(uid, before.node)
+        self._drop_stored(uid)
         self._drop_decided(uid)
+
+    def _drop_stored(self, uid: str) -> None:
+        before = self._stored.pop(uid, None)
+        if before is not None and before.allocation is not None:
+            self._leave(uid, before.allocation.node)
 
     def _drop_decided(self, uid: str) -> None:
         before = self._decided.pop(uid, None)

@@ -7,8 +7,8 @@ from itertools import combinations
 
 from classic.gpu.parameters import GPURequirements
 
-#: How many choices of GPUs are tried before claims count as not fitting: far more than pods need, and soon done.
-MOST_CHOICES = 10_000
+#: How many choices of GPUs that lead nowhere are tried for the nodes of a pod: far more than pods need, and soon done.
+MOST_DEAD_ENDS = 10_000
 #: The claims of a pod for which GPUs are looked for together.
 MOST_CLAIMS = 128
 
@@ -16,54 +16,96 @@ Memory = Mapping[str, int]
 """Bytes of GPUs by their names."""
 
 
-def place(wanted: Sequence[GPURequirements], sizes: Memory, free: Memory) -> list[dict[str, int]] | None:
-    """The bytes that each of the claims gets of GPUs; None if they do not all fit.
+def place(
+    wanted: Sequence[GPURequirements], sizes: Memory, free: Memory, most_dead_ends: int = MOST_DEAD_ENDS
+) -> list[dict[str, int]] | None:
+    """The bytes that each of the claims gets of GPUs; None if they do not all fit, or that takes too long to find.
 
     The GPUs that are filled most are used first, so that large claims find room later.
 
     :param sizes: all memory of each GPU of the node.
     :param free: what is left of it, perhaps less than nothing.
     """
-    if len(wanted) > MOST_CLAIMS:
-        return None
-    search = _Search(wanted, sizes, dict(free))
-    return search.found if search.succeeds(search.order) else None
+    search = _Search(wanted, sizes, free, most_dead_ends)
+    return search.found if search.succeeds() else None
+
+
+class Suitability:
+    """Says of one node after the other whether all claims of a pod fit.
+
+    What the search may cost is divided among the nodes: however hard a pod makes it, and for however many nodes, it ends
+    soon, and no node uses up what others need. Nodes that are filled alike are searched once.
+    """
+
+    def __init__(self, wanted: Sequence[GPURequirements], nodes: int) -> None:
+        """Begin.
+
+        :param nodes: of how many nodes this is going to be asked.
+        """
+        self._wanted = wanted
+        self._nodes_left = nodes
+        self.dead_ends_left = MOST_DEAD_ENDS
+        self._found: dict[tuple[tuple[int, int], ...], bool] = {}
+
+    def fits(self, sizes: Memory, free: Memory) -> bool:
+        """Whether the claims fit into what is free on the next node (as :func:`place`)."""
+        share = self.dead_ends_left // max(self._nodes_left, 1)
+        self._nodes_left -= 1
+        look = tuple(sorted((size, free[name]) for name, size in sizes.items()))
+        if look not in self._found:
+            search = _Search(self._wanted, sizes, free, share)
+            self._found[look] = search.succeeds()
+            self.dead_ends_left -= search.dead_ends
+        return self._found[look]
 
 
 class _Search:
     """Tries the GPUs for one claim after the other, the largest claim first."""
 
-    def __init__(self, wanted: Sequence[GPURequirements], sizes: Memory, free: dict[str, int]) -> None:
+    def __init__(
+        self, wanted: Sequence[GPURequirements], sizes: Memory, free: Memory, most_dead_ends: int
+    ) -> None:
         self.found: list[dict[str, int]] = [{} for _ in wanted]
-        self.order = sorted(range(len(wanted)), key=lambda index: _size_of(wanted[index]), reverse=True)
+        self.dead_ends = 0
+        self._most_dead_ends = most_dead_ends
+        self._order = sorted(range(len(wanted)), key=lambda index: _size_of(wanted[index]), reverse=True)
         self._wanted = wanted
         self._sizes = sizes
-        self._free = free
-        self._choices_left = MOST_CHOICES
+        self._free = dict(free)
 
-    def succeeds(self, order: Sequence[int]) -> bool:
-        """Whether these claims fit into what is free; if so, ``found`` says how."""
-        if not order:
+    def succeeds(self) -> bool:
+        """Whether the claims fit into what is free; if so, ``found`` says how."""
+        return len(self._wanted) <= MOST_CLAIMS and self._is_possible() and self._succeeds_from(0)
+
+    def _is_possible(self) -> bool:
+        """Whether there is as much free memory as the claims ask for, wherever it is."""
+        asked = sum((wanted.memory or 0) * wanted.count for wanted in self._wanted)
+        return asked <= sum(max(memory, 0) for memory in self._free.values())
+
+    def _succeeds_from(self, position: int) -> bool:
+        """Whether the claims from this position of the order on fit."""
+        if position == len(self._order):
             return True
-        wanted = self._wanted[order[0]]
-        memory, count = wanted.memory, wanted.count
-        fitting = [name for name in self._sizes if self._has_room(name, memory)]
+        index = self._order[position]
+        wanted = self._wanted[index]
+        fitting = [name for name in self._sizes if self._has_room(name, wanted.memory)]
         fitting.sort(key=lambda name: self._free[name])  # stable: of equal ones the first
         tried = set()
-        for names in combinations(fitting, count):
-            self._choices_left -= 1
-            if self._choices_left < 0:
-                return False
+        for names in combinations(fitting, wanted.count):
             look = tuple((self._free[name], self._sizes[name]) for name in names)
-            if look in tried:  # GPUs that are filled alike are alike
-                continue
-            tried.add(look)
-            taken = {name: self._sizes[name] if memory is None else memory for name in names}
-            self._add(taken, -1)
-            if self.succeeds(order[1:]):
-                self.found[order[0]] = taken
-                return True
-            self._add(taken, 1)
+            if look not in tried:  # GPUs that are filled alike are alike
+                tried.add(look)
+                taken = {
+                    name: self._sizes[name] if wanted.memory is None else wanted.memory for name in names
+                }
+                self._add(taken, -1)
+                if self._succeeds_from(position + 1):
+                    self.found[index] = taken
+                    return True
+                self._add(taken, 1)
+            self.dead_ends += 1
+            if self.dead_ends > self._most_dead_ends:
+                return False
         return False
 
     def _has_room(self, name: str, memory: int | None) -> bool:

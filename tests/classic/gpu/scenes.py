@@ -73,13 +73,14 @@ class Scene:
             DRIVER, inventory, self.ledger, ParameterObjects(StoredParameters(self.parameters))
         )
 
-    def ask(
-        self, name: str, memory: str = "2", *, version: int = 1, init: GPUInit = NO_INIT
-    ) -> ClaimAllocation:
-        """A claim that asks for bytes, of several GPUs if there is an ``x``."""
+    def ask(self, name: str, memory: str = "2", *, init: GPUInit = NO_INIT) -> ClaimAllocation:
+        """A claim, a new one if there is none, that asks for bytes, of several GPUs if there is an ``x``."""
+        if f"tests/{name}" not in self.claims.objects:
+            self.claims.put(claim(name, 1))
+        asking = self.claims.objects[f"tests/{name}"]
         each, _, count = memory.partition("x")
         wanted = GPURequirements(None if each == "all" else int(each), int(count or 1))
-        return ClaimAllocation(name, claim(name, version), {"metadata": {"name": "acme-gpu"}}, wanted, init)
+        return ClaimAllocation(name, asking, {"metadata": {"name": "acme-gpu"}}, wanted, init)
 
     async def allocated(self, node: str, *asked: ClaimAllocation) -> str:
         """What an allocation gives, in words."""

@@ -14,7 +14,7 @@ from classic.gpu.parameter_objects import ParameterObjects
 from classic.gpu.parameters import GPUInit, GPURequirements, ParametersError, Reference
 from resourceapi.api_client import Unavailable
 from resourceapi.objects import Object
-from tests.classic.gpu.scenes import DRIVER, GI, Scene, StoredParameters, claim
+from tests.classic.gpu.scenes import DRIVER, GI, Scene, StoredParameters, claim, described
 
 REFERENCE = {"apiGroup": "gpu.example.com", "kind": "GPURequirements", "name": "small"}
 PATH = "/apis/gpu.example.com/v1/namespaces/tests/gpurequirements/small"
@@ -192,6 +192,22 @@ def test_memory_is_free_once_the_api_server_has_the_claim_without_it() -> None:
     assert run(scene.allocated("worker", scene.ask("b"))) == "worker/0=2"
 
 
+def test_claim_that_is_gone_or_has_changed_gets_nothing() -> None:
+    """The claim may go while the other claims of its pod get their finalizers."""
+    scene = Scene(worker="1x8")
+    gone, modified, unchanged = (scene.ask(name) for name in ("gone", "modified", "unchanged"))
+    scene.claims.remove(claim("gone", 2))
+    scene.claims.put(claim("modified", 3))
+    run(scene.driver.allocate([gone, modified, unchanged], "worker"))
+    assert [described(each) for each in (gone, modified, unchanged)] == [
+        "the claim has been deleted",
+        "the claim has been modified",
+        "worker/0=2",
+    ]
+    assert (gone.allocation, modified.allocation) == (None, None)
+    assert scene.ledger.free("worker", {"gpu-0": 8}) == {"gpu-0": 6}
+
+
 # --- unsuitable nodes
 
 
@@ -209,6 +225,25 @@ def test_nodes_where_the_pods_claims_hold_memory_already_are_suitable_for_them()
     run(scene.allocated("one", scene.ask("a")))
     assert run(scene.unsuitable(scene.ask("a"))) == ""
     assert run(scene.unsuitable(scene.ask("b"))) == "one"
+
+
+def test_others_need_not_wait_until_all_nodes_are_checked() -> None:
+    """Each of them may take a while, if claims almost fit."""
+    scene = Scene(**{f"node-{number}": "1x1" for number in range(20)})
+    turns = []
+
+    async def count_turns() -> None:
+        while True:
+            turns.append(1)
+            await asyncio.sleep(0)
+
+    async def check() -> None:
+        other = asyncio.create_task(count_turns())
+        await scene.driver.unsuitable_nodes({}, [scene.ask("a")], sorted(scene.nodes))
+        other.cancel()
+
+    run(check())
+    assert len(turns) >= 20
 
 
 def test_node_that_is_new_or_gone_counts_at_once() -> None:

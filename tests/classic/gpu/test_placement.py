@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from classic.gpu.parameters import GPURequirements
-from classic.gpu.placement import MOST_CLAIMS, place
+from classic.gpu.placement import MOST_CLAIMS, MOST_DEAD_ENDS, Suitability, place
 
 
 def asks(text: str) -> list[GPURequirements]:
@@ -94,7 +94,68 @@ def test_pods_with_more_claims_than_anybody_needs_count_as_not_fitting(claims: i
 
 
 def test_search_that_finds_nothing_ends() -> None:
-    """64 GPUs, and claims that together are just too large."""
+    """64 GPUs, and claims that do not fit although there is as much memory as they ask for."""
     sizes = {f"gpu-{index}": 101 + index for index in range(64)}
     wanted = [GPURequirements(51, 32)] * 5
     assert place(wanted, sizes, sizes) is None
+
+
+# --- many nodes
+
+#: Claims of which two GPUs of 16 almost have room: there are very many ways to try.
+HARD = [GPURequirements(1_000 + 2 * number) for number in range(41)]
+HALF = sum(each.memory or 0 for each in HARD) // 2
+
+
+def halves(extra: int) -> dict[str, int]:
+    """GPUs with room for half of the claims each: as the sizes are even, an odd half has no room for them."""
+    return {"gpu-0": HALF + 1 + 2 * extra, "gpu-1": HALF - 1 - 2 * extra}
+
+
+def dead_ends(search: Suitability) -> int:
+    return MOST_DEAD_ENDS - search.dead_ends_left
+
+
+def test_search_for_many_nodes_costs_little_more_than_for_one() -> None:
+    search = Suitability(HARD, 128)
+    assert not any(search.fits(sizes, sizes) for sizes in map(halves, range(128)))
+    assert 0 < dead_ends(search) <= MOST_DEAD_ENDS + 128 * len(HARD)
+
+
+def test_node_that_is_hard_to_fill_leaves_the_others_their_share() -> None:
+    search = Suitability(HARD, 128)
+    assert not any(search.fits(sizes, sizes) for sizes in map(halves, range(127)))
+    assert search.fits({"gpu-0": HALF, "gpu-1": 2 * HALF}, {"gpu-0": HALF, "gpu-1": 2 * HALF})
+
+
+def test_nodes_that_are_filled_alike_are_searched_once() -> None:
+    search = Suitability(HARD, 128)
+    sizes = halves(0)
+    search.fits(sizes, sizes)
+    cost = dead_ends(search)
+    assert cost > 0
+    for _ in range(127):
+        search.fits(sizes, dict(zip(sizes, sizes.values(), strict=True)))
+    assert dead_ends(search) == cost
+
+
+def test_claims_that_ask_for_more_than_is_free_need_no_search() -> None:
+    search = Suitability([*HARD, GPURequirements(1_000)], 1)
+    sizes = halves(0)
+    assert not search.fits(sizes, sizes)
+    assert dead_ends(search) == 0
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 6), st.integers(1, 2)), min_size=1, max_size=4),
+    st.lists(st.lists(st.integers(0, 8), min_size=1, max_size=3), min_size=1, max_size=4),
+)
+def test_nodes_are_suitable_if_their_gpus_could_be_given(
+    wanted: list[tuple[int, int]], nodes: list[list[int]]
+) -> None:
+    claims = [GPURequirements(*each) for each in wanted]
+    search = Suitability(claims, len(nodes))
+    for free in nodes:
+        sizes = {str(index): 8 for index in range(len(free))}
+        left = dict(zip(sizes, free, strict=True))
+        assert search.fits(sizes, left) == (place(claims, sizes, left) is not None)
