@@ -25,6 +25,8 @@ from resourceapi.manifests import entries, mapping, name_of, text
 from resourceapi.objects import Object
 
 ALLOCATING, DEALLOCATING = "Allocating", "Deallocating"
+#: What a pod may have in ``spec.resourceClaims``: API servers of 1.30 take as many entries as fit into a request.
+MOST_CLAIMS = 256
 
 
 class Next(Enum):
@@ -186,9 +188,14 @@ class Controller:
 
         A pod may use the same claim under several names.
         """
+        wanted = entries(mapping(pod, "spec"), "resourceClaims")
+        if len(wanted) > MOST_CLAIMS:
+            raise SyncError(
+                f"the pod has {len(wanted):,} claims: drivers allocate for pods with up to {MOST_CLAIMS}"
+            )
         found: list[tuple[str, ClaimAllocation]] = []
         by_claim: dict[str, ClaimAllocation | None] = {}
-        for entry in entries(mapping(pod, "spec"), "resourceClaims"):
+        for entry in wanted:
             try:
                 name = of_claim.claim_name(pod, entry)
                 if name is not None and name not in by_claim:

@@ -28,10 +28,10 @@ def because(what: str, error: BaseException) -> SyncError:
 
 
 def together(errors: list[SyncError]) -> SyncError:
-    """Several errors as one; a single one stays as it is."""
+    """Several errors as one, in bounded length; a single one stays as it is."""
     if len(errors) == 1:
         return errors[0]
-    found = SyncError("; ".join(map(str, errors)))
+    found = SyncError(shortened("; ".join(map(str, errors)), MOST_CHARACTERS))
     found.__cause__ = ExceptionGroup("several claims failed", errors)
     return found
 

@@ -9,6 +9,9 @@ from resourceapi import limits
 from resourceapi.manifests import entries, mapping, text
 from resourceapi.objects import Object
 
+#: All names of nodes together: a part of what API servers accept for an object (1.5 MiB), as other drivers write there, too.
+MOST_CHARACTERS = 256 * 1024
+
 
 def nodes_to_check(context: Object) -> list[str]:
     """The potential nodes; the selected one is added if the scheduler has not listed it."""
@@ -40,15 +43,23 @@ def with_unsuitable_nodes(
     """
     selected = text(mapping(context, "spec"), "selectedNode")
     before = entries(mapping(context, "status"), "resourceClaims")
-    after = list(before)
-    for name, claim in claims:
-        nodes = reported(claim.unsuitable_nodes, checked, selected)
-        entry = {"name": name, **({"unsuitableNodes": nodes} if nodes else {})}
-        places = [index for index, found in enumerate(after) if text(found, "name") == name]
-        if not places:
-            after.append(entry)
-        elif entries(after[places[0]], "unsuitableNodes") != nodes:
-            after[places[0]] = entry
-    if after == before:
+    after = {text(entry, "name"): entry for entry in before}
+    nodes_of = {name: reported(claim.unsuitable_nodes, checked, selected) for name, claim in claims}
+    for name, nodes in _fitting(nodes_of).items():
+        if name not in after or entries(after[name], "unsuitableNodes") != nodes:
+            after[name] = {"name": name, **({"unsuitableNodes": nodes} if nodes else {})}
+    if list(after.values()) == before:
         return None
-    return {**context, "status": {**mapping(context, "status"), "resourceClaims": after}}
+    return {**context, "status": {**mapping(context, "status"), "resourceClaims": list(after.values())}}
+
+
+def _fitting(nodes_of: dict[str, list[str]]) -> dict[str, list[str]]:
+    """The nodes of each claim; of too many, each node once: the scheduler avoids nodes that do not suit any of the claims."""
+    if sum(len(node) for nodes in nodes_of.values() for node in nodes) <= MOST_CHARACTERS:
+        return nodes_of
+    told: set[str] = set()
+    fitting = {}
+    for name, nodes in nodes_of.items():
+        fitting[name] = [node for node in nodes if node not in told]
+        told.update(nodes)
+    return fitting

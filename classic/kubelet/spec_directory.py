@@ -63,8 +63,8 @@ class SpecDirectory:
         self._file(claim).unlink(missing_ok=True)
 
     def _file(self, claim: AllocatedClaim) -> Path:
-        # All three parts have been checked: none has a slash, and none begins with a dot.
-        return self._path / f"{self._kind.vendor}-{self._kind.device_class}_{claim.uid}.json"
+        # All three parts have been checked: none has a slash or "=", none begins with a dot, and a UID has no "_".
+        return self._path / f"{self._kind.vendor}={self._kind.device_class}_{claim.uid}.json"
 
     def _replace(self, claim: AllocatedClaim, content: bytes) -> None:
         self._path.mkdir(mode=_DIRECTORY_MODE, parents=True, exist_ok=True)

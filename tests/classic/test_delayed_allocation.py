@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from classic.controller import Controller, Next
-from classic.errors import NotYet, SyncError
+from classic.controller import MOST_CLAIMS, Controller, Next
+from classic.errors import MOST_CHARACTERS, NotYet, SyncError, together
 from classic.memory_objects import Write
 from classic.objects import Conflict
 from resourceapi.manifests import name_of
@@ -257,6 +257,22 @@ def test_claims_that_are_still_to_come_are_waited_for_silently(objects: list[Obj
     assert scene.events == []
 
 
+@pytest.mark.parametrize("is_too_many", [False, True])
+def test_pod_with_very_many_claims(is_too_many: bool) -> None:
+    """One is refused before the driver is asked anything, and the pod's event says why."""
+    names = [f"gpu-{number}" for number in range(MOST_CLAIMS + is_too_many)]
+    scene = scene_with(claim(), pod(**dict.fromkeys(names, "claim")), context(selected="node-1"))
+    if is_too_many:
+        with pytest.raises(
+            SyncError, match="the pod has 257 claims: drivers allocate for pods with up to 256"
+        ):
+            scene.sync_context()
+        assert (scene.driver.calls, scene.events[0][0]) == ([], "Pod")
+    else:
+        scene.sync_context()
+        assert len(scene.unsuitable()) == MOST_CLAIMS
+
+
 def test_source_without_a_name() -> None:
     odd = pod()
     odd["spec"]["resourceClaims"] = [{"name": "gpu", "source": {}}]
@@ -333,6 +349,11 @@ def test_errors_of_several_claims_are_told_together() -> None:
     assert isinstance(group, ExceptionGroup)
     causes = [each.__cause__.__cause__ for each in group.exceptions if each.__cause__]
     assert causes == [error, error]
+
+
+def test_errors_of_very_many_claims_are_bounded() -> None:
+    error = together([SyncError("x" * MOST_CHARACTERS)] * MOST_CLAIMS)
+    assert len(str(error)) == MOST_CHARACTERS
 
 
 def test_claim_that_changes_while_it_is_being_allocated() -> None:

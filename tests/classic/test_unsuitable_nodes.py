@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
-from classic.unsuitable_nodes import nodes_to_check, reported
-from tests.classic.scenes import context
+from classic.driver import ClaimAllocation
+from classic.unsuitable_nodes import MOST_CHARACTERS, nodes_to_check, reported, with_unsuitable_nodes
+from tests.classic.scenes import claim, context, resource_class
 
 MANY = [f"node-{number}" for number in range(129)]
 
@@ -40,3 +43,34 @@ def test_reported(unsuitable: list[str], selected: str, expected: list[str]) -> 
 )
 def test_nodes_to_check(potential: list[str], selected: str, expected: list[str]) -> None:
     assert nodes_to_check(context(potential=potential, selected=selected)) == expected
+
+
+def told(pod_claims: int, nodes: list[str]) -> list[list[str]]:
+    """What is told of so many claims of a pod, all of which have the same unsuitable nodes."""
+    allocation = ClaimAllocation("", claim(), resource_class(), unsuitable_nodes=nodes)
+    named = [(f"claim-{number}", allocation) for number in range(pod_claims)]
+    found = with_unsuitable_nodes(context(potential=nodes), named, nodes)
+    assert found is not None
+    assert with_unsuitable_nodes(found, named, nodes) is None
+    return [each.get("unsuitableNodes", []) for each in found["status"]["resourceClaims"]]
+
+
+def test_long_names_are_told_once_if_the_status_would_be_too_large() -> None:
+    long_names = [f"{number:0253}" for number in range(128)]
+    found = told(256, long_names)
+    assert found == [long_names, *[[]] * 255]
+    assert len(json.dumps(found)) < MOST_CHARACTERS
+    assert told(8, long_names) == [long_names] * 8
+
+
+def test_a_pod_with_very_many_claims_takes_no_time() -> None:
+    """Seconds were minutes when each claim was compared with each other one."""
+    assert told(100_000, ["a"])[-1] == ["a"]
+
+
+def test_what_other_drivers_have_told_stays() -> None:
+    before = {**context(potential=["a"]), "status": {"resourceClaims": [{"name": "other"}, {"name": "gpu"}]}}
+    allocation = ClaimAllocation("", claim(), resource_class(), unsuitable_nodes=["a"])
+    found = with_unsuitable_nodes(before, [("gpu", allocation)], ["a"])
+    assert found is not None
+    assert found["status"]["resourceClaims"] == [{"name": "other"}, {"name": "gpu", "unsuitableNodes": ["a"]}]

@@ -82,5 +82,5 @@ class Node:
 
     def spec(self, number: int = 0) -> Any:
         """The CDI spec of one of many claims."""
-        file = self.settings.cdi_directory / f"{DRIVER}-gpu_{uid(number)}.json"
+        file = self.settings.cdi_directory / f"{DRIVER}=gpu_{uid(number)}.json"
         return json.loads(file.read_text(encoding="utf-8"))

@@ -152,7 +152,7 @@ def test_devices_of_drivers(
             )
             assert len(driver.unprepared) == (1 if error else 0)
             assert [name for name in node.files() if name.startswith("cdi/")] == [
-                f"cdi/{DRIVER}-gpu_{uid(0)}.json" for _ in names if names[0] == device_name()
+                f"cdi/{DRIVER}=gpu_{uid(0)}.json" for _ in names if names[0] == device_name()
             ][:1]
 
     asyncio.run(scenario())

@@ -121,7 +121,7 @@ def test_only_the_owner_reaches_sockets_and_specs(node: Node) -> None:
             await node.kubelet.prepare(DRIVER, claim())
             modes = {name: stat.S_IMODE((node.root / name).stat().st_mode) for name in node.files()}
             assert modes == {
-                f"cdi/{DRIVER}-gpu_{uid(0)}.json": 0o600,
+                f"cdi/{DRIVER}=gpu_{uid(0)}.json": 0o600,
                 f"plugins/{DRIVER}/dra.sock": 0o600,
                 f"registry/{DRIVER}-reg.sock": 0o600,
             }

@@ -113,7 +113,7 @@ def test_a_call_that_cannot_be_cancelled_holds_its_claim(tmp_path: Path) -> None
         go_on.set()
         await tested.unprepare(first, LONG)
         assert driver.unprepared == [first]
-        assert [file.name for file in tmp_path.iterdir()] == [f"{DRIVER}-gpu_{uid(1)}.json"]
+        assert [file.name for file in tmp_path.iterdir()] == [f"{DRIVER}=gpu_{uid(1)}.json"]
 
     asyncio.run(scenario())
 

@@ -13,7 +13,7 @@ from classic.kubelet.spec_directory import SpecDirectory
 from tests.classic.kubelet.node import DRIVER, UID
 
 CLAIM = AllocatedClaim("default", "claim", UID)
-NAME = f"{DRIVER}-gpu_{UID}.json"
+NAME = f"{DRIVER}=gpu_{UID}.json"
 
 
 def device(value: str) -> Device:
@@ -68,4 +68,11 @@ def test_the_same_device_of_two_claims(tmp_path: Path) -> None:
     specs = directory(tmp_path)
     other = AllocatedClaim("default", "other", "other")
     assert specs.write(CLAIM, [device("1")]) != specs.write(other, [device("1")])
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_drivers_whose_names_join_to_the_same_text(tmp_path: Path) -> None:
+    """Each has a file of its own."""
+    for vendor, device_class in (("foo", "bar-gpu"), ("foo-bar", "gpu")):
+        SpecDirectory(tmp_path, DeviceKind(vendor, device_class)).write(CLAIM, [device("1")])
     assert len(list(tmp_path.iterdir())) == 2
