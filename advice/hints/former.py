@@ -16,13 +16,13 @@ from advice.hints.problem import Problem
 from advice.hints.snippet import yaml
 from resourceapi.field_path import Path
 from resourceapi.manifests import MISSING, entries, mapping, text, value_at
-from resourceapi.model.versions import CLASSIC_VERSION, GROUP
+from resourceapi.model.versions import CLASSIC_VERSIONS, GROUP, MISTAKEN_GROUP
 from validation.rule_names import NOT_SERVED, UNKNOWN_FIELD
 
 CLASSIC = "classic DRA, which Kubernetes had up to 1.30"
 MIGRATE = "run `claimcheck migrate FILE`, which rewrites it for v1"
 # Kinds that `claimcheck migrate` leaves out: nothing of today does what they did.
-_WITHOUT_SUCCESSOR = ("PodSchedulingContext",)
+_WITHOUT_SUCCESSOR = ("PodScheduling", "PodSchedulingContext")
 
 
 # --- objects of versions and kinds that are gone ------------------------------------------------------------------
@@ -43,8 +43,8 @@ def _former(problem: Problem) -> str | Advice:
     if group not in ("", GROUP):
         since += f"; there is no group {group}"
     head, newline, snippet = what.text.partition("\n")
-    is_classic = problem.api_version == f"{GROUP}/{CLASSIC_VERSION}" and not _has_devices(problem.object)
-    if is_classic and kind not in _WITHOUT_SUCCESSOR:
+    is_classic = group in (GROUP, MISTAKEN_GROUP) and version in CLASSIC_VERSIONS
+    if is_classic and kind not in _WITHOUT_SUCCESSOR and not _has_devices(problem.object):
         head = f"{MIGRATE}, or {head}"
     if newline:
         return Advice(f"{head.removesuffix(':')} ({since}):\n{snippet}", *what.changes)
@@ -242,7 +242,6 @@ def _pod_claim_source(problem: Problem) -> Advice:
 
     source, claim = problem.value, problem.parent
     direct = Advice(f"name the claim or the template directly; `{problem.key}` was removed after 1.30")
-    migrate = f"{MIGRATE}, or " if problem.key == "source" else ""
     if not isinstance(source, dict) or not isinstance(claim, dict):
         return direct
     names = ["resourceClaimName", "resourceClaimTemplateName"]
@@ -250,7 +249,7 @@ def _pod_claim_source(problem: Problem) -> Advice:
         key if key in names else meant_field(key, names) or key: value for key, value in source.items()
     }
     rewritten = {key: value for key, value in claim.items() if key != problem.key} | renamed
-    head = f"{migrate}name the claim or the template in the entry itself; `{problem.key}` was removed after 1.30:\n"
+    head = f"{MIGRATE}, or name the claim or the template in the entry itself; `{problem.key}` was removed after 1.30:\n"
     if any(not isinstance(value, str) for value in renamed.values()):
         return direct
     return Advice(head + yaml([rewritten]), (problem.path[:-1], rewritten))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from resourceapi.kinds import KINDS, kinds_of
-from resourceapi.model.versions import GROUP
+from resourceapi.model.versions import GROUP, MISTAKEN_GROUP
 from resourceapi.nearness import nearest
 from resourceapi.releases import Profile
 
@@ -30,7 +30,7 @@ LAST_SERVED = {
 #: Kinds that no version has any more.
 FORMER_KINDS = frozenset(kind for kinds in LAST_SERVED.values() for kind in kinds if kind not in KINDS)
 KINDS_OF_THE_GROUP = frozenset((*KINDS, *FORMER_KINDS))
-OTHER_GROUPS = ("core.k8s.io", "", "apps", "k8s.io", "resources.k8s.io", "resource.kubernetes.io")
+OTHER_GROUPS = (MISTAKEN_GROUP, "", "apps", "k8s.io", "resources.k8s.io", "resource.kubernetes.io")
 
 
 def is_of_the_group(api_version: str, kind: str) -> bool:

@@ -78,7 +78,7 @@ def _devices(spec: dict[str, Any], path: Path, class_name: str, context: Context
     if spec.get("parametersRef") is None:
         return _of_one_request({"deviceClassName": today})
     reference = context.reference(members(spec["parametersRef"], place), place, context.namespace)
-    structured = _structured(reference, resource_class, context)
+    structured = _structured(reference, place, resource_class, context)
     if structured is not None:
         context.used += structured
         return _of_structured(
@@ -104,18 +104,11 @@ def _devices(spec: dict[str, Any], path: Path, class_name: str, context: Context
 
 
 def _structured(
-    reference: Reference, resource_class: dict[str, Any] | None, context: Context
+    reference: Reference, path: Path, resource_class: dict[str, Any] | None, context: Context
 ) -> list[Any] | None:
     """The structured parameters of a claim, last, and what they were made from; None if it has none."""
     if (reference.group, reference.kind) == (GROUP, CLAIM_PARAMETERS):
-        document = context.objects.find(reference)
-        if document is None:
-            raise CannotMigrate(
-                ("spec",),
-                f"the {reference.kind} {reference.name} is not among the files, so it is not known what it asks for",
-                "name its file as well",
-            )
-        return [document]
+        return [context.named(reference, path)]
     fields = class_fields(resource_class)[0] if resource_class else {}
     if fields.get("structuredParameters") is not True:
         return None

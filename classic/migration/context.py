@@ -59,6 +59,15 @@ class Context:
             raise CannotMigrate(
                 path, "the content of a Secret is not copied into an object that others can read"
             )
+        document = self.named(reference, path)
+        self.used.append(document)
+        return document
+
+    def named(self, reference: Reference, path: Path) -> Document:
+        """The object that a reference names.
+
+        :raises CannotMigrate: if it is not among the files.
+        """
         document = self.objects.find(reference)
         if document is None:
             raise CannotMigrate(
@@ -66,7 +75,6 @@ class Context:
                 f"the {reference.kind} {reference.name} is not among the files, so it is not known what it asks for",
                 "name its file as well",
             )
-        self.used.append(document)
         return document
 
     def find(self, reference: Reference, path: Path, driver: str) -> Found:

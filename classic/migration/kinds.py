@@ -7,7 +7,7 @@ from typing import Any
 from resourceapi.kinds import CLAIM, CLAIM_TEMPLATE, DEVICE_CLASS
 from resourceapi.kinds import RESOURCE_SLICE as SLICE
 from resourceapi.manifests import mapping, text
-from resourceapi.model.versions import GROUP
+from resourceapi.model.versions import CLASSIC_VERSIONS, GROUP, MISTAKEN_GROUP
 from resourceapi.model.workloads import KINDS as WORKLOADS
 from resourceapi.releases import split_api_version
 
@@ -19,10 +19,7 @@ RESOURCE_CLAIM, RESOURCE_CLAIM_TEMPLATE = CLAIM.name, CLAIM_TEMPLATE.name
 RESOURCE_SLICE = SLICE.name
 #: Kinds that only the classic API has.
 CLASSIC_ONLY = (RESOURCE_CLASS, CLAIM_PARAMETERS, CLASS_PARAMETERS, *SCHEDULING_CONTEXTS)
-#: The group that early texts have in place of that of the API.
-MISTAKEN_GROUP = "core.k8s.io"
 V1ALPHA3 = "v1alpha3"
-_OLD_VERSIONS = ("v1alpha1", "v1alpha2")
 #: What v1alpha3 has as of 1.31; the kinds that it got later stay there.
 _OF_1_31 = (RESOURCE_CLAIM, RESOURCE_CLAIM_TEMPLATE, DEVICE_CLASS.name, RESOURCE_SLICE)
 
@@ -34,7 +31,7 @@ def is_classic(value: dict[str, Any]) -> bool:
     if group not in (GROUP, MISTAKEN_GROUP):
         return False
     if kind in CLASSIC_ONLY or (
-        kind in (*_OF_1_31, "ResourcePool", "DevicePool") and version in _OLD_VERSIONS
+        kind in (*_OF_1_31, "ResourcePool", "DevicePool") and version in CLASSIC_VERSIONS
     ):
         return True
     return kind in (RESOURCE_CLAIM, RESOURCE_CLAIM_TEMPLATE) and "resourceClassName" in claim_spec(value)

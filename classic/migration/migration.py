@@ -137,7 +137,7 @@ class Migration:
                 continue
             remarks = Context(document, self._objects, self._mappings).remarks
             is_needed = id(document) in self._objects.still_needed
-            message = "stays as it is, as one that refers to it does" if is_needed else _UNUSED
+            message = "kept: an object that needs it could not be migrated" if is_needed else _UNUSED
             if is_classic(document.value):
                 remarks.refuse(CannotMigrate((), message))
             elif is_needed:

@@ -23,6 +23,10 @@ GROUP = "resource.k8s.io"
 OWN_GROUP = "claimcheck.example.com"
 #: The last version of classic DRA; its structs are in :mod:`resourceapi.model.classic`.
 CLASSIC_VERSION = "v1alpha2"
+#: The versions of classic DRA with an API of its own, which `claimcheck migrate` reads.
+CLASSIC_VERSIONS = ("v1alpha1", CLASSIC_VERSION)
+#: The group that early texts have in place of that of the API.
+MISTAKEN_GROUP = "core.k8s.io"
 #: Where API servers have the group in v1.
 V1_PATH = f"/apis/{GROUP}/v1"
 
