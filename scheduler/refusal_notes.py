@@ -17,8 +17,7 @@ from typing import NamedTuple
 from allocator.devices import PoolId
 from allocator.explaining import in_words
 from allocator.explaining.explanation import ERROR, MISFIT, UNDECIDED, Explanation, explain
-from allocator.explaining.for_tenants import for_tenants, groups_in_the_way
-from allocator.explaining.patched_values import PatchedValue
+from allocator.explaining.for_tenants import for_tenants, groups_in_the_way, patched_values_in_claims
 from allocator.explaining.snapshot import Snapshot, device_id, results_of
 from allocator.pod_claims import node_selector
 from allocator.time_limit import TimeLimit
@@ -144,8 +143,10 @@ def _nodes_of(claims: Sequence[Object], nodes: Sequence[Object]) -> list[Object]
 def _in_one_line(explanation: Explanation, case: Case) -> str:
     causes = list(islice(_causes(explanation), MOST_CAUSES)) or list(_conflict(explanation))
     causes += list(dict.fromkeys(groups_in_the_way(explanation)))[:MOST_CAUSES]
-    causes += islice(in_words.patched(_patched(explanation), in_words.MAX_PATCHES), MOST_CAUSES)
-    remedies = list(for_tenants(explanation.remedies, explanation.claim_users, case.pod.namespace))
+    causes += islice(
+        in_words.patched(patched_values_in_claims(explanation), in_words.MAX_PATCHES), MOST_CAUSES
+    )
+    remedies = list(for_tenants(explanation, case.pod.namespace))
     found = list(islice(in_words.remedies(remedies), MOST_REMEDIES))
     if found:
         causes.append(f"it would fit {', or '.join(found)}")
@@ -170,10 +171,6 @@ def _causes(explanation: Explanation) -> Iterator[str]:
         yield explanation.refusal
     if explanation.error is not None:
         yield f"error on {explanation.error.node}: {explanation.error.error}"
-
-
-def _patched(explanation: Explanation) -> Iterator[PatchedValue]:
-    return chain.from_iterable(kind.patched for kind in explanation.kinds)
 
 
 def _conflict(explanation: Explanation) -> Iterator[str]:

@@ -96,11 +96,14 @@ class NodeKind(NamedTuple):
     common: frozenset[object] = frozenset()
 
     @property
+    def short(self) -> Iterator[RequestSteps]:
+        """The requests and alternatives for which too few devices are left."""
+        return (each for each in self.requests if each.left < each.needed)
+
+    @property
     def patched(self) -> Iterator[PatchedValue]:
         """What patches have given, of that for which too few devices are left, or constraints cannot be met."""
-        for request in self.requests:
-            if request.left < request.needed:
-                yield from chain.from_iterable(step.patched for step in request.steps)
+        yield from chain.from_iterable(step.patched for request in self.short for step in request.steps)
         yield from chain.from_iterable(check.patched for check in self.constraint_checks)
 
     @property

@@ -1,49 +1,79 @@
 """Remedies for tenants: who runs a pod may be allowed to read neither ResourceSlices nor what is in other namespaces.
 
-So they are told no values of devices, only that less would do, and which compatibility groups are in the way; and of the claims of other namespaces only how many they are.
+So they are told no values of devices, only that less would do, and which compatibility groups are in the way; of ResourceSlicePatches
+only those that have given what the claim itself asks about; and of the claims of other namespaces only how many they are.
 Events are written in these words. Who asks by ``claimcheck explain`` has read all of it with rights of their own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 
+from allocator.demand import Alternative
 from allocator.explaining.explanation import Explanation
-from allocator.explaining.finder import RELEASE, Remedy
+from allocator.explaining.finder import PATCH, RELEASE, Remedy
 from allocator.explaining.holders import Holder, released
+from allocator.explaining.patched_values import PatchedValue
+from allocator.explaining.steps import Step
+from allocator.rules.capacity import Capacity
+from allocator.rules.constraints import Constraints
+from allocator.rules.selectors import RequestSelectors
 from resourceapi.counting import number
+from resourceapi.kinds import RESOURCE_SLICE_PATCH
 
 
-def for_tenants(remedies: Sequence[Remedy], users: Mapping[str, Holder], namespace: str) -> Iterator[Remedy]:
-    """The remedies in words for the tenants of a namespace; those that read the same become one.
-
-    :param users: who uses the claims that could be released.
-    """
+def for_tenants(explanation: Explanation, namespace: str) -> Iterator[Remedy]:
+    """The remedies in words for the tenants of a namespace; those that read the same become one."""
+    named = {each.patch for each in patched_values_in_claims(explanation)}
     found: dict[str, Remedy] = {}
-    for remedy in remedies:
-        shown = _shown(remedy, users, namespace)
+    for remedy in explanation.remedies:
+        shown = _shown(remedy, explanation.claim_users, namespace, named)
         same = found.get(shown.text)
         nodes = dict.fromkeys((*same.nodes, *shown.nodes)) if same else shown.nodes
         found[shown.text] = shown._replace(nodes=tuple(nodes))
     yield from found.values()
 
 
+def patched_values_in_claims(explanation: Explanation) -> Iterator[PatchedValue]:
+    """What patches have given of that for which the claims themselves refuse devices, rather than a class or the devices."""
+    for kind in explanation.kinds:
+        for request in kind.short:
+            for step in request.steps:
+                yield from _named_in_claim(step, request.alternative)
+        for check in kind.constraint_checks:
+            yield from check.patched
+
+
 def groups_in_the_way(explanation: Explanation) -> Iterator[str]:
     """Which compatibility groups do not go together, of the devices that a request finds and those that are in use."""
     for kind in explanation.kinds:
-        for request in kind.requests:
-            if request.left < request.needed:
-                causes = (cause for step in request.steps for each in step.rejected for cause in each.causes)
-                where = f"request {request.alternative.name} of claim {request.alternative.claim.name}"
-                yield from (
-                    f"compatibility groups: {where} finds {cause.for_tenants}"
-                    for cause in causes
-                    if cause.for_tenants
-                )
+        for request in kind.short:
+            causes = (cause for step in request.steps for each in step.rejected for cause in each.causes)
+            where = f"request {request.alternative.name} of claim {request.alternative.claim.name}"
+            yield from (
+                f"compatibility groups: {where} finds {cause.for_tenants}"
+                for cause in causes
+                if cause.for_tenants
+            )
     yield from (each.for_tenants for each in explanation.clashes if each.for_tenants)
 
 
-def _shown(remedy: Remedy, users: Mapping[str, Holder], namespace: str) -> Remedy:
+def _named_in_claim(step: Step, alternative: Alternative) -> Iterator[PatchedValue]:
+    if step.rule in (RequestSelectors.name, Constraints.name):
+        yield from step.patched
+    elif step.rule == Capacity.name:
+        for each in step.patched:
+            if any(f"/{each.name}".endswith(f"/{name}") for name in alternative.capacity):
+                yield each
+
+
+def _shown(remedy: Remedy, users: Mapping[str, Holder], namespace: str, named: Collection[str]) -> Remedy:
+    """A remedy as tenants may read it.
+
+    :param named: the patches that they may know.
+    """
+    if remedy.kind == PATCH and remedy.subject not in named:
+        return remedy._replace(text=f"if an administrator deleted a {RESOURCE_SLICE_PATCH.name}")
     if remedy.kind != RELEASE:
         return remedy._replace(text=remedy.without_values or remedy.text)
     holders = [users[name] for name in sorted(remedy.variation.released or ())]

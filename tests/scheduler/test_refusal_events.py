@@ -39,6 +39,11 @@ class Told:
         self.telling = RefusalEvents(self.picture, events, "claimcheck", lambda: self.leads, lambda: self.now)
         self.filter = Filter(self.picture, self.cluster.decisions, seconds=5.0, refused=self.telling.refused)
 
+    def settle(self) -> None:
+        """Let patches take effect, all of them."""
+        while not self.picture.is_settled:
+            self.picture.settle_some()
+
     def ask(self, asked: Object, nodes: Sequence[str] = NODES) -> bool:
         """Whether the pod, which the API server has, fits somewhere."""
         self.picture.pods.put(asked)
@@ -203,7 +208,7 @@ def test_note_names_patches_that_gave_what_is_refused(patches: int, named: str, 
         filter = {"device": f"gpu-{number}"} if patches > 1 else {}
         made = patch(f"patch-{number}", filter, attributes={f"{DRIVER}/model": "worn-out"})
         told.picture.patches.put({"apiVersion": f"{OWN_GROUP}/v1alpha3", **made})
-    told.picture.settle_some()
+    told.settle()
     wanted = with_selector("c", f'device.attributes["{DRIVER}"].?model.orValue("") != "worn-out"')
     wanted["spec"]["devices"]["requests"][0]["exactly"]["count"] = patches
     told.picture.claim_objects.put(wanted)
@@ -212,6 +217,74 @@ def test_note_names_patches_that_gave_what_is_refused(patches: int, named: str, 
     assert f"; gpu.example.com/model comes from {named} it would fit" in note
     assert ("without ResourceSlicePatch patch-0 (on 2 nodes" in note) is helps
     assert note.count("worn-out") == note.count('!= "worn-out"')
+
+
+GRADE = f'device.attributes["{DRIVER}"].?secretGrade.orValue("")'
+SAME_GRADE: Object = {"requests": ["g"], "matchAttribute": f"{DRIVER}/secretGrade"}
+HELPS = "; it would fit if an administrator deleted a ResourceSlicePatch (on 2 nodes"
+GIVEN = "; gpu.example.com/secretGrade comes from "
+
+
+@pytest.mark.parametrize(
+    ("of_class", "of_claim", "same", "words"),
+    [
+        ("worn-out", "", False, HELPS),
+        ("worn-out", "new", False, HELPS),
+        ("", "worn-out", False, f"{GIVEN}ResourceSlicePatch admins-patch; it would fit without the selector"),
+        ("", "worn-out", False, "without ResourceSlicePatch admins-patch (on 2 nodes"),
+        ("", "", True, f"{GIVEN}ResourceSlicePatches admins-other-patch, admins-patch; it would fit"),
+    ],
+    ids=["class", "class, and the claim reads it too", "claim", "claim, remedy", "constraint"],
+)
+def test_note_names_patched_values_only_if_the_claim_itself_asks_for_others(
+    of_class: str, of_claim: str, same: bool, words: str
+) -> None:
+    """Who may write claims, but not read DeviceClasses, learns neither what these ask for nor which patch gave it."""
+    told = Told(gpus=2)
+    if of_class:
+        selector = {"cel": {"expression": f'{GRADE} != "{of_class}"'}}
+        told.picture.classes.put({**told.picture.classes.objects["gpu"], "spec": {"selectors": [selector]}})
+    for number, name in enumerate(("admins-patch", "admins-other-patch") if same else ("admins-patch",)):
+        filter = {"device": f"gpu-{number}"} if same else {}
+        made = patch(name, filter, attributes={f"{DRIVER}/secretGrade": "worn-out" if number == 0 else "new"})
+        told.picture.patches.put({"apiVersion": f"{OWN_GROUP}/v1alpha3", **made})
+    told.settle()
+    wanted = with_selector("c", f'{GRADE} != "{of_claim}"') if of_claim else claim("c")
+    if same:
+        wanted["spec"]["devices"]["constraints"] = [SAME_GRADE]
+        wanted["spec"]["devices"]["requests"][0]["exactly"]["count"] = 2
+    told.picture.claim_objects.put(wanted)
+    assert not told.ask(pod("p", "c"))
+    (note,) = told.after(QUIET_SECONDS)
+    assert words in note, note
+    if of_class:
+        assert "secretGrade" not in note
+        assert "admins" not in note
+
+
+def test_note_names_patches_of_capacities_that_the_claim_asks_for() -> None:
+    """Not those of which a device gives a default amount."""
+    told = Told()
+    shared: Object = {"requestPolicy": {"default": "1Gi"}}
+    for name in NODES:
+        device = slice_of(name, 1)
+        device["spec"]["devices"][0] |= {
+            "allowMultipleAllocations": True,
+            "capacity": {each: {"value": "80Gi", **shared} for each in ("memory", "secret")},
+        }
+        told.picture.slices.put(device)
+    for name in ("memory", "secret"):
+        made = patch(f"patch-of-{name}")
+        made["spec"]["devices"]["capacity"] = {f"{DRIVER}/{name}": {"value": "2Gi", **shared}}
+        told.picture.patches.put({"apiVersion": f"{OWN_GROUP}/v1alpha3", **made})
+    told.settle()
+    wanted = claim("c")
+    wanted["spec"]["devices"]["requests"][0]["exactly"]["capacity"] = {"requests": {"memory": "4Gi"}}
+    told.picture.claim_objects.put(wanted)
+    assert not told.ask(pod("p", "c"))
+    (note,) = told.after(QUIET_SECONDS)
+    assert "; gpu.example.com/memory comes from ResourceSlicePatch patch-of-memory" in note
+    assert not any(secret in note for secret in SECRETS), note
 
 
 def test_note_says_what_no_device_has() -> None:
