@@ -347,7 +347,8 @@ def _with_spec(context: Object, changed: Object) -> Object:
 
 
 def _with_user(status: Object, user: Object) -> Object:
-    return {**status, "reservedFor": [*entries(status, "reservedFor"), user]}
+    # kube-scheduler adds it by a strategic merge patch, which puts new entries first.
+    return {**status, "reservedFor": [user, *entries(status, "reservedFor")]}
 
 
 def _without_user(status: Object, uid: str) -> Object:

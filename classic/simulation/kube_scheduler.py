@@ -14,18 +14,21 @@ from classic.simulation import dynamic_resources as plugin
 from classic.simulation.api_server import ApiServer, Client
 from classic.simulation.dynamic_resources import NAME, Code, CycleState, PodClaim, Status
 from classic.simulation.nodes import Nodes, pod_key
-from classic.simulation.scheduling_queue import QueuedPod, SchedulingQueue
+from classic.simulation.scheduling_queue import NOT_QUEUED, QueuedPod, SchedulingQueue
 from classic.simulation.timeline import Entry
 from classic.simulation.virtual_time import now
-from resourceapi.manifests import mapping, name_of, text
+from resourceapi.manifests import entries, mapping, name_of, text
 from resourceapi.objects import Object
 
 SCHEDULER = "kube-scheduler"
+#: Its name in ``spec.schedulerName``, which the API server fills in.
+DEFAULT_SCHEDULER = "default-scheduler"
 #: How long an attempt takes before anything is written.
 ATTEMPT_SECONDS = 0.001
 
 _OF_CLAIMS = frozenset((NAME,))
 _OF_NODES = frozenset((NAME, "NodeResourcesFit", "NodeAffinity", "TaintToleration", "NodeUnschedulable"))
+_OF_GATES = frozenset(("SchedulingGates",))
 _OF_LEAVING_PODS = frozenset(("NodeResourcesFit",))
 _NOBODY: frozenset[str] = frozenset()
 
@@ -183,24 +186,37 @@ class KubeScheduler:
             if not was_bound:
                 self.queue.tell("AssignedPodAdd", _NOBODY)
         elif before is None:
-            self.queue.add(pod_key(after))
+            self._see_new_pod(after)
         else:
             self.queue.update(pod_key(after))
 
+    def _see_new_pod(self, pod: Object) -> None:
+        key = pod_key(pod)
+        if is_of_this_scheduler(pod):
+            self.queue.add(key)
+        else:
+            reason = f"spec.schedulerName is {text(mapping(pod, 'spec'), 'schedulerName')}"
+            self._tell_of_move(QueuedPod(key), NOT_QUEUED, reason)
+
     def _may_enter(self, queued: QueuedPod) -> bool:
-        """PreEnqueue: whether the claims of a pod are there."""
+        """PreEnqueue: whether a pod has no scheduling gates, and its claims are there."""
         pod = self._stored(queued.key)
         if pod is None:
+            return False
+        if gates := scheduling_gates(pod):
+            self._turn_away(queued, f"waiting for scheduling gates: [{' '.join(gates)}]", _OF_GATES)
             return False
         try:
             plugin.pod_claims(self._server.objects, pod)
         except (NotYet, SyncError) as error:
-            if not queued.rejected_by:
-                reason = Status(Code.UNSCHEDULABLE, str(error))
-                self._tell(queued, "PreEnqueue", reason)
-            queued.rejected_by = _OF_CLAIMS
+            self._turn_away(queued, str(error), _OF_CLAIMS)
             return False
         return True
+
+    def _turn_away(self, queued: QueuedPod, reason: str, plugins: frozenset[str]) -> None:
+        if not queued.rejected_by:
+            self._tell(queued, "PreEnqueue", Status(Code.UNSCHEDULABLE, reason))
+        queued.rejected_by = plugins
 
     def _stored(self, key: str) -> Object | None:
         namespace, _, name = key.partition("/")
@@ -218,6 +234,16 @@ class KubeScheduler:
 
     def _tell_of_move(self, queued: QueuedPod, queue: str, event: str) -> None:
         self._server.timeline.add(Entry(now(), SCHEDULER, queued.key, queued.attempts, "Queue", queue, event))
+
+
+def is_of_this_scheduler(pod: Object) -> bool:
+    """Whether a pod leaves it to this scheduler to choose a node."""
+    return text(mapping(pod, "spec"), "schedulerName") == DEFAULT_SCHEDULER
+
+
+def scheduling_gates(pod: Object) -> list[str]:
+    """The names of what has to happen before a pod is attempted."""
+    return [text(each, "name") for each in entries(mapping(pod, "spec"), "schedulingGates")]
 
 
 def _first(claims: Sequence[PodClaim]) -> PodClaim:

@@ -19,6 +19,8 @@ FLUSH_SECONDS = 1.0
 MAX_UNSCHEDULABLE_SECONDS, FORGOTTEN_LOOKS = 300.0, 30
 
 ACTIVE, BACKOFF, UNSCHEDULABLE = "Active", "Backoff", "Unschedulable"
+#: Of pods that are not the scheduler's.
+NOT_QUEUED = "NotQueued"
 
 
 @dataclass(eq=False)

@@ -12,7 +12,7 @@ from classic.claims import class_name_of, is_from_template, namespace_of
 from classic.simulation.admission import CLAIM, CLASS, NODE, POD, TEMPLATE
 from classic.simulation.api_server import ANSWERED_SECONDS, STORED_SECONDS, WATCHED_SECONDS, full_name
 from classic.simulation.devices import device_count
-from classic.simulation.kube_scheduler import ATTEMPT_SECONDS
+from classic.simulation.kube_scheduler import ATTEMPT_SECONDS, is_of_this_scheduler, scheduling_gates
 from classic.simulation.nodes import Nodes
 from classic.simulation.scenario import Arrival, Scenario, stored
 from classic.simulation.simulation import PodOutcome
@@ -70,6 +70,8 @@ class _Structured:
     def _outcome(self, pod: Object, created: float) -> PodOutcome:
         """The first of the nodes, as the pod prefers them, for which its claims can be allocated."""
         self._time_limit.check()
+        if scheduling_gates(pod) or not is_of_this_scheduler(pod):
+            return PodOutcome(full_name(pod), "", 0, None)
         found = list(self._claims(pod))
         if len(found) < len(entries(mapping(pod, "spec"), "resourceClaims")):
             return PodOutcome(full_name(pod), "", 0, None)  # a claim or a template does not exist

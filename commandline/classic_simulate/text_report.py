@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from classic.simulation.scheduling_queue import ACTIVE, BACKOFF
+from classic.simulation.scheduling_queue import ACTIVE, BACKOFF, NOT_QUEUED
 from classic.simulation.simulation import PodOutcome
 from classic.simulation.timeline import Change, Entry, Write
 from commandline.classic_simulate.report import Report
@@ -74,6 +74,8 @@ def _queued(entry: Entry) -> str:
     cause = _CAUSES.get(entry.reason, entry.reason)
     if entry.decision == ACTIVE:
         return f"ready for an attempt: {cause}"
+    if entry.decision == NOT_QUEUED:
+        return f"is not queued: {cause}"
     if entry.decision == BACKOFF:
         return f"waits for the end of its back-off: {cause}, and something has changed meanwhile"
     return f"waits for a change: {cause}"

@@ -86,8 +86,8 @@ CLAIM = {
 }
 
 
-def pod(name: str, *claims: str) -> dict[str, object]:
-    """A pod with claims by their names."""
+def pod(name: str, *claims: str, **more: object) -> dict[str, object]:
+    """A pod with claims by their names, and more fields of its spec."""
     return {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -95,6 +95,7 @@ def pod(name: str, *claims: str) -> dict[str, object]:
         "spec": {
             "containers": [{"name": "c", "image": "x"}],
             "resourceClaims": [{"name": each, "source": {"resourceClaimName": each}} for each in claims],
+            **more,
         },
     }
 
@@ -112,6 +113,27 @@ def test_claims_that_do_not_exist(tmp_path: Path, capsys: pytest.CaptureFixture[
     """A pod whose claim does not exist is not tried, with either kind of parameters."""
     code, text, _ = run(capsys, objects(tmp_path, CLASS, pod("a", "missing")))
     assert code == 1
+    assert "default/a: not bound, 0 attempts" in text
+    assert "with structured parameters (resource.k8s.io/v1): not bound, 0 attempts" in text
+
+
+@pytest.mark.parametrize(
+    ("field", "said"),
+    [
+        (
+            {"schedulingGates": [{"name": "x.y/a"}, {"name": "x.y/b"}]},
+            "Unschedulable: waiting for scheduling gates: [x.y/a x.y/b]",
+        ),
+        ({"schedulerName": "mine"}, "is not queued: spec.schedulerName is mine"),
+    ],
+)
+def test_pods_that_are_not_attempted(
+    field: dict[str, object], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A pod with scheduling gates, or of another scheduler, is not tried, with either kind of parameters; it says why once."""
+    code, text, _ = run(capsys, objects(tmp_path, CLASS, CLAIM, pod("a", "shared", **field)))
+    assert code == 1
+    assert text.count(said) == 1
     assert "default/a: not bound, 0 attempts" in text
     assert "with structured parameters (resource.k8s.io/v1): not bound, 0 attempts" in text
 
