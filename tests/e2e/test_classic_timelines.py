@@ -107,8 +107,8 @@ class Run:
         return " ".join(text(each, "message") for each in pod["status"].get("conditions") or ())
 
     def clean_up(self) -> None:
-        """Take the pods from the nodes."""
-        for pod in self.scenario.of_kind(POD):
+        """Take the pods from the nodes, those first that may be waiting for others to go."""
+        for pod in reversed(self.scenario.of_kind(POD)):
             path = f"{self._pods}/{pod['metadata']['name']}"
             self.cluster.client.ask("DELETE", path, query={"gracePeriodSeconds": "0"})
 

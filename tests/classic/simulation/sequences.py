@@ -87,7 +87,8 @@ def recorded(events: Iterable[Mapping[str, Any]], pod: str) -> Iterator[str]:
                 yield _line(actor, "create", "Pod", [Change("spec.nodeName", None, target)])
             continue
         name = reference.get("name") or text(mapping(after, "metadata"), "name")
-        full_name, place = f"{reference['namespace']}/{name}", (kind, name)
+        full_name = f"{reference['namespace']}/{name}"
+        place = (kind, full_name)
         changed = changes(stored.get(place), after) if after else ()
         stored[place] = after
         if actor and _concerns(kind, full_name, changed, pod):
