@@ -114,8 +114,8 @@ def hold(held: VersionedCollection, stored: Object) -> None:
     """Hold the answer to a write, unless the object is gone by that, or has gone meanwhile."""
     if is_leaving(stored) and not entries(mapping(stored, "metadata"), "finalizers"):
         held.remove(stored)
-    elif key_of(namespace_of(stored), name_of(stored)) in held.objects:
-        held.put(stored)
+    else:
+        held.update(stored)
 
 
 def _collection() -> VersionedCollection:

@@ -96,7 +96,7 @@ async def run(
 def run_until_stopped(serving: Coroutine[Any, Any, None]) -> None:
     """Run what serves until SIGTERM or SIGINT, and let it end cleanly.
 
-    If another process leads by then, that is logged, and this one exits with code 1.
+    :raises NotLeading: if another process leads before that.
     """
 
     async def serve() -> None:
@@ -106,11 +106,7 @@ def run_until_stopped(serving: Coroutine[Any, Any, None]) -> None:
         with suppress(asyncio.CancelledError):
             await task
 
-    try:
-        asyncio.run(serve())
-    except NotLeading as error:
-        log(logging.ERROR, "stopped", reason=str(error))
-        raise SystemExit(1) from None
+    asyncio.run(serve())
 
 
 class _Service:

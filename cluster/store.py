@@ -122,13 +122,21 @@ class VersionedCollection(Collection[Object]):
 
     def put(self, obj: Object) -> None:
         """Add an object, or replace an older version of it; what is known already is not read again."""
+        self._put(obj)
+
+    def update(self, obj: Object) -> None:
+        """Replace an older version of an object; one that is gone by now stays so."""
+        self._put(obj, only_if_held=True)
+
+    def _put(self, obj: Object, *, only_if_held: bool = False) -> None:
         held = self.objects.get(key_of(obj))
         if held is not None and 0 < version_of(obj) <= version_of(held):
             return
         value = self._value_of(obj)
         with self._lock:
             change = Change(key_of(obj), self.objects.get(key_of(obj)), value)
-            self._apply([] if _is_older(change) else [change])
+            is_gone = only_if_held and change.before is None
+            self._apply([] if is_gone or _is_older(change) else [change])
 
     def remove(self, obj: Object) -> None:
         """Remove an object that has been deleted, unless another one of its name, or a newer version, is there by now."""

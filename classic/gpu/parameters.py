@@ -19,7 +19,7 @@ VERSION = "v1"
 REQUIREMENTS, INIT = "GPURequirements", "GPUInit"
 #: The plurals, as in URLs.
 RESOURCES = {REQUIREMENTS: "gpurequirements", INIT: "gpuinits"}
-#: More GPUs than a node has.
+#: The GPUs that a node may have.
 MOST_GPUS = 64
 #: The bytes of an ``initCommand``: it becomes a part of each allocation, which may have 16 KiB.
 MOST_COMMAND_BYTES = 4 * 1024

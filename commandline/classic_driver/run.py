@@ -110,7 +110,9 @@ def _settings(options: Namespace) -> Settings:
 def _port(given: str) -> int:
     is_number = given.isascii() and given.isdigit() and len(given) <= len(str(MOST_PORT))
     if not is_number or int(given) > MOST_PORT:
-        raise UsageError(f"classic-driver: --health-port {given}: expected a number from 1 to {MOST_PORT}")
+        raise UsageError(
+            f"classic-driver: --health-port {given}: expected a number from 0, for none, to {MOST_PORT}"
+        )
     return int(given)
 
 

@@ -254,6 +254,8 @@ class _Listed(Listing):
 VERSIONS: dict[str, tuple[Callable[[VersionedCollection], None], int | None]] = {
     "newer": (lambda c: c.put(versioned(6)), 6),
     "older": (lambda c: c.put(versioned(4)), 5),
+    "newer answer": (lambda c: c.update(versioned(6)), 6),
+    "older answer": (lambda c: c.update(versioned(4)), 5),
     "older predecessor": (lambda c: c.put(versioned(4, "before")), 5),
     "successor": (lambda c: c.put(versioned(6, "after")), 6),
     "deleted": (lambda c: c.remove(versioned(6)), None),
@@ -287,3 +289,17 @@ def test_known_versions_are_not_read_again() -> None:
     for version in (5, 5, 4, 6):
         collection.put(versioned(version))
     assert read == [5, 6]
+
+
+def test_object_that_goes_while_an_answer_about_it_is_read_stays_gone() -> None:
+    """Else nothing would ever remove it: the watch has told of the deletion already."""
+
+    def read_late(obj: Object) -> Object:
+        if version_of(obj) == 6:
+            collection.remove(versioned(7))
+        return obj
+
+    collection = VersionedCollection(read_late)
+    collection.put(versioned(5))
+    collection.update(versioned(6))
+    assert collection.objects == {}

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from cluster.leading import NotLeading
 from commandline.main import main
 
 KUBECONFIG = """
@@ -34,8 +35,8 @@ def kubeconfig(tmp_path: Path) -> str:
         (["--gpus-per-node", "65"], "--gpus-per-node: must be a whole number from 0 to 64"),
         (["--gpu-memory", "16GB"], '--gpu-memory: "16GB": must be a quantity such as 2Gi: '),
         (["--gpu-memory", "0"], '--gpu-memory: "0": must be a whole number of bytes above 0, such as 2Gi'),
-        (["--health-port", "65536"], "--health-port 65536: expected a number from 1 to 65535"),
-        (["--health-port", "-1"], "--health-port -1: expected a number from 1 to 65535"),
+        (["--health-port", "65536"], "--health-port 65536: expected a number from 0, for none, to 65535"),
+        (["--health-port", "-1"], "--health-port -1: expected a number from 0, for none, to 65535"),
         (["--kubeconfig", "/nowhere"], "--kubeconfig /nowhere"),
         (["--node-plugin", "--live"], "the node plugin asks no cluster: leave out --kubeconfig, --context and --live"),
         (["--node-plugin", "--kubelet-directory", "kubelet"], "kubelet/plugins: the path must be absolute"),
@@ -79,3 +80,17 @@ def test_cluster_without_classic_dra_is_refused_at_once(
     monkeypatch.setattr("cluster.client.Client.request", lambda *_, **__: (404, {"kind": "Status"}))
     assert main(["classic-driver", "--example", "gpu", "--kubeconfig", kubeconfig]) == 2
     assert "the cluster does not serve resource.k8s.io/v1alpha2" in capsys.readouterr().err
+
+
+def test_lease_that_is_lost_ends_the_process_with_the_code_that_the_help_promises(
+    kubeconfig: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever runs it starts it again."""
+
+    async def lose(*_: object) -> None:
+        raise NotLeading("another process leads")
+
+    monkeypatch.setattr("cluster.client.Client.request", lambda *_, **__: (200, {"kind": "APIResourceList"}))
+    monkeypatch.setattr("classic.gpu.assembly.GPUController.run", lose)
+    assert main(["classic-driver", "--example", "gpu", "--kubeconfig", kubeconfig, "--leader-elect"]) == 2
+    assert "claimcheck: classic-driver: another process leads; start it again" in capsys.readouterr().err
