@@ -8,7 +8,7 @@ from itertools import combinations
 from classic.gpu.parameters import GPURequirements
 
 #: How many choices of GPUs that lead nowhere are tried for the nodes of a pod: far more than pods need, and soon done.
-MOST_DEAD_ENDS = 10_000
+MOST_DEAD_ENDS = 2_000
 #: The claims of a pod for which GPUs are looked for together.
 MOST_CLAIMS = 128
 
