@@ -7,15 +7,15 @@ from typing import Protocol
 from classic.claims import namespace_of, uid_of
 from cluster.event_writer import Subject
 from resourceapi.manifests import name_of
+from resourceapi.model.versions import CLASSIC_API_VERSION
 from resourceapi.objects import Object
 
 REASON = "Failed"
-RESOURCE_API = "resource.k8s.io/v1alpha2"
 #: The API version of each kind that events are about.
 API_VERSIONS = {
-    "ResourceClaim": RESOURCE_API,
-    "ResourceClass": RESOURCE_API,
-    "PodSchedulingContext": RESOURCE_API,
+    "ResourceClaim": CLASSIC_API_VERSION,
+    "ResourceClass": CLASSIC_API_VERSION,
+    "PodSchedulingContext": CLASSIC_API_VERSION,
     "Pod": "v1",
 }
 

@@ -8,16 +8,15 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple, TypeVar
 
 from classic.claims import is_leaving, key_of, namespace_of
-from classic.failure_events import RESOURCE_API
 from classic.objects import Conflict
 from cluster.client import Client
 from cluster.reflector import Reflector
 from cluster.store import VersionedCollection
 from resourceapi.api_client import CONFLICT, NOT_FOUND, OK, expect, expect_object
 from resourceapi.manifests import entries, mapping, name_of
+from resourceapi.model.versions import CLASSIC_API_VERSION, CLASSIC_PATH
 from resourceapi.objects import Object
 
-RESOURCE_PATH = f"/apis/{RESOURCE_API}"
 _Result = TypeVar("_Result")
 
 
@@ -29,11 +28,11 @@ class _Kind(NamedTuple):
     @property
     def path(self) -> str:
         """Of all objects of the kind."""
-        return f"{RESOURCE_PATH}/{self.resource}"
+        return f"{CLASSIC_PATH}/{self.resource}"
 
     def path_of(self, obj: Object) -> str:
         """Of one object."""
-        return f"{RESOURCE_PATH}/namespaces/{namespace_of(obj)}/{self.resource}/{name_of(obj)}"
+        return f"{CLASSIC_PATH}/namespaces/{namespace_of(obj)}/{self.resource}/{name_of(obj)}"
 
 
 class LiveObjects:
@@ -95,7 +94,7 @@ class LiveObjects:
 
     async def _put(self, kind: _Kind, obj: Object, subresource: str = "") -> Object:
         path = kind.path_of(obj) + subresource
-        body = {**obj, "apiVersion": RESOURCE_API, "kind": kind.name}
+        body = {**obj, "apiVersion": CLASSIC_API_VERSION, "kind": kind.name}
         return await self._in_thread(lambda: self._written(kind, path, body))
 
     def _written(self, kind: _Kind, path: str, body: Object) -> Object:

@@ -12,11 +12,12 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 from classic.claims import finalizer_of, has_finalizer, is_allocated, key_of, namespace_of
-from classic.live_objects import RESOURCE_PATH, LiveObjects, hold
+from classic.live_objects import LiveObjects, hold
 from cluster.leading import Fence
 from resourceapi.api_client import CONFLICT, NOT_FOUND, OK, Api, Unavailable, expect, expect_object
 from resourceapi.logs import log
 from resourceapi.manifests import mapping, name_of, text
+from resourceapi.model.versions import CLASSIC_PATH
 from resourceapi.objects import Object
 
 RELIST_SECONDS = 30.0
@@ -48,7 +49,7 @@ class TakeOver(NamedTuple):
             reflector.relist(RELIST_SECONDS)
         collections = (self.live.claims, self.live.classes, self.live.contexts)
         if not all(each.is_listed for each in collections):
-            raise Unavailable(f"{RESOURCE_PATH}: the API server does not serve it")
+            raise Unavailable(f"{CLASSIC_PATH}: the API server does not serve it")
         unfinished = [
             claim for claim in list(self.live.claims.objects.values()) if self._is_unfinished(claim)
         ]
@@ -67,7 +68,7 @@ class TakeOver(NamedTuple):
 
     def _settle(self, claim: Object, fence: Fence) -> None:
         """Change a claim, unless it is finished meanwhile: then what is held of it says so."""
-        path = f"{RESOURCE_PATH}/namespaces/{namespace_of(claim)}/resourceclaims/{name_of(claim)}"
+        path = f"{CLASSIC_PATH}/namespaces/{namespace_of(claim)}/resourceclaims/{name_of(claim)}"
         annotation = {f"{self.driver_name}/{SEEN_BY}": self.identity}
         for _ in range(ATTEMPTS):
             fence()

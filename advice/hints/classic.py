@@ -11,11 +11,10 @@ from advice.hints.snippet import yaml
 from resourceapi.field_errors import INVALID, REQUIRED
 from resourceapi.kinds import KINDS, kinds_of
 from resourceapi.manifests import MISSING
-from resourceapi.model.versions import CLASSIC_VERSION, GROUP
+from resourceapi.model.versions import CLASSIC_API_VERSION, CLASSIC_VERSION
 from resourceapi.releases import CLASSIC, OLDEST, PROPOSALS
 from validation.rule_names import NOT_SERVED, UNKNOWN_FIELD
 
-API_VERSION = f"{GROUP}/{CLASSIC_VERSION}"
 SOURCES = ("resourceClaimName", "resourceClaimTemplateName")
 # What kinds of other releases were called in this one.
 _FORMERLY = {"PodScheduling": "PodSchedulingContext", "DeviceClass": "ResourceClass"}
@@ -26,19 +25,21 @@ def _not_served(problem: Problem) -> str | Advice:
     kind, kinds = problem.kind, kinds_of(problem.profile)
     if not is_of_the_group(problem.api_version, kind) and kind not in kinds:
         return ""
-    if problem.api_version == API_VERSION and kind in kinds:
-        return f"pass `--runtime-config {API_VERSION}=true`: {CLASSIC} serves {kind} only with it"
+    if problem.api_version == CLASSIC_API_VERSION and kind in kinds:
+        return f"pass `--runtime-config {CLASSIC_API_VERSION}=true`: {CLASSIC} serves {kind} only with it"
     if kind not in kinds:
         return _other_kind(problem)
     if decodes_as_classic(problem.object, kind):
-        return Advice(f"write `apiVersion: {API_VERSION}` for {CLASSIC}", (("apiVersion",), API_VERSION))
+        return Advice(
+            f"write `apiVersion: {CLASSIC_API_VERSION}` for {CLASSIC}", (("apiVersion",), CLASSIC_API_VERSION)
+        )
     return f"{_ask_another(problem)}; the {kind} of {CLASSIC} has other fields"
 
 
 def _other_kind(problem: Problem) -> str:
     kind = problem.kind
     if kind in _FORMERLY:
-        return f"{_ask_another(problem)}; for {CLASSIC} write a {API_VERSION} {_FORMERLY[kind]}"
+        return f"{_ask_another(problem)}; for {CLASSIC} write a {CLASSIC_API_VERSION} {_FORMERLY[kind]}"
     return f"{_ask_another(problem)}: {CLASSIC} has no {kind}" if kind in KINDS else ""
 
 
@@ -89,7 +90,7 @@ def _pod_claim_source(problem: Problem) -> str | Advice:
 
 def _later_field(problem: Problem) -> str:
     """A field of a claim, class or slice of today."""
-    if problem.api_version != API_VERSION:
+    if problem.api_version != CLASSIC_API_VERSION:
         return ""
     instead = {
         "ResourceClaim": "`resourceClassName`, and `parametersRef` for parameters",

@@ -8,14 +8,14 @@ from cluster.objects import read_node
 from resourceapi.decoding import DecodingError
 from resourceapi.errors import ClaimcheckError
 from resourceapi.manifests import mapping, name_of, text
+from resourceapi.model.versions import CLASSIC_API_VERSION
 from resourceapi.objects import Object
 from resourceapi.releases import CLASSIC, Profile
 from validation.requests import STATUS, create_request
 from validation.server import Server
 
-GROUP_VERSION = "resource.k8s.io/v1alpha2"
 NODE, POD, CLASS, CLAIM, TEMPLATE = "Node", "Pod", "ResourceClass", "ResourceClaim", "ResourceClaimTemplate"
-_KINDS = {"v1": (NODE, POD), GROUP_VERSION: (CLASS, CLAIM, TEMPLATE)}
+_KINDS = {"v1": (NODE, POD), CLASSIC_API_VERSION: (CLASS, CLAIM, TEMPLATE)}
 _CLUSTER_WIDE = (NODE, CLASS)
 
 

@@ -11,12 +11,12 @@ from classic.controller import Controller, Next
 from classic.driver import Driver
 from classic.errors import NotYet, SyncError
 from classic.objects import Conflict
-from classic.simulation.admission import GROUP_VERSION
 from classic.simulation.api_server import ApiServer, Client, full_name
 from classic.simulation.timeline import Entry
 from classic.simulation.virtual_time import now
 from classic.work_queue import WorkQueue
 from resourceapi.manifests import claim_from_template, entries, mapping, name_of, text
+from resourceapi.model.versions import CLASSIC_API_VERSION
 from resourceapi.objects import Object
 
 CONTROLLER_MANAGER = "kube-controller-manager"
@@ -124,7 +124,7 @@ def _owned(claim: Object, pod: Object) -> Object:
     owners = [{**owner, "controller": True, "blockOwnerDeletion": True}]
     return {
         **claim,
-        "apiVersion": GROUP_VERSION,
+        "apiVersion": CLASSIC_API_VERSION,
         "kind": "ResourceClaim",
         "metadata": {**mapping(claim, "metadata"), "ownerReferences": owners},
     }

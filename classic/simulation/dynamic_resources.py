@@ -18,6 +18,7 @@ from classic.objects import Conflict
 from classic.simulation.api_server import Client, full_name
 from resourceapi import limits
 from resourceapi.manifests import entries, mapping, name_of, text
+from resourceapi.model.versions import CLASSIC_API_VERSION
 from resourceapi.node_selection import selects
 from resourceapi.objects import Object
 
@@ -330,7 +331,7 @@ async def publish(client: Client, pod: Object, state: CycleState) -> None:
 def _new_context(pod: Object, spec: Object) -> Object:
     owner = {"apiVersion": "v1", "kind": "Pod", "name": name_of(pod), "uid": of_claim.uid_of(pod)}
     return {
-        "apiVersion": "resource.k8s.io/v1alpha2",
+        "apiVersion": CLASSIC_API_VERSION,
         "kind": "PodSchedulingContext",
         "metadata": {
             "name": name_of(pod),

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from allocator.pod_nodes import HOSTNAME
-from classic.simulation.admission import CLASS, GROUP_VERSION, NODE, POD, NotAdmitted, admitted, is_stored
+from classic.simulation.admission import CLASS, NODE, POD, NotAdmitted, admitted, is_stored
 from classic.simulation.devices import DriverSettings
 from resourceapi.errors import ClaimcheckError
 from resourceapi.manifests import entries, mapping, name_of, text
+from resourceapi.model.versions import CLASSIC_API_VERSION
 from resourceapi.objects import Object
 
 #: The kind of the document that describes a scenario beside its objects.
@@ -172,10 +173,10 @@ def _check(scenario: Scenario) -> None:
             raise ScenarioError(f"a {text(obj, 'kind') or 'document'} has no name")
         if (
             text(obj, "apiVersion").startswith("resource.k8s.io/")
-            and text(obj, "apiVersion") != GROUP_VERSION
+            and text(obj, "apiVersion") != CLASSIC_API_VERSION
         ):
             raise ScenarioError(
-                f"{text(obj, 'kind')} {name_of(obj)}: only {GROUP_VERSION} is negotiated about"
+                f"{text(obj, 'kind')} {name_of(obj)}: only {CLASSIC_API_VERSION} is negotiated about"
             )
         if obj.get("structuredParameters") is True:
             raise ScenarioError(

@@ -80,11 +80,11 @@ def _insist_on_classic_api(cluster: LiveCluster) -> None:
 
     :raises UsageError: if it has not.
     """
-    from classic.live_objects import RESOURCE_PATH
     from resourceapi.api_client import NOT_FOUND, Unavailable
+    from resourceapi.model.versions import CLASSIC_PATH
 
     try:
-        code, _ = cluster.client.request("GET", RESOURCE_PATH)
+        code, _ = cluster.client.request("GET", CLASSIC_PATH)
     except Unavailable:
         return
     if code == NOT_FOUND:

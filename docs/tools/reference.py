@@ -20,7 +20,7 @@ from resourceapi.gates import DEPENDS_ON, GATES, UNRELEASED_GATES, stage_of
 from resourceapi.kind import Kind
 from resourceapi.kinds import KINDS
 from resourceapi.model.classic.versions import SCHEMAS as CLASSIC_SCHEMAS
-from resourceapi.model.versions import CLASSIC_VERSION, GROUP, SCHEMAS
+from resourceapi.model.versions import CLASSIC_API_VERSION, CLASSIC_VERSION, GROUP, SCHEMAS
 from resourceapi.releases import CLASSIC, NEWEST, OLDEST, PROPOSALS
 from resourceapi.schema import Field, Schema, Struct, Type
 
@@ -82,7 +82,7 @@ def _classic_page() -> str:
         structs = [struct for struct in _reached(schema, kind.name) if struct.name not in shown]
         shown.update(struct.name for struct in structs)
         blocks += [f"## {kind.name}", _served(kind), *_field_blocks(schema, structs)]
-    return _page(f"{GROUP}/{CLASSIC_VERSION}", *blocks)
+    return _page(CLASSIC_API_VERSION, *blocks)
 
 
 def _field_blocks(schema: Schema, structs: list[Struct]) -> Iterator[str]:

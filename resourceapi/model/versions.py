@@ -23,6 +23,9 @@ GROUP = "resource.k8s.io"
 OWN_GROUP = "claimcheck.example.com"
 #: The last version of classic DRA; its structs are in :mod:`resourceapi.model.classic`.
 CLASSIC_VERSION = "v1alpha2"
+CLASSIC_API_VERSION = f"{GROUP}/{CLASSIC_VERSION}"
+#: Where API servers have the group in that version.
+CLASSIC_PATH = f"/apis/{CLASSIC_API_VERSION}"
 #: The versions of classic DRA with an API of its own, which `claimcheck migrate` reads.
 CLASSIC_VERSIONS = ("v1alpha1", CLASSIC_VERSION)
 #: The group that early texts have in place of that of the API.

@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable
 from typing import Any
 
-from resourceapi.model.versions import CLASSIC_VERSION, GROUP
+from resourceapi.model.versions import CLASSIC_API_VERSION
 from resourceapi.objects import Object
 from tests.corpus.parts import Parts
 from tests.corpus.tables import SELECTORS
@@ -31,7 +31,7 @@ class ClassicParts:
     def object(self, kind: str, *, with_status: bool, name: str) -> Object:
         """An object of the kind in which nothing is wrong but perhaps selectors, if it has no name given to it."""
         self._is_to_be_stored = bool(name)
-        version = "v1" if kind == "Pod" else f"{GROUP}/{CLASSIC_VERSION}"
+        version = "v1" if kind == "Pod" else CLASSIC_API_VERSION
         made: Object = {"apiVersion": version, "kind": kind, "metadata": self._parts.metadata(name)}
         makers: dict[str, Callable[[], Object]] = {
             "ResourceClass": self._resource_class,
