@@ -9,6 +9,7 @@ from classic.migration.objects import Objects, Reference, group_without_version
 from classic.migration.parameters import Parameters, read_parameters
 from classic.migration.remarks import WARNING, CannotMigrate, Remark, Remarks, string
 from resourceapi.field_path import render
+from resourceapi.limits import DRIVER_NAME_CHARACTERS
 from resourceapi.manifests import namespace_of
 
 if TYPE_CHECKING:
@@ -49,6 +50,18 @@ class Context:
         if not kind or not name:
             raise CannotMigrate(path, "expected kind and name of the parameters")
         return Reference(group, kind, name, namespace)
+
+    def driver(self, value: dict[str, Any], path: Path, missing: str = "is missing") -> str:
+        """What the driver with the ``driverName`` of a mapping is called now.
+
+        :raises CannotMigrate: if there is none, or one that no driver can have.
+        """
+        name = string(value, "driverName", path)
+        if not name:
+            raise CannotMigrate((*path, "driverName"), missing)
+        if len(name) > DRIVER_NAME_CHARACTERS:
+            raise CannotMigrate((*path, "driverName"), f"longer than {DRIVER_NAME_CHARACTERS} characters")
+        return self.mappings.driver(name)
 
     def take(self, reference: Reference, path: Path) -> Document:
         """The object that a reference names, which the migrated one takes over.

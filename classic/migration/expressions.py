@@ -108,9 +108,17 @@ def with_value(expression: str, value: Any, *, is_comparison: bool = False) -> N
 
 
 def joined(trees: list[Node], operator: str) -> Node:
-    """Conditions connected by ``_&&_`` or ``_||_``."""
-    tree = trees[0]
-    for other in trees[1:]:
+    """Conditions connected by ``_&&_`` or ``_||_``.
+
+    :raises ExpressionError: if they are longer than a selector can be.
+    """
+    tree, *others = trees
+    if not others:
+        return tree
+    room = _Room()
+    room.take(unparse(tree))
+    for other in others:
+        room.take(unparse(other))
         tree = Call(0, operator, [tree, other])
     return tree
 
@@ -124,7 +132,11 @@ def condition(tree: Node) -> str:
 
 
 def pattern_of_glob(glob: str) -> str:
-    """The regular expression for a pattern with ``*``, in lower case."""
+    """The regular expression for a pattern with ``*``, in lower case.
+
+    :raises ExpressionError: if it is longer than a selector can be.
+    """
+    _Room().take(glob)
     return "^" + ".*".join(_quoted(part) for part in glob.lower().split("*")) + "$"
 
 
@@ -141,11 +153,26 @@ def _quoted(text: str) -> str:
     return "".join(c if c.isalnum() or c in " _-" else f"[{c}]" if c not in "^\\" else f"\\{c}" for c in text)
 
 
+class _Room:
+    """What a selector has room for: counted before its text is put together, as a value may be in it many times."""
+
+    def __init__(self) -> None:
+        self._left = CEL_EXPRESSION_BYTES
+
+    def take(self, text: str) -> None:
+        """Take the room for a text.
+
+        :raises ExpressionError: if there is not enough left.
+        """
+        self._left -= len(text.encode("utf-8", "surrogatepass"))
+        if self._left < 0:
+            raise ExpressionError(
+                f"longer than {CEL_EXPRESSION_BYTES:,} bytes, as much as a selector can have now"
+            )
+
+
 def _parsed(expression: str) -> Node:
-    if len(expression.encode("utf-8", "surrogatepass")) > CEL_EXPRESSION_BYTES:
-        raise ExpressionError(
-            f"longer than {CEL_EXPRESSION_BYTES:,} bytes, as much as a selector can have now"
-        )
+    _Room().take(expression)
     issues = Issues(Source(expression))
     tree = parse(issues)
     if issues.count:
@@ -158,10 +185,7 @@ def _checked(tree: Node) -> str:
     """The text of a tree, which must be a selector that an API server accepts."""
     allow_deep_recursion()
     text = unparse(tree)
-    if len(text.encode("utf-8", "surrogatepass")) > CEL_EXPRESSION_BYTES:
-        raise ExpressionError(
-            f"longer than {CEL_EXPRESSION_BYTES:,} bytes, as much as a selector can have now"
-        )
+    _Room().take(text)
     compiled = compile_expression(text, environment_of(True, False, False))
     if compiled.error is not None:
         lines = compiled.error.removeprefix("compilation failed: ").splitlines()
@@ -244,9 +268,12 @@ class _Substitution(_Copier):
 
     def __init__(self, literal: Literal) -> None:
         self._literal = literal
+        self._text = str(literal.value)
+        self._room = _Room()
 
     def node(self, node: Node) -> Node:
         if isinstance(node, Ident) and node.name == VALUE:
+            self._room.take(self._text)
             return self._literal
         return super().node(node)
 

@@ -105,7 +105,10 @@ class Migration:
             else:
                 if self._mappings.rule_for(group_of(value), kind):
                     self._parameters.append(document)
-                migrated = migrate_pods(value, context.remarks) if _may_have_pods(document) else value
+                if not _may_have_pods(document):
+                    migrated = value
+                else:
+                    migrated = migrate_pods(value, context.remarks, self._server)
                 if migrated is not value:
                     self.changes.append(Change(document, migrated))
         except CannotMigrate as error:

@@ -5,55 +5,70 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from classic.migration.kinds import is_misplaced_workload, workload_version
+from classic.migration.remarks import CannotMigrate
 from resourceapi.manifests import CONTAINERS, entries, mapping, text
+from validation.requests import WARN, create_request
 
 if TYPE_CHECKING:
     from classic.migration.remarks import Remarks
     from resourceapi.field_path import Path
+    from validation.server import Server
 
 #: What held the names, in 1.26 to 1.30, and in early texts.
 _HOLDERS = ("source", "template", "claim")
 _NAMES = ("resourceClaimName", "resourceClaimTemplateName")
+_CLAIMS = "resourceClaims"
+#: The least that a pod has, to ask about a claim of it.
+_POD: dict[str, Any] = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"name": "pod"},
+    "spec": {"containers": [{"name": "container", "image": "image"}]},
+}
 #: Pod specs deeper than that are in no kind of workload.
 _MAX_DEPTH = 30
 
 
-def migrate_pods(value: dict[str, Any], remarks: Remarks) -> dict[str, Any]:
-    """The object with every pod spec in it as it is written today; the same if there is nothing to change."""
+def migrate_pods(value: dict[str, Any], remarks: Remarks, server: Server) -> dict[str, Any]:
+    """The object with every pod spec in it as it is written today; the same if there is nothing to change.
+
+    :param server: what must accept the claims that are written anew; the rest of a pod is as right as it was.
+    :raises CannotMigrate: if it would not accept them.
+    """
     if is_misplaced_workload(value):
         version = workload_version(text(value, "kind"))
         remarks.note(("apiVersion",), f"a {value['kind']} is of {version}")
         value = {**value, "apiVersion": version}
-    migrated = _walk(value, (), remarks)
+    migrated = _walk(value, (), remarks, server)
     assert isinstance(migrated, dict)
     return migrated
 
 
-def _walk(value: Any, path: Path, remarks: Remarks) -> Any:
+def _walk(value: Any, path: Path, remarks: Remarks, server: Server) -> Any:
     if len(path) > _MAX_DEPTH:
         return value
     if isinstance(value, dict):
-        changed = {name: _walk(each, (*path, name), remarks) for name, each in value.items()}
+        changed = {name: _walk(each, (*path, name), remarks, server) for name, each in value.items()}
         if any(changed[name] is not each for name, each in value.items()):
             value = changed
         if isinstance(value.get("containers"), list):
-            value = _pod_spec(value, path, remarks)
+            value = _pod_spec(value, path, remarks, server)
     elif isinstance(value, list):
-        items = [_walk(each, (*path, index), remarks) for index, each in enumerate(value)]
+        items = [_walk(each, (*path, index), remarks, server) for index, each in enumerate(value)]
         if any(new is not old for new, old in zip(items, value, strict=True)):
             value = items
     return value
 
 
-def _pod_spec(spec: dict[str, Any], path: Path, remarks: Remarks) -> dict[str, Any]:
+def _pod_spec(spec: dict[str, Any], path: Path, remarks: Remarks, server: Server) -> dict[str, Any]:
     changed: dict[str, Any] = {}
-    claims = spec.get("resourceClaims")
+    claims = spec.get(_CLAIMS)
     if isinstance(claims, list):
         migrated = [
-            _claim(each, (*path, "resourceClaims", index), remarks) for index, each in enumerate(claims)
+            _claim(each, (*path, _CLAIMS, index), remarks, server) for index, each in enumerate(claims)
         ]
         if any(new is not old for new, old in zip(migrated, claims, strict=True)):
-            changed["resourceClaims"] = migrated
+            changed[_CLAIMS] = migrated
     for name in CONTAINERS:
         containers = spec.get(name)
         if isinstance(containers, list):
@@ -63,19 +78,39 @@ def _pod_spec(spec: dict[str, Any], path: Path, remarks: Remarks) -> dict[str, A
     return {**spec, **changed} if changed else spec
 
 
-def _claim(claim: Any, path: Path, remarks: Remarks) -> Any:
+def _claim(claim: Any, path: Path, remarks: Remarks, server: Server) -> Any:
     """``source: {resourceClaimName: a}`` becomes ``resourceClaimName: a``."""
     if not isinstance(claim, dict):
         return claim
     result: dict[str, Any] = {}
     for name, each in claim.items():
-        if name not in _HOLDERS or not (each is None or _holds_names(each)):
-            result.setdefault(name, each)
-            continue
-        if name != "source":
+        is_holder = name in _HOLDERS and (each is None or _holds_names(each))
+        if name == "source" and not is_holder:
+            raise CannotMigrate((*path, name), f"expected nothing but {' or '.join(_NAMES)}")
+        if is_holder and name != "source":
             remarks.note((*path, name), "no release had this field; its names are taken from there")
-        result.update(each if isinstance(each, dict) else {})
-    return result if result.keys() != claim.keys() else claim
+        for key, member in ((each or {}) if is_holder else {name: each}).items():
+            if result.setdefault(key, member) != member:
+                raise CannotMigrate(path, f"has two values of {key}")
+    if result.keys() == claim.keys():
+        return claim
+    _insist_on_valid(result, path, server)
+    return result
+
+
+def _insist_on_valid(claim: dict[str, Any], path: Path, server: Server) -> None:
+    """That the API server accepts a claim of a pod.
+
+    :raises CannotMigrate: if it refuses it.
+    """
+    request = create_request({**_POD, "spec": {**_POD["spec"], _CLAIMS: [claim]}}, "default")
+    # fields that no release knows were as wrong before
+    answer = server.handle(request._replace(field_validation=WARN))
+    place = ("spec", _CLAIMS, 0)
+    for error in answer.errors:
+        raise CannotMigrate((*path, *error.path[len(place) :]), f"would be refused: {error.message}")
+    if not answer.accepted:
+        raise CannotMigrate((*path, *answer.path[len(place) :]), f"would be refused: {answer.message}")
 
 
 def _holds_names(value: Any) -> bool:

@@ -8,7 +8,7 @@ from classic.migration.context import Context, opaque, selector
 from classic.migration.expressions import of_driver, of_drivers, unless_of_driver
 from classic.migration.kinds import CLASS_PARAMETERS
 from classic.migration.metadata import migrated_metadata
-from classic.migration.remarks import CannotMigrate, members, string
+from classic.migration.remarks import members, string
 from classic.migration.structured import ClassParameters, class_parameters
 from resourceapi.kinds import DEVICE_CLASS
 from resourceapi.model.versions import GROUP
@@ -32,11 +32,7 @@ def migrate_resource_class(value: dict[str, Any], context: Context) -> dict[str,
     if path:
         context.remarks.warn_of_unknown(value, (*_TYPE, "spec"))
     driver = string(fields, "driverName", path)
-    if not driver:
-        raise CannotMigrate(
-            (*path, "driverName"), "is missing: the class does not say whose devices it is about"
-        )
-    today = context.mappings.driver(driver)
+    today = context.driver(fields, path, "is missing: the class does not say whose devices it is about")
     if today != driver:
         context.remarks.note((*path, "driverName"), f"{driver} is called {today} now")
     if fields.get("suitableNodes") is not None:

@@ -50,12 +50,12 @@ def class_parameters(document: Document, context: Context) -> ClassParameters:
     with _In(document):
         remarks.warn_of_unknown(value, (*_TYPE, "vendorParameters", "filters"))
         for path, entry in items(value.get("vendorParameters"), ("vendorParameters",)):
-            driver = _driver(entry, path, context)
+            driver = context.driver(entry, path)
             if entry.get("parameters") is not None:
                 config.append(opaque(driver, entry["parameters"], path))
                 drivers.append(driver)
         for path, entry in items(value.get("filters"), ("filters",)):
-            driver = _driver(entry, path, context)
+            driver = context.driver(entry, path)
             expression = _selector(entry, path, driver, context)
             drivers.append(driver)
             if expression != _ANY:
@@ -85,7 +85,7 @@ def claim_parameters(
                 "only one pod could use the claim at a time; now up to 256 can: use a template for a claim per pod",
             )
         for path, entry in items(value.get("driverRequests"), ("driverRequests",)):
-            driver = _driver(entry, path, context)
+            driver = context.driver(entry, path)
             if drivers_of_class and driver not in drivers_of_class:
                 raise CannotMigrate(
                     (*path, "driverName"),
@@ -107,13 +107,6 @@ def claim_parameters(
                 config.append((numbers, opaque(driver, entry["vendorParameters"], path)))
     context.remarks.found += remarks.found
     return ClaimParameters(requests, config)
-
-
-def _driver(entry: dict[str, Any], path: Path, context: Context) -> str:
-    name = string(entry, "driverName", path)
-    if not name:
-        raise CannotMigrate((*path, "driverName"), "is missing")
-    return context.mappings.driver(name)
 
 
 def _selector(entry: dict[str, Any], path: Path, driver: str, context: Context) -> str:

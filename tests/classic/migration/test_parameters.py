@@ -6,9 +6,12 @@ from typing import Any
 
 import pytest
 
+from classic.migration import expressions
 from classic.migration.mapping import ParametersRule, built_in
 from classic.migration.parameters import MAX_CONDITIONS, MAX_DEPTH, Parameters, read_parameters
 from classic.migration.remarks import CannotMigrate
+from deviceselectors.ast import Node
+from deviceselectors.unparsing import unparse
 
 ALWAYS = 'device.attributes["gpu.nvidia.com"].type == "gpu"'
 MEMORY = {"memory": {"value": "1Gi", "operator": "Equals"}}
@@ -104,3 +107,48 @@ def test_suffix_and_values_that_need_no_equivalent() -> None:
     assert parameters == (0, ['quantity("512Mi").isInteger()'], None, [])
     lost = read_parameters({"shared": True, "only": "b"}, rule).lost
     assert lost == [(("shared",), "why"), (("only",), "the mapping does not say what it becomes")]
+
+
+LONG = "a" * 10_241
+
+
+@pytest.mark.parametrize(
+    "selector",
+    [
+        {"field": "v", "expression": "value == 'x'"},
+        {"field": "v", "expression": "'x'.matches(value)", "glob": True},
+        {"field": "v", "expression": "value == 'x'", "suffix": "Mi"},
+    ],
+)
+def test_a_long_value(selector: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is refused before anything is made of it."""
+    monkeypatch.setattr(expressions, "unparse", None)
+    monkeypatch.setattr(expressions, "_quoted", None)
+    rule = ParametersRule({"kind": "P", "selectors": [selector]})
+    with pytest.raises(CannotMigrate, match="longer than 10,240 bytes"):
+        read_parameters({"v": LONG}, rule)
+
+
+def test_a_value_many_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it takes together is counted before the selector's text is put together."""
+    monkeypatch.setattr(expressions, "unparse", None)
+    rule = ParametersRule(
+        {"kind": "P", "selectors": [{"field": "v", "expression": "value == 'x' || " * 600 + "value == 'x'"}]}
+    )
+    with pytest.raises(CannotMigrate, match="longer than 10,240 bytes"):
+        read_parameters({"v": LONG[:1000]}, rule)
+
+
+def test_many_long_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The conditions are counted as they are joined: no text of all of them is made."""
+    written = []
+
+    def recording(tree: Node) -> str:
+        written.append(tree)
+        return unparse(tree)
+
+    monkeypatch.setattr(expressions, "unparse", recording)
+    several = {"orExpression": [{"productName": LONG[:9000]}] * (MAX_CONDITIONS - 2)}
+    with pytest.raises(CannotMigrate, match="longer than 10,240 bytes"):
+        _read({"selector": several})
+    assert len(written) <= 3
