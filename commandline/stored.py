@@ -13,6 +13,7 @@ from conversion.hub import hub_object
 from resourceapi.decoding import DecodingError
 from resourceapi.kinds import KINDS, kind_in, kind_of
 from resourceapi.releases import split_api_version
+from validation.kinds import rules_of
 
 if TYPE_CHECKING:
     from validation.server import Server
@@ -56,7 +57,21 @@ class StoredObjects:
         if found is None:
             return None
         self.used = True
-        return self._as_stored(found, result) if kind_in(group, result.kind) else found
+        if kind_in(group, result.kind):
+            return self._as_stored(found, result)
+        self._insist_on_reading(found, group, result)
+        return found
+
+    def _insist_on_reading(self, found: dict[str, Any], group: str, result: Result) -> None:
+        """A pod, or an object that holds a template of pods, is given to the server as it is."""
+        version = result.api_version.rpartition("/")[2]
+        rules = rules_of(group, result.kind, version, self.server.profile)
+        if rules is None:
+            return
+        try:
+            rules.read_stored(found, version, self.server)
+        except DecodingError as error:
+            raise self._unreadable(result, error) from None
 
     def _as_stored(self, value: dict[str, Any], result: Result) -> dict[str, Any]:
         schemas, version = self.server.profile.schemas, result.api_version.rpartition("/")[2]
@@ -66,7 +81,10 @@ class StoredObjects:
         try:
             return as_stored(value, result, version, self.server)
         except DecodingError as error:
-            raise UsageError(f"--old {self.file}: {result.title}: {error.text}") from None
+            raise self._unreadable(result, error) from None
+
+    def _unreadable(self, result: Result, error: DecodingError) -> UsageError:
+        return UsageError(f"--old {self.file}: {result.title}: {error.text}")
 
     def insist_on_use(self) -> None:
         """Check that the file belongs to the input.

@@ -457,6 +457,39 @@ def test_old_file_of_something_else(write: Write, capsys: pytest.CaptureFixture[
     assert "has none of the given objects" in capsys.readouterr().err
 
 
+UNREADABLE = """\
+{{apiVersion: {version}, kind: {kind}, metadata: {{name: a, namespace: default}},
+  spec: {spec}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("version", "kind", "spec", "place"),
+    [
+        ("v1", "Pod", "{resourceClaims: [{name: g, resourceClaimName: y}]}", "spec.resourceClaims"),
+        (
+            "apps/v1",
+            "Deployment",
+            "{template: {spec: {resourceClaims: [{name: g, resourceClaimName: y}]}}}",
+            "spec.template.spec.resourceClaims",
+        ),
+    ],
+)
+def test_old_pod_that_no_server_can_have(
+    write: Write, capsys: pytest.CaptureFixture[str], version: str, kind: str, spec: str, place: str
+) -> None:
+    """A value of the wrong type in the file of stored objects is told as that of a claim is: `y` is a boolean."""
+    old = write("old.yaml", UNREADABLE.format(version=version, kind=kind, spec=spec))
+    new = write(
+        "new.yaml", UNREADABLE.format(version=version, kind=kind, spec=spec.replace(": y}", ': "y"}'))
+    )
+    assert main(["validate", new, "--old", old]) == 2
+    assert capsys.readouterr().err == (
+        f"claimcheck: --old {old}: {kind} default/a: json: cannot unmarshal bool into Go struct field "
+        f"PodResourceClaim.{place}.resourceClaimName of type string\n"
+    )
+
+
 def test_status(write: Write, report: Report) -> None:
     """A status update is checked against the status' rules, and leaves the spec alone."""
     status = "status: {reservedFor: [{resource: pods, name: pod, uid: a}]}\n"
