@@ -7,6 +7,7 @@ from typing import Any
 
 from resourceapi import times
 from resourceapi.go_text import quote
+from resourceapi.quantity import Quantity
 from resourceapi.schema import Field, Schema, Type
 
 #: In place of the address of a value: every process has another.
@@ -90,6 +91,18 @@ class _Printer:
         if name in _CORE:
             return f"core.{name}"
         return f"v1.{name}" if self.schema[name].tagged else f"{self.package}.{name}"
+
+
+def go_quantity(quantity: Quantity) -> str:
+    """A quantity in Go syntax: as 64 bits and a power of ten, or the address of a number of any size."""
+    mantissa, scale, big = quantity.mantissa, quantity.scale, "nil"
+    if quantity.big:
+        mantissa, scale, big = 0, 0, ADDRESS
+    return (
+        f"resource.Quantity{{i:resource.int64Amount{{value:{mantissa}, scale:{scale}}}, "
+        f"d:resource.infDecAmount{{Dec:(*inf.Dec)({big})}}, "
+        f"s:{quote(quantity.written or '')}, Format:{quote(quantity.format)}}}"
+    )
 
 
 def _time(value: str | None) -> str:

@@ -46,7 +46,7 @@ class Quantity:
     apart, 64-bit and arbitrary size; they agree on everything but whole-number readings out of the 64-bit range.
     """
 
-    __slots__ = ("_text", "big", "format", "mantissa", "scale")
+    __slots__ = ("_text", "big", "format", "mantissa", "scale", "written")
 
     def __init__(
         self,
@@ -57,12 +57,12 @@ class Quantity:
         big: bool = False,
         text: str | None = None,
     ) -> None:
-        """`text` is the printed form if it is known already."""
+        """`text` (later `written`) is the text that the quantity was read from, if it is printed so."""
         self.mantissa = mantissa
         self.scale = scale
         self.format = format
         self.big = big
-        self._text = text
+        self._text = self.written = text
 
     def __str__(self) -> str:
         """The form in which the server prints it."""

@@ -10,6 +10,7 @@ from resourceapi.encoding import go_json
 from resourceapi.field_errors import DUPLICATE, INVALID, FieldError, Verbatim, too_many
 from resourceapi.field_path import Key, Path
 from resourceapi.names import Problem
+from resourceapi.quantity import Quantity
 from resourceapi.releases import Profile
 from resourceapi.schema import Field, Schema, Type
 from validation import declared
@@ -111,13 +112,25 @@ class Checks:
             return False
         return True
 
-    def internal(self, type: Type | str, value: Any) -> Verbatim:
-        """A value as Go prints the server's internal object."""
+    def internal(self, type: Type | str, value: Any, schema: Schema | None = None) -> Verbatim:
+        """A value as Go prints the server's internal object.
+
+        :param schema: has the type, if the schema of the profile does not.
+        """
+        schema = schema or self.schema
         if self.profile.is_classic:
             from resourceapi.go_syntax import go_syntax
 
-            return Verbatim(go_syntax(self.schema, type, value))
-        return Verbatim(go_json(self.schema, type, value, internal=True))
+            return Verbatim(go_syntax(schema, type, value))
+        return Verbatim(go_json(schema, type, value, internal=True))
+
+    def amount(self, amount: Quantity) -> Verbatim | str:
+        """A quantity as Go prints it."""
+        if not self.profile.is_classic:
+            return str(amount)
+        from resourceapi.go_syntax import go_quantity
+
+        return Verbatim(go_quantity(amount))
 
 
 MIDDLE = "..."

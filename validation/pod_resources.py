@@ -112,7 +112,7 @@ def _check_amount(name: str, amount: Quantity, path: Path, checks: Checks, *, fo
     if amount.sign() < 0:
         checks.invalid(path, str(amount), formats.NOT_NEGATIVE)
     if (name in COUNTED or is_extended(name)) and amount.milli_value() % 1000:
-        checks.invalid(path, str(amount), "must be an integer")
+        checks.invalid(path, checks.amount(amount), "must be an integer")
 
 
 def check_resource_name(name: str, path: Path, checks: Checks) -> bool:

@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from resourceapi.go_syntax import go_syntax
+from resourceapi.go_syntax import go_quantity, go_syntax
 from resourceapi.model import workloads
 from resourceapi.model.classic.versions import V1ALPHA2
 from resourceapi.model.meta import ObjectMeta
+from resourceapi.quantity import parse
 
 
 @pytest.mark.parametrize(
@@ -47,6 +48,28 @@ def test_prints_maps_sorted() -> None:
     """Keys of maps come in order, as Go prints them."""
     labels = ObjectMeta["labels"].type
     assert go_syntax(V1ALPHA2, labels, {"b": "1", "a": "2"}) == 'map[string]string{"a":"2", "b":"1"}'
+
+
+@pytest.mark.parametrize(
+    ("text", "printed"),
+    [
+        pytest.param(
+            "1500m", 'value:1500, scale:-3}, d:resource.infDecAmount{Dec:(*inf.Dec)(nil)}, s:"1500m"'
+        ),
+        pytest.param("1.50", 'value:150, scale:-2}, d:resource.infDecAmount{Dec:(*inf.Dec)(nil)}, s:""'),
+        pytest.param(
+            "0.3Ki", 'value:0, scale:0}, d:resource.infDecAmount{Dec:(*inf.Dec)(0xc000000000)}, s:""'
+        ),
+    ],
+)
+def test_prints_quantities(text: str, printed: str) -> None:
+    """With the text only if it was read in the form in which it is printed, whether or not it has been printed since."""
+    quantity = parse(text)
+    assert str(quantity)
+    format = "BinarySI" if text.endswith("Ki") else "DecimalSI"
+    assert (
+        go_quantity(quantity) == f'resource.Quantity{{i:resource.int64Amount{{{printed}, Format:"{format}"}}'
+    )
 
 
 def test_prints_the_types_of_another_group() -> None:
