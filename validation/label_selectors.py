@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from resourceapi import names
-from resourceapi.encoding import go_json
 from resourceapi.field_errors import FORBIDDEN, REQUIRED, Named, Verbatim
 from resourceapi.field_path import Path
 from resourceapi.model import workloads
@@ -71,6 +70,6 @@ def _meets(requirement: Object, labels: dict[str, str]) -> bool:
             return key not in labels
 
 
-def shown(selector: Object | None) -> Verbatim:
+def shown(selector: Object | None, checks: Checks) -> Verbatim:
     """A selector as the server prints it."""
-    return Verbatim(go_json(workloads.schema(), "LabelSelector", selector))
+    return checks.internal("LabelSelector", selector, workloads.schema())

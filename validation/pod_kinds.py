@@ -17,7 +17,12 @@ from validation import formats
 from validation.checks import Checks
 from validation.kind_rules import KindRules
 from validation.merging import merge
-from validation.object_meta import check_metadata, check_metadata_update
+from validation.object_meta import (
+    check_common_metadata,
+    check_common_metadata_update,
+    check_metadata,
+    check_metadata_update,
+)
 from validation.requests import STATUS, Request
 
 if TYPE_CHECKING:
@@ -75,6 +80,25 @@ class PodKindRules(KindRules):
     def check(self, obj: Object, old: Object | None, checks: Checks) -> None:
         """All but the metadata, in any request but one about the status."""
 
+    @abstractmethod
+    def check_update(self, obj: Object, old: Object, checks: Checks) -> None:
+        """A changed object, its metadata included; what is common to all kinds has been checked."""
+
+    def check_new(self, obj: Object, checks: Checks) -> None:
+        """A new object, its metadata included."""
+        self.check_own_metadata(obj, checks)
+        self.check(obj, None, checks)
+
+    def check_own_metadata(self, obj: Object, checks: Checks) -> None:
+        """The metadata of a new object."""
+        check_metadata(
+            obj, checks, namespaced=True, is_label=self._name_is_label, name_origin=self._name_origin
+        )
+
+    def check_status(self, obj: Object, old: Object, checks: Checks) -> None:
+        """A changed status: the metadata is checked again, of the status nothing."""
+        check_metadata_update(obj, old, checks)
+
     @property
     def has_status(self) -> bool:
         """Whether the server has a URL for the status."""
@@ -102,13 +126,14 @@ class PodKindRules(KindRules):
         """Those of the metadata, then those of the rest."""
         checks = setting.checks()
         if old is None:
-            check_metadata(
-                obj, checks, namespaced=True, is_label=self._name_is_label, name_origin=self._name_origin
-            )
+            self.check_new(obj, checks)
         else:
-            check_metadata_update(obj, old, checks)
-        if request.verb != STATUS:
-            self.check(obj, old, checks)
+            check_common_metadata(obj, checks, namespaced=True)
+            check_common_metadata_update(obj, old, checks)
+            if request.verb == STATUS:
+                self.check_status(obj, old, checks)
+            else:
+                self.check_update(obj, old, checks)
         if setting.profile.is_classic:
             from validation.classic.wording import in_words_of_classic_releases
 

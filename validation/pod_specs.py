@@ -55,7 +55,7 @@ def check_images(spec: Object, path: Path, checks: Checks) -> None:
     """What is checked of the images of a pod, but not of a template's."""
     for name in ("containers", "initContainers"):
         for index, container in enumerate(items_of(spec, name)):
-            _check_image_spaces(container, (*path, name, index), checks)
+            check_image_spaces(container, (*path, name, index), checks)
 
 
 # --- claims ------------------------------------------------------------------------------------------------------
@@ -148,7 +148,7 @@ def _check_ephemeral_containers(spec: Object, claims: list[str], path: Path, che
         at: Path = (*path, "ephemeralContainers", index)
         name, target = container.get("name", ""), container.get("targetContainerName", "")
         _check_container(container, claims, at, checks)
-        _check_image_spaces(container, at, checks)
+        check_image_spaces(container, at, checks)
         if name in seen:
             checks.report(DUPLICATE, (*at, "name"), name)
         seen.add(name)
@@ -205,7 +205,8 @@ def _check_init_restart(container: Object, path: Path, checks: Checks) -> None:
         checks.errors.append(not_supported((*path, "restartPolicy"), container["restartPolicy"], (ALWAYS,)))
 
 
-def _check_image_spaces(container: Object, path: Path, checks: Checks) -> None:
+def check_image_spaces(container: Object, path: Path, checks: Checks) -> None:
+    """The name of an image has no spaces around it."""
     image = container.get("image", "")
     if image != image.strip():
         checks.invalid((*path, "image"), image, "must not have leading or trailing whitespace")

@@ -4,26 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from resourceapi.equality import equal
 from resourceapi.field_errors import FORBIDDEN
 from resourceapi.field_path import Key, Path
-from resourceapi.objects import Object
+from resourceapi.objects import EMPTY, Object
 from validation.checks import Checks
+from validation.object_meta import check_metadata_update
 from validation.pod_defaults import default_pod, drop_disabled, prepare_pod
 from validation.pod_kinds import PodKindRules, spec_warnings
 from validation.pod_specs import MIRROR, check_images, check_pod_spec
+from validation.pod_statuses import check_claim_statuses
+from validation.pod_updates import check_spec_update
 from validation.requests import CREATE
 
 if TYPE_CHECKING:
     from validation.setting import Setting
 
 SPEC: Path = ("spec",)
-# What an update may change in the spec of a pod.
-MUTABLE = (
-    "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,"
-    "`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),"
-    "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)"
-)
 
 
 class PodRules(PodKindRules):
@@ -49,6 +45,17 @@ class PodRules(PodKindRules):
         """A pod but for its metadata."""
         _check_pod(obj, old, checks)
 
+    def check_update(self, obj: Object, old: Object, checks: Checks) -> None:
+        """The metadata is checked as that of an update, then as that of a new pod: up to 1.30 errors come twice."""
+        check_metadata_update(obj, old, checks)
+        self.check_own_metadata(obj, checks)
+        self.check(obj, old, checks)
+
+    def check_status(self, obj: Object, old: Object, checks: Checks) -> None:
+        """Of the status only which claims are the pod's."""
+        super().check_status(obj, old, checks)
+        check_claim_statuses(obj.get("status", EMPTY), obj["spec"], checks)
+
     def warnings(self, verb: str, obj: Object) -> list[str]:
         """Only a new pod gets warnings."""
         return self.name_warnings(obj) + spec_warnings(obj["spec"], SPEC) if verb == CREATE else []
@@ -70,31 +77,10 @@ def _check_pod(pod: Object, old: Object | None, checks: Checks) -> None:
     check_pod_spec(spec, meta, SPEC, checks)
     check_images(spec, SPEC, checks)
     if old is not None:
-        _check_update(spec, old.get("spec", {}), checks)
+        check_spec_update(spec, old.get("spec", {}), SPEC, checks)
         return
     if spec.get("ephemeralContainers"):
         checks.report(FORBIDDEN, (*SPEC, "ephemeralContainers"), "", "cannot be set on create")
     if spec.get("nodeName") and spec.get("schedulingGates"):
         detail = "cannot be set until all schedulingGates have been cleared"
         checks.report(FORBIDDEN, (*SPEC, "nodeName"), "", detail)
-
-
-def _check_update(spec: Object, stored: Object, checks: Checks) -> None:
-    for name in ("containers", "initContainers"):
-        if len(spec.get(name) or ()) != len(stored.get(name) or ()):
-            checks.report(FORBIDDEN, (*SPEC, name), "", "pod updates may not add or remove containers")
-            return
-    if not equal(_fixed(spec), _fixed(stored)):
-        checks.report(FORBIDDEN, SPEC, "", MUTABLE)
-
-
-def _fixed(spec: Object) -> Object:
-    """The part of a pod's spec that an update cannot change."""
-    changeable = ("activeDeadlineSeconds", "tolerations", "terminationGracePeriodSeconds")
-    fixed = {name: value for name, value in spec.items() if name not in changeable}
-    for name in ("containers", "initContainers"):
-        fixed[name] = [
-            {field: value for field, value in container.items() if field != "image"}
-            for container in spec.get(name) or []
-        ]
-    return fixed

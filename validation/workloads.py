@@ -9,19 +9,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from resourceapi.field_errors import FORBIDDEN, REQUIRED, Verbatim, not_supported
+from resourceapi.field_errors import FORBIDDEN, REQUIRED, not_supported
 from resourceapi.field_path import Path
-from resourceapi.go_text import json_text, quote
+from resourceapi.go_text import quote
+from resourceapi.model.meta import ObjectMeta
 from resourceapi.model.workloads import TEMPLATES
 from resourceapi.objects import Object
 from validation import formats, label_selectors
 from validation.checks import Checks
-from validation.object_meta import check_annotations, check_labels
+from validation.kind_rules import keep_stored
+from validation.object_meta import check_annotations, check_labels, check_metadata_update
 from validation.pod_defaults import default_pod_spec, drop_disabled
 from validation.pod_kinds import PodKindRules, spec_warnings
 from validation.pod_specs import ALWAYS, check_pod_spec
 from validation.pods import PodRules
-from validation.requests import CREATE
+from validation.requests import CREATE, STATUS
 
 if TYPE_CHECKING:
     from validation.setting import Setting
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 CRON_JOB_NAME_CHARACTERS = 52
 JOB_RESTART_POLICIES = ("OnFailure", "Never")
 JOB_NAME_LABELS = ("batch.kubernetes.io/job-name", "job-name")
+LABELS = ObjectMeta["labels"].type
 NOT_SELECTED = "`selector` does not match template `labels`"
 
 
@@ -40,6 +43,7 @@ class WorkloadRules(PodKindRules):
     :param counts_before: its numbers that must not be negative, as far as they are checked before the template.
     :param counts_after: those that are checked after it.
     :param running_kind: what an error about a deadline calls the kind, if not by its name.
+    :param checked_twice: whether an update is checked as a new object is, before it is checked as an update.
     :param unusable: what an error says about a selector that cannot be used.
     :cvar labelled_by_template: whether an object without labels takes those of the template.
     :cvar repeats_metadata: whether the server reports errors in the template's metadata twice.
@@ -63,8 +67,10 @@ class WorkloadRules(PodKindRules):
         name_use: str = "",
         name_is_label: bool = False,
         name_origin: str = "",
+        checked_twice: bool = False,
     ) -> None:
         super().__init__(group, name, name_use=name_use, name_is_label=name_is_label, name_origin=name_origin)
+        self.checked_twice = checked_twice
         self.selector = selector
         self.required = required
         self.empty_name = empty_name
@@ -102,6 +108,13 @@ class WorkloadRules(PodKindRules):
         elif template is not None:
             self.check_unselected(template, path, checks)
         _check_counts(spec, self.counts_after, checks)
+
+    def check_update(self, obj: Object, old: Object, checks: Checks) -> None:
+        """Some kinds are checked as new objects are, and then as updates, so that up to 1.30 errors come twice."""
+        if self.checked_twice:
+            self.check_new(obj, checks)
+        check_metadata_update(obj, old, checks)
+        self.check(obj, old, checks)
 
     def check_selector(self, spec: Object, template: Object | None, checks: Checks) -> bool:
         """The selector, if the kind has one.
@@ -180,6 +193,16 @@ class ReplicationControllerRules(WorkloadRules):
         return True
 
 
+class DeploymentRules(WorkloadRules):
+    """Deployment."""
+
+    def prepare(self, verb: str, obj: Object, old: Object | None, setting: Setting) -> None:
+        """An update of the status does not change the labels."""
+        super().prepare(verb, obj, old, setting)
+        if verb == STATUS and old is not None:
+            keep_stored(obj["metadata"], old["metadata"], "labels")
+
+
 class StatefulSetRules(WorkloadRules):
     """StatefulSet."""
 
@@ -190,6 +213,14 @@ class StatefulSetRules(WorkloadRules):
         if spec.get("serviceName"):
             checks.problems(formats.dns_label(spec["serviceName"]), ("spec", "serviceName"))
         return super().check_selector(spec, template, checks)
+
+    def check_template(self, template: Object, path: Path, checks: Checks) -> None:
+        """1.30 does not look at the spec of the pods, but for how they end."""
+        if not checks.profile.is_classic:
+            super().check_template(template, path, checks)
+            return
+        _check_template_metadata(template, path, checks)
+        self.check_run(template["spec"], (*path, "spec"), checks)
 
     def checked_part(self, spec: Object) -> Object:
         """The controller sets the name of each host itself."""
@@ -225,6 +256,9 @@ class CronJobRules(EndingPodRules):
         if len(name.encode()) > CRON_JOB_NAME_CHARACTERS:
             detail = f"must be no more than {CRON_JOB_NAME_CHARACTERS} characters"
             checks.invalid(("metadata", "name"), name, detail)
+
+    def check_status(self, obj: Object, old: Object, checks: Checks) -> None:
+        """Nothing."""
 
 
 class JobRules(EndingPodRules):
@@ -275,10 +309,12 @@ def _check_selector(workload: WorkloadRules, spec: Object, template: Object, che
     if empty and workload.required:
         _report_empty(workload, selector, checks)
     if not usable and workload.required:
-        checks.invalid(path, label_selectors.shown(selector), workload.unusable)
+        checks.invalid(path, label_selectors.shown(selector, checks), workload.unusable)
         return False
     if usable and not label_selectors.selects(selector, labels or {}):
-        checks.invalid(("spec", "template", "metadata", "labels"), Verbatim(json_text(labels)), NOT_SELECTED)
+        checks.invalid(
+            ("spec", "template", "metadata", "labels"), checks.internal(LABELS, labels), NOT_SELECTED
+        )
     if empty and not workload.required:
         _report_empty(workload, selector, checks)
     return True
@@ -286,7 +322,7 @@ def _check_selector(workload: WorkloadRules, spec: Object, template: Object, che
 
 def _report_empty(workload: WorkloadRules, selector: Object | None, checks: Checks) -> None:
     detail = f"empty selector is invalid for {workload.empty_name}"
-    checks.invalid(("spec", "selector"), label_selectors.shown(selector), detail)
+    checks.invalid(("spec", "selector"), label_selectors.shown(selector, checks), detail)
 
 
 def _check_plain_selector(spec: Object, template: Object | None, path: Path, checks: Checks) -> None:
@@ -299,7 +335,7 @@ def _check_plain_selector(spec: Object, template: Object | None, path: Path, che
         return
     labels = template.get("metadata", {}).get("labels")
     if any((labels or {}).get(key) != value for key, value in selector.items()):
-        checks.invalid((*path, "metadata", "labels"), Verbatim(json_text(labels)), NOT_SELECTED)
+        checks.invalid((*path, "metadata", "labels"), checks.internal(LABELS, labels), NOT_SELECTED)
 
 
 def _check_template_metadata(template: Object, path: Path, checks: Checks) -> None:
@@ -324,9 +360,13 @@ RULES: Mapping[tuple[str, str], PodKindRules] = {
         PodRules(),
         PodTemplateRules("", "PodTemplate"),
         ReplicationControllerRules(
-            "", "ReplicationController", name_use=_NAMES, name_origin="format=k8s-long-name"
+            "",
+            "ReplicationController",
+            name_use=_NAMES,
+            name_origin="format=k8s-long-name",
+            checked_twice=True,
         ),
-        WorkloadRules(
+        DeploymentRules(
             "apps",
             "Deployment",
             selector=True,
@@ -343,6 +383,7 @@ RULES: Mapping[tuple[str, str], PodKindRules] = {
             empty_name="deployment",
             counts_before=_SCALED,
             name_use=_NAMES,
+            checked_twice=True,
         ),
         StatefulSetRules(
             "apps",
@@ -360,12 +401,14 @@ RULES: Mapping[tuple[str, str], PodKindRules] = {
             required=False,
             empty_name="daemonset",
             counts_after=("minReadySeconds",),
+            checked_twice=True,
         ),
         JobRules(
             "batch",
             "Job",
             counts_before=("parallelism", "completions", "activeDeadlineSeconds", "backoffLimit"),
             name_use=_NAMES,
+            checked_twice=True,
         ),
         CronJobRules("batch", "CronJob", name_use=_NAMES),
     )

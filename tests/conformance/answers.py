@@ -100,7 +100,7 @@ def pod_extract(pod: Mapping[str, Any]) -> Json:
         if field in spec:
             extract[field] = [
                 {key: container[key] for key in ("name", "resources") if key in container}
-                for container in spec[field]
+                for container in spec[field] or ()
             ]
     extract.update({field: spec[field] for field in ("resourceClaims", "resources") if field in spec})
     return {
@@ -120,6 +120,11 @@ _TEMPLATES = {
 """Where the kinds that hold a pod template hold it."""
 
 WORKLOADS = tuple(_TEMPLATES)
+
+
+def holds_pods(kind: str) -> bool:
+    """Whether objects of the kind are pods or hold a template of pods."""
+    return kind == "Pod" or kind in _TEMPLATES
 
 
 def extract(kind: str, object: Json) -> Json:

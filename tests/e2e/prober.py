@@ -130,7 +130,9 @@ class Prober:
         patch = {"metadata": {"finalizers": None}}
         path = _path(case, name)
         self._client.ask("PATCH", path, patch, content_type="application/merge-patch+json")
-        self._client.ask("DELETE", path)
+        self._client.ask(
+            "DELETE", path, query={"propagationPolicy": "Background"}
+        )  # some leave their pods by default
 
 
 def _path(case: Case, name: str = "") -> str:
