@@ -1,16 +1,33 @@
-"""The keys of objects to look at: each is looked at once at a time, and after failures ever more rarely."""
+"""The keys of objects to look at: each is looked at once at a time, and after failures ever more rarely.
+
+Namespaces take turns, and failures in one do not delay what fails in another.
+"""
 
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Hashable
 from typing import Generic, Protocol, TypeVar
 
+from cluster.turns import Turns
+
 #: The pause after the first failure, which doubles with each further one, and the longest.
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.005, 60.0
-#: If more keys than that fail, their pauses are so long that not more of them come in a second.
+#: If more keys of a namespace than that fail, their pauses are so long that not more of them come in a second.
 MANY_FAILURES, RETRIES_PER_SECOND = 1_000, 50
-_Key = TypeVar("_Key", bound=Hashable)
+
+
+class Namespaced(Hashable, Protocol):
+    """A key that says in which namespace its object is."""
+
+    @property
+    def namespace(self) -> str:
+        """The namespace of the object."""
+        ...
+
+
+_Key = TypeVar("_Key", bound=Namespaced)
 
 
 class Timer(Protocol):
@@ -40,11 +57,13 @@ class WorkQueue(Generic[_Key]):
         """
         self._later = later or (lambda seconds, call: asyncio.get_running_loop().call_later(seconds, call))
         self._first_pause, self._longest_pause = first_pause, longest_pause
-        self._ready: asyncio.Queue[_Key] = asyncio.Queue()
+        self._ready: Turns[_Key] = Turns()
+        self._ready_count = asyncio.Semaphore(0)
         self._waiting: set[_Key] = set()  # to be looked at, in `_ready` unless they are also in the next one
         self._in_work: set[_Key] = set()
         self._timers: dict[_Key, Timer] = {}
         self._failures: dict[_Key, int] = {}
+        self._failing: Counter[str] = Counter()  # how many keys of each namespace
 
     def __len__(self) -> int:
         return len(self._waiting)
@@ -55,7 +74,7 @@ class WorkQueue(Generic[_Key]):
         if key not in self._waiting:
             self._waiting.add(key)
             if key not in self._in_work:
-                self._ready.put_nowait(key)
+                self._let_work(key)
 
     def add_after(self, key: _Key, seconds: float) -> None:
         """Have a key looked at after a while, unless it is added before."""
@@ -68,16 +87,23 @@ class WorkQueue(Generic[_Key]):
         """Have a key looked at again that has failed: at first soon, then ever later."""
         failures = self._failures.get(key, 0)
         self._failures[key] = failures + 1
+        self._failing[key.namespace] += not failures
         pause = min(self._longest_pause, self._first_pause * 2.0 ** min(failures, 60))
-        self.add_after(key, max(pause, (len(self._failures) - MANY_FAILURES) / RETRIES_PER_SECOND))
+        too_many = self._failing[key.namespace] - MANY_FAILURES
+        self.add_after(key, max(pause, too_many / RETRIES_PER_SECOND))
 
     def forget(self, key: _Key) -> None:
         """Forget the failures of a key."""
-        self._failures.pop(key, None)
+        if self._failures.pop(key, 0):
+            self._failing[key.namespace] -= 1
+            if not self._failing[key.namespace]:
+                del self._failing[key.namespace]
 
     async def get(self) -> _Key:
-        """The next key, which is then in work until :meth:`done`."""
-        key = await self._ready.get()
+        """The next key of the namespace whose turn it is; it is in work then until :meth:`done`."""
+        await self._ready_count.acquire()
+        key = self._ready.take()
+        assert key is not None
         self._waiting.discard(key)
         self._in_work.add(key)
         return key
@@ -86,13 +112,17 @@ class WorkQueue(Generic[_Key]):
         """Say that a key is not in work any more."""
         self._in_work.discard(key)
         if key in self._waiting:
-            self._ready.put_nowait(key)
+            self._let_work(key)
 
     def close(self) -> None:
         """Stop all timers."""
         for timer in self._timers.values():
             timer.cancel()
         self._timers.clear()
+
+    def _let_work(self, key: _Key) -> None:
+        self._ready.put(key.namespace, key, key)
+        self._ready_count.release()
 
     def _stop_timer(self, key: _Key) -> None:
         timer = self._timers.pop(key, None)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
 _T = TypeVar("_T")
@@ -12,22 +13,22 @@ _T = TypeVar("_T")
 class Turns(Generic[_T]):
     """Values by key, in the order of their coming within each namespace; for one thread at a time."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int = sys.maxsize) -> None:
         """Begin empty.
 
         :param most: how many may wait; of more, the oldest of the namespace with the most is left out.
         """
         self._most = most
-        self._namespaces: OrderedDict[str, OrderedDict[str, _T]] = OrderedDict()
-        self._home: dict[str, str] = {}
+        self._namespaces: OrderedDict[str, OrderedDict[Hashable, _T]] = OrderedDict()
+        self._home: dict[Hashable, str] = {}
 
     def __len__(self) -> int:
         return len(self._home)
 
-    def __contains__(self, key: str) -> bool:
+    def __contains__(self, key: Hashable) -> bool:
         return key in self._home
 
-    def put(self, namespace: str, key: str, value: _T) -> None:
+    def put(self, namespace: str, key: Hashable, value: _T) -> None:
         """Let a value wait; one that waits already keeps its place.
 
         :param key: always of the same namespace.
@@ -54,7 +55,7 @@ class Turns(Generic[_T]):
         self._namespaces.clear()
         self._home.clear()
 
-    def _take(self, namespace: str, key: str) -> _T:
+    def _take(self, namespace: str, key: Hashable) -> _T:
         del self._home[key]
         waiting = self._namespaces[namespace]
         value = waiting.pop(key)

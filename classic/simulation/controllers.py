@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from classic import memory_objects
 from classic.claims import is_from_template, namespace_of, uid_of
@@ -24,7 +25,12 @@ CONTROLLER_MANAGER = "kube-controller-manager"
 RECHECK_SECONDS = 30.0
 #: How many objects a driver's controller works on at the same time.
 WORKERS = 10
-_Key = tuple[str, str, str]
+
+
+class _Key(NamedTuple):
+    kind: str
+    namespace: str
+    name: str
 
 
 class DriverController:
@@ -45,7 +51,7 @@ class DriverController:
         self._server.watch(self._see)
         for kind in ("ResourceClaim", "PodSchedulingContext"):
             for obj in self._server.objects.all(kind):
-                self._queue.add((kind, namespace_of(obj), name_of(obj)))
+                self._queue.add(_Key(kind, namespace_of(obj), name_of(obj)))
         await asyncio.gather(*(self._work() for _ in range(WORKERS)))
 
     async def _work(self) -> None:
@@ -77,7 +83,7 @@ class DriverController:
 
     def _see(self, write: memory_objects.Write) -> None:
         if write.kind in ("ResourceClaim", "PodSchedulingContext") and write.after is not None:
-            self._queue.add((write.kind, namespace_of(write.after), name_of(write.after)))
+            self._queue.add(_Key(write.kind, namespace_of(write.after), name_of(write.after)))
 
 
 class ClaimMaker:

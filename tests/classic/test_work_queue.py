@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 import pytest
 
@@ -11,6 +12,14 @@ from classic.work_queue import MANY_FAILURES, RETRIES_PER_SECOND, WorkQueue
 
 LOOP = asyncio.Runner()
 """The one event loop of all queues here."""
+
+
+class Key(NamedTuple):
+    name: str
+    namespace: str = "default"
+
+
+A, B = Key("a"), Key("b")
 
 
 class Clock:
@@ -53,14 +62,14 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def queue(clock: Clock) -> WorkQueue[str]:
+def queue(clock: Clock) -> WorkQueue[Key]:
     return WorkQueue(clock.later, first_pause=1, longest_pause=60)
 
 
-def take(queue: WorkQueue[str]) -> list[str]:
+def take(queue: WorkQueue[Key]) -> list[Key]:
     """All keys that are ready; they stay in work."""
 
-    async def all_of_them() -> list[str]:
+    async def all_of_them() -> list[Key]:
         found = []
         while True:
             try:
@@ -72,80 +81,99 @@ def take(queue: WorkQueue[str]) -> list[str]:
     return LOOP.run(all_of_them())
 
 
-def test_in_the_order_of_their_coming_once_each(queue: WorkQueue[str]) -> None:
-    for key in ("b", "a", "b"):
+def test_in_the_order_of_their_coming_once_each(queue: WorkQueue[Key]) -> None:
+    for key in (B, A, B):
         queue.add(key)
-    assert (len(queue), take(queue), len(queue)) == (2, ["b", "a"], 0)
+    assert (len(queue), take(queue), len(queue)) == (2, [B, A], 0)
 
 
-def test_added_while_in_work_comes_again_afterwards(queue: WorkQueue[str]) -> None:
-    queue.add("a")
-    assert take(queue) == ["a"]
-    queue.add("a")
+def test_added_while_in_work_comes_again_afterwards(queue: WorkQueue[Key]) -> None:
+    queue.add(A)
+    assert take(queue) == [A]
+    queue.add(A)
     assert take(queue) == []
-    queue.done("a")
-    assert take(queue) == ["a"]
-    queue.done("a")
+    queue.done(A)
+    assert take(queue) == [A]
+    queue.done(A)
     assert take(queue) == []
 
 
-def test_pauses_double_per_key_up_to_the_longest(queue: WorkQueue[str], clock: Clock) -> None:
+def test_pauses_double_per_key_up_to_the_longest(queue: WorkQueue[Key], clock: Clock) -> None:
     for _ in range(8):
-        queue.retry("a")
+        queue.retry(A)
         clock.fire()
         take(queue)
-        queue.done("a")
-    queue.retry("b")
+        queue.done(A)
+    queue.retry(B)
     assert clock.pauses == [1, 2, 4, 8, 16, 32, 60, 60, 1]
 
 
-def test_very_many_that_fail_leave_time_for_others(queue: WorkQueue[str], clock: Clock) -> None:
+def test_very_many_that_fail_leave_time_for_others(queue: WorkQueue[Key], clock: Clock) -> None:
     for number in range(MANY_FAILURES + 10 * RETRIES_PER_SECOND):
-        queue.retry(str(number))
+        queue.retry(Key(str(number)))
     assert (clock.pauses[MANY_FAILURES - 1], clock.pauses[-1]) == (1, 10)
 
 
-def test_pauses_begin_anew_after_success(queue: WorkQueue[str], clock: Clock) -> None:
+def test_failures_in_one_namespace_do_not_delay_others(queue: WorkQueue[Key], clock: Clock) -> None:
+    many = [Key(str(number), "attacker") for number in range(MANY_FAILURES + 5_000)]
+    for key in many:
+        queue.retry(key)
+    queue.retry(A)
+    assert clock.pauses[-2:] == [100, 1]
+    for key in many:
+        queue.forget(key)
+    queue.retry(many[0])
+    assert clock.pauses[-1] == 1
+
+
+def test_namespaces_take_turns(queue: WorkQueue[Key]) -> None:
+    many = [Key(str(number), "attacker") for number in range(3)]
+    for key in (*many, A, B):
+        queue.add(key)
+    assert take(queue) == [many[0], A, many[1], B, many[2]]
+
+
+def test_pauses_begin_anew_after_success(queue: WorkQueue[Key], clock: Clock) -> None:
     for _ in range(3):
-        queue.retry("a")
-    queue.forget("a")
-    queue.retry("a")
+        queue.retry(A)
+    queue.forget(A)
+    queue.retry(A)
     assert clock.pauses == [1, 2, 4, 1]
 
 
-def test_change_does_not_wait_for_the_pause(queue: WorkQueue[str], clock: Clock) -> None:
-    queue.retry("a")
-    queue.add("a")
-    assert (take(queue), clock.pending) == (["a"], [])
+def test_change_does_not_wait_for_the_pause(queue: WorkQueue[Key], clock: Clock) -> None:
+    queue.retry(A)
+    queue.add(A)
+    assert (take(queue), clock.pending) == ([A], [])
 
 
-def test_what_is_to_be_looked_at_anyway_needs_no_timer(queue: WorkQueue[str], clock: Clock) -> None:
-    queue.add("a")
-    assert take(queue) == ["a"]
-    queue.add("a")
-    queue.retry("a")
-    queue.done("a")
-    assert (clock.pauses, take(queue)) == ([], ["a"])
+def test_what_is_to_be_looked_at_anyway_needs_no_timer(queue: WorkQueue[Key], clock: Clock) -> None:
+    queue.add(A)
+    assert take(queue) == [A]
+    queue.add(A)
+    queue.retry(A)
+    queue.done(A)
+    assert (clock.pauses, take(queue)) == ([], [A])
 
 
-def test_later_replaces_what_was_planned(queue: WorkQueue[str], clock: Clock) -> None:
-    queue.add_after("a", 30)
-    queue.add_after("a", 40)
+def test_later_replaces_what_was_planned(queue: WorkQueue[Key], clock: Clock) -> None:
+    queue.add_after(A, 30)
+    queue.add_after(A, 40)
     assert (clock.pauses, len(clock.pending)) == ([30, 40], 1)
     clock.fire()
-    assert take(queue) == ["a"]
+    assert take(queue) == [A]
 
 
-def test_closed(queue: WorkQueue[str], clock: Clock) -> None:
-    queue.retry("a")
+def test_closed(queue: WorkQueue[Key], clock: Clock) -> None:
+    queue.retry(A)
     queue.close()
     assert clock.pending == []
 
 
 def test_with_the_timers_of_the_event_loop() -> None:
-    async def work() -> str:
-        queue: WorkQueue[str] = WorkQueue()
-        queue.retry("a")
+    async def work() -> Key:
+        queue: WorkQueue[Key] = WorkQueue()
+        queue.retry(A)
         return await queue.get()
 
-    assert asyncio.run(work()) == "a"
+    assert asyncio.run(work()) == A
