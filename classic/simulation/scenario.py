@@ -20,6 +20,8 @@ KIND = "ClassicScenario"
 SECONDS, MAX_SECONDS = 300.0, 86_400.0
 #: How many objects a simulation can have.
 MAX_OBJECTS = 5_000
+#: How many devices its drivers can have together.
+MAX_DEVICES = 50_000
 _SETTINGS = {
     "startSeconds": "start_seconds",
     "checkSeconds": "check_seconds",
@@ -183,7 +185,23 @@ def _check(scenario: Scenario) -> None:
                 f"ResourceClass {name_of(obj)} has structuredParameters: the scheduler allocates such claims by itself"
             )
     if not scenario.of_kind(POD):
-        raise ScenarioError("there is no pod to schedule")
+        makers = sorted({text(each, "kind") for each in objects if mapping(each, "spec", "template")})
+        instead = f": write the pods of {' and '.join(makers)} as Pods" if makers else ""
+        raise ScenarioError(f"there is no pod to schedule{instead}")
+    _check_devices(scenario)
+
+
+def _check_devices(scenario: Scenario) -> None:
+    nodes, names = {name_of(each) for each in scenario.of_kind(NODE)}, scenario.driver_names
+    for driver, settings in scenario.drivers.items():
+        if driver not in names:
+            raise ScenarioError(f"driver {driver}: no ResourceClass has this driverName")
+        for node in settings.devices:
+            if node not in nodes:
+                raise ScenarioError(f"driver {driver}: devices: there is no Node {node}")
+    described = sum(sum(each.devices.values()) for each in scenario.drivers.values())
+    if described + len(nodes) * (len(names) - len(scenario.drivers)) > MAX_DEVICES:
+        raise ScenarioError(f"drivers have more than {MAX_DEVICES:,} devices")
 
 
 def stored(objects: Iterable[Object]) -> list[Object]:

@@ -105,6 +105,8 @@ def _shown(field: str, value: Any) -> str:
         return ", ".join(f"{text(each, 'name')}: {text(each, 'resourceClaimName')}" for each in value)
     if isinstance(value, list):
         return _some([str(each) for each in value])
+    if isinstance(value, dict):
+        return ", ".join(f"{name}: {each}" for name, each in value.items())
     return {True: "true", False: "false"}.get(value, str(value)) if isinstance(value, bool) else str(value)
 
 

@@ -172,6 +172,54 @@ def test_wrong_options(arguments: list[str], message: str, capsys: pytest.Captur
     assert message in complaint
 
 
+NODES = [
+    {"apiVersion": "v1", "kind": "Node", "metadata": {"name": f"node-{number}"}, "status": {}}
+    for number in range(11)
+]
+WORKLOAD = {
+    "apiVersion": "apps/v1",
+    "kind": "Deployment",
+    "metadata": {"name": "d"},
+    "spec": {"template": {"spec": {}}},
+}
+
+
+@pytest.mark.parametrize(
+    ("documents", "drivers", "message"),
+    [
+        ([pod("a")], {"gpu.example.org": {}}, "driver gpu.example.org: no ResourceClass has this driverName"),
+        ([pod("a")], {"gpu.example.com": {"devices": {"node-99": 1}}}, "devices: there is no Node node-99"),
+        (
+            [pod("a")],
+            {"gpu.example.com": {"devices": {f"node-{number}": 5000 for number in range(11)}}},
+            "drivers have more than 50,000 devices",
+        ),
+        ([WORKLOAD], {}, "there is no pod to schedule: write the pods of Deployment as Pods"),
+        ([pod(f"a{number}") for number in range(5000)], {}, "there are more than 5,000 objects"),
+    ],
+)
+def test_scenarios_that_cannot_be_used(
+    documents: list[object],
+    drivers: object,
+    message: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """What a scenario says of drivers has to fit its objects, and all of it is limited."""
+    scenario = {"apiVersion": "claimcheck/v1", "kind": "ClassicScenario", "spec": {"drivers": drivers}}
+    code, _, complaint = run(capsys, objects(tmp_path, CLASS, *NODES, *documents, scenario))
+    assert code == 2
+    assert message in complaint
+
+
+def test_references_are_written_in_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The timeline for people does not show the syntax of a programming language."""
+    reference = {"apiGroup": "example.com", "kind": "Parameters", "name": "p"}
+    claim = {**CLAIM, "spec": {"resourceClassName": "gpu", "parametersRef": reference}}
+    _, text, _ = run(capsys, objects(tmp_path, CLASS, claim, pod("a", "shared")))
+    assert "spec.parametersRef = apiGroup: example.com, kind: Parameters, name: p" in text
+
+
 def test_time_limit(capsys: pytest.CaptureFixture[str]) -> None:
     """A simulation that takes too long ends with an error."""
     code, _, complaint = run(capsys, "--scenario", "best-case", "--timeout", "0.000001")
