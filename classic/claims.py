@@ -6,9 +6,9 @@ from typing import Any
 
 from classic.errors import NotYet, SyncError
 from resourceapi.manifests import entries, mapping, name_of, text
+from resourceapi.model.classic.claims import WAIT_FOR_FIRST_CONSUMER
 from resourceapi.objects import Object
 
-IMMEDIATE, DELAYED = "Immediate", "WaitForFirstConsumer"
 #: Drivers protect the claims for which they hold something from deletion with a finalizer of this name behind their own.
 PROTECTION = "deletion-protection"
 
@@ -55,7 +55,7 @@ def is_deallocation_requested(claim: Object) -> bool:
 
 def allocation_mode(claim: Object) -> str:
     """When the claim is to be allocated."""
-    return text(mapping(claim, "spec"), "allocationMode") or DELAYED
+    return text(mapping(claim, "spec"), "allocationMode") or WAIT_FOR_FIRST_CONSUMER
 
 
 def class_name_of(claim: Object) -> str:

@@ -22,6 +22,7 @@ from classic.unsuitable_nodes import nodes_to_check, with_unsuitable_nodes
 from cluster.leading import Fence
 from resourceapi.api_client import Unavailable
 from resourceapi.manifests import entries, mapping, name_of, text
+from resourceapi.model.classic.claims import IMMEDIATE, WAIT_FOR_FIRST_CONSUMER
 from resourceapi.objects import Object
 
 ALLOCATING, DEALLOCATING = "Allocating", "Deallocating"
@@ -96,7 +97,7 @@ class Controller:
             ):
                 with self._telling("ResourceClaim", claim, DEALLOCATING):
                     await self._deallocate(claim)
-            elif not of_claim.is_allocated(claim) and of_claim.allocation_mode(claim) == of_claim.IMMEDIATE:
+            elif not of_claim.is_allocated(claim) and of_claim.allocation_mode(claim) == IMMEDIATE:
                 with self._telling("ResourceClaim", claim, ALLOCATING):
                     await self._allocate_immediately(claim)
         return Next.NOTHING
@@ -138,7 +139,7 @@ class Controller:
         return (
             of_claim.has_finalizer(claim, self._writes.finalizer)
             and not of_claim.is_allocated(claim)
-            and of_claim.allocation_mode(claim) == of_claim.DELAYED
+            and of_claim.allocation_mode(claim) == WAIT_FOR_FIRST_CONSUMER
             and not self._calls.has_begun(claim)
         )
 
@@ -305,5 +306,5 @@ class Controller:
 def _is_settled(claim: Object | None) -> bool:
     """Whether nothing has to be done about a claim of a pod that is to be scheduled."""
     return claim is not None and (
-        of_claim.is_allocated(claim) or of_claim.allocation_mode(claim) != of_claim.DELAYED
+        of_claim.is_allocated(claim) or of_claim.allocation_mode(claim) != WAIT_FOR_FIRST_CONSUMER
     )

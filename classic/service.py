@@ -17,7 +17,7 @@ from functools import partial
 from threading import Event, Thread
 from typing import Any, NamedTuple
 
-from classic.claims import IMMEDIATE, allocation_mode, class_name_of, is_allocated
+from classic.claims import allocation_mode, class_name_of, is_allocated
 from classic.controller import Controller, Next
 from classic.driver import Driver, Restored
 from classic.driver_calls import CALL_SECONDS
@@ -32,6 +32,7 @@ from cluster.leading import Candidate, Fence, Leadership, NotLeading
 from cluster.lease import Unopposed
 from cluster.store import Change, Listener
 from resourceapi.logs import LOGGER, log
+from resourceapi.model.classic.claims import IMMEDIATE
 from resourceapi.objects import Object
 
 #: How long a driver's calls may take to end when the process ends.

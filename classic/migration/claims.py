@@ -11,6 +11,7 @@ from classic.migration.remarks import CannotMigrate, members, string
 from classic.migration.resource_classes import class_fields
 from classic.migration.structured import claim_parameters
 from resourceapi.manifests import mapping, text
+from resourceapi.model.classic.claims import IMMEDIATE
 from resourceapi.model.versions import GROUP
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 REQUEST = "device"
 _TYPE = ("apiVersion", "kind", "metadata")
 _FIELDS = ("resourceClassName", "parametersRef", "allocationMode")
-_IMMEDIATE = "Immediate"
 
 
 def migrate_claim(value: dict[str, Any], context: Context) -> dict[str, Any]:
@@ -57,7 +57,7 @@ def _spec(spec: dict[str, Any], path: Path, context: Context) -> dict[str, Any]:
             "is missing: no release has served such an object, so there is nothing to migrate it from",
         )
     context.remarks.warn_of_unknown(spec, _FIELDS, path)
-    if spec.get("allocationMode") == _IMMEDIATE:
+    if spec.get("allocationMode") == IMMEDIATE:
         context.remarks.warn(
             (*path, "allocationMode"),
             "a claim is always allocated when a pod that uses it is scheduled, not as soon as it exists",

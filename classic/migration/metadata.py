@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from classic.claims import PROTECTION
 from classic.migration.remarks import Remarks, members
 
 _OF_SERVER = (
@@ -17,7 +18,7 @@ _OF_SERVER = (
     "deletionGracePeriodSeconds",
 )
 #: How the finalizers end with which classic drivers, and kube-controller-manager, kept allocated claims.
-_PROTECTION = ("/deletion-protection", "/delete-protection")
+_PROTECTION = (f"/{PROTECTION}", "/delete-protection")
 
 
 def migrated_metadata(value: dict[str, Any], remarks: Remarks) -> dict[str, Any]:

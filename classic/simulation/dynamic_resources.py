@@ -18,6 +18,7 @@ from classic.objects import Conflict
 from classic.simulation.api_server import Client, full_name
 from resourceapi import limits
 from resourceapi.manifests import entries, mapping, name_of, text
+from resourceapi.model.classic.claims import IMMEDIATE, WAIT_FOR_FIRST_CONSUMER
 from resourceapi.model.versions import CLASSIC_API_VERSION
 from resourceapi.node_selection import selects
 from resourceapi.objects import Object
@@ -170,7 +171,7 @@ def _checked(objects: MemoryObjects, pod: Object, each: PodClaim, state: CycleSt
     for told in entries(mapping(state.context, "status"), "resourceClaims"):
         if text(told, "name") == each.entry:
             each.unsuitable = frozenset(entries(told, "unsuitableNodes"))
-    if of_claim.allocation_mode(each.claim) == of_claim.IMMEDIATE:
+    if of_claim.allocation_mode(each.claim) == IMMEDIATE:
         return _unschedulable("unallocated immediate resourceclaim", full_name(each.claim))
     return SUCCESS
 
@@ -203,7 +204,7 @@ def filter_node(node: Object, state: CycleState) -> Status:
     if not elsewhere:
         return SUCCESS
     for each in elsewhere:
-        is_delayed = of_claim.allocation_mode(each.claim) == of_claim.DELAYED
+        is_delayed = of_claim.allocation_mode(each.claim) == WAIT_FOR_FIRST_CONSUMER
         if is_delayed and each not in state.unavailable:
             state.unavailable.append(each)
     names = ", ".join(full_name(each.claim) for each in elsewhere)
