@@ -243,6 +243,19 @@ def settle_namespace(options: Namespace, of_context: str = "") -> None:
         raise UsageError(f"invalid namespace \"{options.namespace}\": [may not be '{options.namespace}']")
 
 
+def add_rewriting(parser: ArgumentParser) -> None:
+    """Add the options that say what becomes of rewritten files (:func:`commandline.convert.results.result_of`)."""
+    parser.add_argument("-i", "--in-place", action="store_true", help="rewrite the files themselves")
+    parser.add_argument(
+        "--check",
+        action="store_true",
+        help="write no file: list those that would change, and exit with 1 if there are any",
+    )
+    parser.add_argument(
+        "--diff", action="store_true", help="write no file: show what would change, and exit as with --check"
+    )
+
+
 def add_output(parser: Arguments, formats: Iterable[str] = FORMATS) -> None:
     """``--output``: the format of the report; the first one is the default."""
     choices = tuple(formats)

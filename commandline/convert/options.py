@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from commandline.options import add_paths, describe
+from commandline.options import add_paths, add_rewriting, describe
 from resourceapi.model.versions import GROUP, SCHEMAS
 from resourceapi.releases import PROPOSALS
 
@@ -43,12 +43,4 @@ def add_arguments(parser: ArgumentParser) -> None:
         choices=(PROPOSALS,),
         help=f"{PROPOSALS}: accept the fields that enhancement proposals add to the newest release",
     )
-    parser.add_argument("-i", "--in-place", action="store_true", help="rewrite the files themselves")
-    parser.add_argument(
-        "--check",
-        action="store_true",
-        help="write no file: list those that would change, and exit with 1 if there are any",
-    )
-    parser.add_argument(
-        "--diff", action="store_true", help="write no file: show what would change, and exit as with --check"
-    )
+    add_rewriting(parser)

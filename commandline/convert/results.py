@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import sys
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from commandline.color import BOLD, CYAN, GREEN, RED, paint
+from commandline.color import BOLD, CYAN, GREEN, RED, is_colored, paint
 from commandline.errors import UsageError
 from commandline.exit_codes import NEGATIVE, SUCCESS
 from commandline.reports.escaping import complain, on_one_line, without_commands
 from documents.errors import DocumentError
 from documents.sources import STANDARD_INPUT
 from resourceapi.counting import number
+
+if TYPE_CHECKING:
+    from argparse import Namespace
 
 
 class Result(Protocol):
@@ -118,3 +121,15 @@ def _color_of(line: str) -> str:
     if line.startswith(("---", "+++")):
         return BOLD
     return {"+": GREEN, "-": RED, "@": CYAN}.get(line[:1], "")
+
+
+def result_of(options: Namespace) -> Result:
+    """What the options say that becomes of rewritten files (:func:`commandline.options.add_rewriting`).
+
+    :raises UsageError: for options that contradict each other.
+    """
+    if (options.check or options.diff) and options.in_place:
+        raise UsageError("--in-place writes files, --check and --diff do not: use only one of them")
+    if options.check or options.diff:
+        return Comparison(show=options.diff, colored=is_colored(options.color, sys.stdout))
+    return Files() if options.in_place else StandardOutput()

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from classic.migration.kinds import is_classic
-from commandline.color import is_colored
-from commandline.convert.results import Comparison, Files, Result, StandardOutput
-from commandline.errors import UsageError
+from commandline.convert.results import Result, result_of
 from commandline.exit_codes import NEGATIVE, UNFINISHED
 from commandline.options import insist_on_paths
 from commandline.reading import find
@@ -32,23 +29,11 @@ def run(options: Namespace) -> int:
     """Convert the files that the options name. A file with an object that cannot be converted is not written."""
     insist_on_paths(options)
     schemas = SCHEMAS_WITH_PROPOSALS if options.kube_version == PROPOSALS else SCHEMAS
-    conversion = _Conversion(options.to, schemas, _result(options))
+    conversion = _Conversion(options.to, schemas, result_of(options))
     for found in find(options):
         conversion.add(found)
     conversion.finish()
     return conversion.exit_code
-
-
-def _result(options: Namespace) -> Result:
-    """What to do with the result.
-
-    :raises UsageError: for options that contradict each other.
-    """
-    if (options.check or options.diff) and options.in_place:
-        raise UsageError("--in-place writes files, --check and --diff do not: use only one of them")
-    if options.check or options.diff:
-        return Comparison(show=options.diff, colored=is_colored(options.color, sys.stdout))
-    return Files() if options.in_place else StandardOutput()
 
 
 class _Conversion:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from commandline.options import FORMATS, add_output, add_paths, describe
+from commandline.options import FORMATS, add_output, add_paths, add_rewriting, describe
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
@@ -40,15 +40,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         default=[],
         help="what becomes of the parameters of a driver, kind by kind; goes before what is built in; can be repeated",
     )
-    parser.add_argument("-i", "--in-place", action="store_true", help="rewrite the files themselves")
-    parser.add_argument(
-        "--check",
-        action="store_true",
-        help="write no file: list those that would change, and exit with 1 if there are any",
-    )
-    parser.add_argument(
-        "--diff", action="store_true", help="write no file: show what would change, and exit as with --check"
-    )
+    add_rewriting(parser)
     parser.add_argument(
         "-q",
         "--quiet",

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 from classic.migration.mapping import Mappings, built_in, read_mapping
 from classic.migration.migration import Change, Migration, migrated_text
 from classic.migration.remarks import ERROR
-from commandline.color import is_colored
-from commandline.convert.results import Comparison, Files, Result, StandardOutput
+from commandline.convert.results import Files, Result, result_of
 from commandline.errors import UsageError
 from commandline.exit_codes import NEGATIVE, SUCCESS, UNFINISHED
 from commandline.migrate.files import File
@@ -31,7 +29,7 @@ def run(options: Namespace) -> int:
     """Migrate the files that the options name. Objects that cannot be migrated stay as they are."""
     insist_on_paths(options)
     settle_namespace(options)
-    result = _result(options)
+    result = result_of(options)
     run = _Run(_mappings(options))
     for found in find(options):
         run.read(found, result)
@@ -65,18 +63,6 @@ def _mappings(options: Namespace) -> Mappings:
         except DocumentError as error:
             raise UsageError(f"--mapping {error}", error.hint) from None
     return mappings
-
-
-def _result(options: Namespace) -> Result:
-    """What to do with the result.
-
-    :raises UsageError: for options that contradict each other.
-    """
-    if (options.check or options.diff) and options.in_place:
-        raise UsageError("--in-place writes files, --check and --diff do not: use only one of them")
-    if options.check or options.diff:
-        return Comparison(show=options.diff, colored=is_colored(options.color, sys.stdout))
-    return Files() if options.in_place else StandardOutput()
 
 
 class _Run:
