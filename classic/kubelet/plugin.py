@@ -10,18 +10,16 @@ from pathlib import Path
 from typing import Self
 
 from classic.kubelet.cdi import DeviceKind, InvalidDevice
+from classic.kubelet.node_directories import CDI_SPECS, KUBELET, PLUGINS, REGISTRY
 from classic.kubelet.node_driver import NodeDriver
 from classic.kubelet.node_service import NodeService
 from classic.kubelet.preparation import Preparation
 from classic.kubelet.registration_service import RegistrationService
 from classic.kubelet.socket_server import CannotListen, SocketServer
-from classic.kubelet.spec_directory import DEFAULT_DIRECTORY, SpecDirectory
+from classic.kubelet.spec_directory import SpecDirectory
 from resourceapi.errors import ClaimcheckError
 from resourceapi.logs import log
 from resourceapi.names import driver_name
-
-PLUGINS_DIRECTORY = Path("/var/lib/kubelet/plugins")
-REGISTRY_DIRECTORY = Path("/var/lib/kubelet/plugins_registry")
 
 # kubelet 1.30 keeps a claim's devices under an annotation `<driver>_<UID>` of at most 63 characters.
 _MOST_DRIVER_CHARACTERS = 63 - len("_") - 36
@@ -46,9 +44,9 @@ class PluginSettings:
 
     driver_name: str
     device_class: str
-    plugins_directory: Path = PLUGINS_DIRECTORY
-    registry_directory: Path = REGISTRY_DIRECTORY
-    cdi_directory: Path = DEFAULT_DIRECTORY
+    plugins_directory: Path = KUBELET / PLUGINS
+    registry_directory: Path = KUBELET / REGISTRY
+    cdi_directory: Path = CDI_SPECS
     time_limit: float = 40
     calls_at_once: int = 16
     grace: float = 10

@@ -15,9 +15,6 @@ from pathlib import Path
 from classic.kubelet.cdi import Device, DeviceKind, InvalidDevice, least_version
 from classic.kubelet.claims import AllocatedClaim
 
-#: Where runtimes look for specs that a driver writes while the node is up; it is empty after the node has been started.
-DEFAULT_DIRECTORY = Path("/var/run/cdi")
-
 # Environment variables may be secrets; runtimes run as the same user as drivers.
 _FILE_MODE = 0o600
 _DIRECTORY_MODE = 0o755

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from classic.kubelet.node_directories import CDI_SPECS, KUBELET
 from commandline.options import add_cluster, describe
 
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ exit codes: 0 stopped by a signal, 2 it could not be started, or no longer holds
 GPU = "gpu"
 EXAMPLE_DRIVERS = (GPU,)
 DRIVER_NAME = "gpu.example.com"
-KUBELET = "/var/lib/kubelet"
 LEVELS = ("debug", "info", "warning", "error")
 
 
@@ -96,7 +96,7 @@ def _add_node_plugin(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--kubelet-directory",
         metavar="DIR",
-        default=KUBELET,
+        default=str(KUBELET),
         help=f"with --node-plugin: kubelet's directory, with plugins and plugins_registry in it; default: {KUBELET}",
     )
     parser.add_argument(
@@ -110,6 +110,6 @@ def _add_node_plugin(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--cdi-directory",
         metavar="DIR",
-        default="/var/run/cdi",
-        help="with --node-plugin: where the container runtime looks for CDI specs; default: /var/run/cdi",
+        default=str(CDI_SPECS),
+        help=f"with --node-plugin: where the container runtime looks for CDI specs; default: {CDI_SPECS}",
     )

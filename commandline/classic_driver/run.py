@@ -152,6 +152,7 @@ def _run_node_plugin(options: Namespace) -> int:
     import asyncio
 
     from classic.gpu.node import GPUNode
+    from classic.kubelet.node_directories import PLUGINS, REGISTRY
 
     if asks_for_cluster(options):
         raise UsageError(
@@ -162,8 +163,8 @@ def _run_node_plugin(options: Namespace) -> int:
         settings = PluginSettings(
             driver_name=options.driver_name,
             device_class="gpu",
-            plugins_directory=kubelet / "plugins",
-            registry_directory=kubelet / "plugins_registry",
+            plugins_directory=kubelet / PLUGINS,
+            registry_directory=kubelet / REGISTRY,
             cdi_directory=Path(options.cdi_directory),
         )
 
