@@ -140,10 +140,14 @@ def pattern_of_glob(glob: str) -> str:
     return "^" + ".*".join(_quoted(part) for part in glob.lower().split("*")) + "$"
 
 
-def problem_of(expression: str) -> str:
-    """Why an expression of a mapping is none; empty if it is one."""
+def problem_of(expression: str, *, is_comparison: bool = False) -> str:
+    """Why an expression of a mapping is none, whatever the value will be; empty if it is one.
+
+    :param is_comparison: whether the expression is compared with 0.
+    """
     try:
-        _parsed(expression)
+        tree = _Substitution(Call(0, "dyn", [_text(VALUE)])).node(_parsed(expression))
+        _checked(Call(0, "_==_", [tree, Literal(0, 0, INT_TYPE)]) if is_comparison else tree)
     except ExpressionError as error:
         return str(error)
     return ""
@@ -264,17 +268,17 @@ class _Rewriter(_Copier):
 
 
 class _Substitution(_Copier):
-    """Puts a literal where an expression has the name ``value``."""
+    """Puts a literal, or another node, where an expression has the name ``value``."""
 
-    def __init__(self, literal: Literal) -> None:
-        self._literal = literal
-        self._text = str(literal.value)
+    def __init__(self, replacement: Node) -> None:
+        self._replacement = replacement
+        self._text = str(replacement.value) if isinstance(replacement, Literal) else ""
         self._room = _Room()
 
     def node(self, node: Node) -> Node:
         if isinstance(node, Ident) and node.name == VALUE:
             self._room.take(self._text)
-            return self._literal
+            return self._replacement
         return super().node(node)
 
 

@@ -227,7 +227,7 @@ def _parameters_problems(rule: dict[str, Any], path: Path) -> Iterator[tuple[Pat
 def _condition_problems(condition: dict[str, Any], path: Path) -> Iterator[tuple[Path, str]]:
     expression = condition.get("expression")
     if isinstance(expression, str) and expression:
-        if problem := problem_of(expression):
+        if problem := problem_of(expression, is_comparison=condition.get("comparison") is True):
             yield (*path, "expression"), problem
     elif not condition.get("reason"):
         yield path, "expression is missing, or the reason why there is none"

@@ -147,8 +147,10 @@ def test_many_long_values(monkeypatch: pytest.MonkeyPatch) -> None:
         written.append(tree)
         return unparse(tree)
 
-    monkeypatch.setattr(expressions, "unparse", recording)
     several = {"orExpression": [{"productName": LONG[:9000]}] * (MAX_CONDITIONS - 2)}
+    rule = built_in().rule_for("gpu.resource.nvidia.com", "GpuClaimParameters")
+    assert rule is not None
+    monkeypatch.setattr(expressions, "unparse", recording)
     with pytest.raises(CannotMigrate, match="longer than 10,240 bytes"):
-        _read({"selector": several})
+        read_parameters({"spec": {"selector": several}}, rule)
     assert len(written) <= 3

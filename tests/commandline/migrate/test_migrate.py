@@ -134,6 +134,14 @@ def test_mapping_goes_before_what_is_built_in(tmp_path: Path, capsys: pytest.Cap
         ),
         ("parameters: [{kind: A, config: all}]", ":1: parameters.0.config: expected a mapping"),
         ("drivers: {a: {name: [b]}}", ":1: drivers.a.name: expected a text"),
+        (
+            "parameters: [{kind: A, selectors: [{field: a, expression: device.driver == valeu}]}]",
+            ":1: parameters.0.selectors.0.expression: no selector of devices: ERROR: <input>:1: undeclared reference to 'valeu'",
+        ),
+        (
+            "parameters: [{kind: A, selectors: [{field: a, comparison: true, expression: quantity(value)}]}]",
+            ":1: parameters.0.selectors.0.expression: no selector of devices: ERROR: ",
+        ),
         ("drivers: [a]", ":1: drivers: expected a mapping"),
         ("- a", ":1: not a Kubernetes object"),
         ("", ": expected one document, found 0"),
