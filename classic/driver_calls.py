@@ -7,12 +7,12 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import TypeVar
 
-from classic.claims import key_of, namespace_of, uid_of
 from classic.claims_in_use import ClaimsInUse
 from classic.driver import ClaimAllocation, Driver
 from classic.errors import SyncError, because
 from cluster.leading import Fence
-from resourceapi.manifests import mapping, name_of, text
+from cluster.store import key_of, uid_of
+from resourceapi.manifests import mapping, text
 from resourceapi.objects import Object
 
 #: How long a driver may take for an answer.
@@ -71,11 +71,11 @@ class DriverCalls:
 
     def begin(self, claim: Object, selected_node: str) -> None:
         """Take note that this process is about to ask for an allocation, and that the driver has nothing for the claim."""
-        self._begun[_key(claim)] = (uid_of(claim), selected_node)
+        self._begun[key_of(claim)] = (uid_of(claim), selected_node)
 
     def has_begun(self, claim: Object, selected_node: str | None = None) -> bool:
         """Whether this process has begun to allocate the claim; for the node, if one is given."""
-        uid, node = self._begun.get(_key(claim), ("", ""))
+        uid, node = self._begun.get(key_of(claim), ("", ""))
         return uid == uid_of(claim) and selected_node in (None, node)
 
     async def allocate(self, claims: Sequence[ClaimAllocation], selected_node: str) -> None:
@@ -102,7 +102,7 @@ class DriverCalls:
         :raises SyncError: if that has failed.
         """
         await self._answer(what, [claim], partial(self._driver.deallocate, claim))
-        self.forget(_key(claim))
+        self.forget(key_of(claim))
 
     def forget(self, key: str) -> None:
         """Forget that an allocation has begun: it is stored, or taken back."""
@@ -127,9 +127,9 @@ class DriverCalls:
         finally:
             if not task.done():
                 task.cancel()
-                self._in_use.leave_to(task, map(_key, claims))
+                self._in_use.leave_to(task, map(key_of, claims))
                 for claim in claims:
-                    self.forget(_key(claim))
+                    self.forget(key_of(claim))
         if not task.done():
             raise SyncError(f"{what}: the driver has not answered within {self._seconds:g} s")
         if task.cancelled():
@@ -138,10 +138,6 @@ class DriverCalls:
         if error is not None:
             raise because(what, error)
         return answers[0]
-
-
-def _key(claim: Object) -> str:
-    return key_of(namespace_of(claim), name_of(claim))
 
 
 def _reference(parameters: object) -> str:
