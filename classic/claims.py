@@ -129,6 +129,12 @@ def pod_reference(pod: Object) -> Object:
     return {"resource": "pods", "name": name_of(pod), "uid": uid_of(pod)}
 
 
+def controlling_owner(pod: Object) -> Object:
+    """A pod as the owner of what is made for it (:func:`is_controlled_by`)."""
+    owner = {"apiVersion": "v1", "kind": "Pod", "name": name_of(pod), "uid": uid_of(pod)}
+    return {**owner, "controller": True, "blockOwnerDeletion": True}
+
+
 def _with_finalizers(claim: Object, finalizers: list[Any]) -> Object:
     metadata = {key: value for key, value in mapping(claim, "metadata").items() if key != "finalizers"}
     if finalizers:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from classic import memory_objects
-from classic.claims import is_from_template, namespace_of, uid_of
+from classic.claims import controlling_owner, is_from_template, namespace_of
 from classic.controller import Controller, Next
 from classic.driver import Driver
 from classic.errors import NotYet, SyncError
@@ -126,13 +126,11 @@ def _with_claims(status: Object, made: Sequence[Object]) -> Object:
 
 
 def _owned(claim: Object, pod: Object) -> Object:
-    owner = {"apiVersion": "v1", "kind": "Pod", "name": name_of(pod), "uid": uid_of(pod)}
-    owners = [{**owner, "controller": True, "blockOwnerDeletion": True}]
     return {
         **claim,
         "apiVersion": CLASSIC_API_VERSION,
         "kind": "ResourceClaim",
-        "metadata": {**mapping(claim, "metadata"), "ownerReferences": owners},
+        "metadata": {**mapping(claim, "metadata"), "ownerReferences": [controlling_owner(pod)]},
     }
 
 

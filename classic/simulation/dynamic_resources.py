@@ -330,14 +330,13 @@ async def publish(client: Client, pod: Object, state: CycleState) -> None:
 
 
 def _new_context(pod: Object, spec: Object) -> Object:
-    owner = {"apiVersion": "v1", "kind": "Pod", "name": name_of(pod), "uid": of_claim.uid_of(pod)}
     return {
         "apiVersion": CLASSIC_API_VERSION,
         "kind": "PodSchedulingContext",
         "metadata": {
             "name": name_of(pod),
             "namespace": of_claim.namespace_of(pod),
-            "ownerReferences": [{**owner, "controller": True, "blockOwnerDeletion": True}],
+            "ownerReferences": [of_claim.controlling_owner(pod)],
         },
         "spec": spec,
     }
