@@ -36,6 +36,7 @@ class ClaimAllocation:
     error: Exception | None = None
 
 
+@runtime_checkable
 class Driver(Protocol):
     """Allocates what it knows of to claims whose class has its name."""
 

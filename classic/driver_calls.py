@@ -67,7 +67,12 @@ class DriverCalls:
         :raises SyncError: if that cannot be told now.
         """
         call = partial(self._driver.unsuitable_nodes, pod, claims, nodes)
-        await self._answer("checking potential nodes", [each.claim for each in claims], call)
+        what = "checking potential nodes"
+        await self._answer(what, [each.claim for each in claims], call)
+        for each in claims:
+            found: object = each.unsuitable_nodes
+            if not isinstance(found, list) or not all(isinstance(node, str) for node in found):
+                raise SyncError(f"{what}: the driver's unsuitable_nodes are not a list of names")
 
     def begin(self, claim: Object, selected_node: str) -> None:
         """Take note that this process is about to ask for an allocation, and that the driver has nothing for the claim."""
@@ -90,10 +95,7 @@ class DriverCalls:
                 each.error = error
             return
         for each in claims:
-            if each.error is not None:
-                each.error = because("allocate", each.error)
-            elif not isinstance(each.allocation, dict):
-                each.error = SyncError("allocate: the driver has given neither an allocation nor an error")
+            each.error = _outcome(each.error, each.allocation)
 
     async def deallocate(self, claim: Object, what: str) -> None:
         """Have the driver take back what a claim has.
@@ -138,6 +140,19 @@ class DriverCalls:
         if error is not None:
             raise because(what, error)
         return answers[0]
+
+
+def _outcome(error: object, allocation: object) -> SyncError | None:
+    """What is wrong with what a driver says of a claim."""
+    if isinstance(error, Exception):
+        return because("allocate", error)
+    if error is not None:
+        return SyncError("allocate: the error that the driver has given is not an exception")
+    if allocation is None:
+        return SyncError("allocate: the driver has given neither an allocation nor an error")
+    if not isinstance(allocation, dict):
+        return SyncError("allocate: the allocation that the driver has given is not a dict")
+    return None
 
 
 def _reference(parameters: object) -> str:

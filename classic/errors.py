@@ -7,6 +7,8 @@ from resourceapi.shortening import shortened
 
 #: What is kept of the text of an error that a driver raises.
 MOST_CHARACTERS = 2_000
+#: What mistakes in a program raise: their texts say little without the type.
+MISTAKES = (ArithmeticError, AssertionError, AttributeError, LookupError, NameError, TypeError)
 
 
 class SyncError(ClaimcheckError):
@@ -37,9 +39,12 @@ def together(errors: list[SyncError]) -> SyncError:
 
 
 def error_text(error: BaseException) -> str:
-    """What an error says, in bounded length; its type if it says nothing."""
+    """What an error says, in bounded length; its type if it says nothing, or is a mistake in a program."""
     try:
         said = str(error)
     except Exception:  # noqa: BLE001 - a driver's exception may fail at that, too
         said = ""
-    return shortened(said or type(error).__name__, MOST_CHARACTERS)
+    name = type(error).__name__
+    if isinstance(error, MISTAKES) and said:
+        said = f"{name}: {said}"
+    return shortened(said or name, MOST_CHARACTERS)

@@ -98,7 +98,8 @@ class LiveObjects:
         return await self._in_thread(lambda: self._written(kind, path, body))
 
     def _written(self, kind: _Kind, path: str, body: Object) -> Object:
-        answer = self._client.request("PUT", path, body)
+        # A field that does not exist, which a driver has written, would silently be left out.
+        answer = self._client.request("PUT", path, body, {"fieldValidation": "Strict"})
         if answer[0] in (CONFLICT, NOT_FOUND):
             raise Conflict(f"PUT {path}: the object has been modified")
         stored: Object = expect(answer, f"PUT {path}", OK)

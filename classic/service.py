@@ -87,7 +87,10 @@ async def run(
     :param candidate: for the Lease (:class:`cluster.lease.Election`); None if no other process serves this driver.
     :param follow_claims: is told of every change of ResourceClaims, in any thread, before the controller looks at them.
     :raises NotLeading: if another process leads by now: the driver may hold what is not so any more, so begin a new process.
+    :raises TypeError: if the driver lacks a method.
     """
+    if not isinstance(driver, Driver):
+        raise TypeError(f"{type(driver).__name__} lacks a method of classic.driver.Driver")
     serving = _Service(driver_name, driver, client, candidate or Unopposed(ALONE_SECONDS), options)
     if follow_claims is not None:
         serving.follow_claims(follow_claims)

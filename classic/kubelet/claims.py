@@ -70,11 +70,11 @@ class AllocatedClaim:
         cls, namespace: str, name: str, uid: str, data: str, structured: tuple[StructuredResourceHandle, ...]
     ) -> Self:
         if not _UID.fullmatch(uid):
-            raise RefusedClaim("the claim's UID is no UID")
+            raise RefusedClaim("the claim's UID is invalid")
         if short_name(namespace):
-            raise RefusedClaim("the claim's namespace is no name of a namespace")
+            raise RefusedClaim("the claim's namespace is invalid")
         if long_name(name):
-            raise RefusedClaim("the claim's name is no name of an object")
+            raise RefusedClaim("the claim's name is invalid")
         if len(data.encode()) > CLASSIC_RESOURCE_HANDLE_DATA_BYTES:
             raise RefusedClaim(
                 f"the claim's resource handle has more than {CLASSIC_RESOURCE_HANDLE_DATA_BYTES:,} bytes"

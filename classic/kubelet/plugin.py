@@ -63,7 +63,7 @@ class PluginSettings:
             DeviceKind(self.driver_name, self.device_class)
         except InvalidDevice as error:
             raise InvalidSettings(
-                f"{self.driver_name}/{self.device_class} is no kind of CDI devices: {error}"
+                f"{self.driver_name}/{self.device_class} cannot be a kind of CDI devices: {error}"
             ) from error
         for directory in (self.plugins_directory, self.registry_directory, self.cdi_directory):
             if not directory.is_absolute():

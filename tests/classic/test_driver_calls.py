@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 import pytest
 
 from classic.controller import Next
+from classic.driver import ClaimAllocation
 from classic.errors import NotYet, SyncError
 from cluster.leading import NotLeading
 from cluster.shown_text import shown
+from resourceapi.objects import Object
 from tests.classic.scenes import NAMESPACE, Scene, allocation_on, claim, context, pod, resource_class
 
 
@@ -174,8 +176,55 @@ def test_driver_without_coroutines() -> None:
 
     odd.driver = Plain()
     odd.restart()
-    with pytest.raises(SyncError, match="class parameters: 'x'"):
+    with pytest.raises(SyncError, match="class parameters: KeyError: 'x'"):
         odd.sync_claim()
+
+
+@pytest.mark.parametrize(
+    ("fields", "text"),
+    [
+        ({"error": "no room"}, "the error that the driver has given is not an exception"),
+        ({"allocation": "node-1"}, "the allocation that the driver has given is not a dict"),
+        ({}, "the driver has given neither an allocation nor an error"),
+    ],
+)
+def test_odd_answers(fields: dict[str, object], text: str) -> None:
+    odd = scene()
+
+    async def allocate(claims: Sequence[ClaimAllocation], selected_node: str) -> None:
+        for name, value in fields.items():
+            setattr(claims[0], name, value)
+
+    odd.driver.allocate = allocate  # type: ignore[method-assign]
+    with pytest.raises(SyncError, match=text):
+        odd.sync_claim()
+    assert "status" not in odd.claim()
+
+
+@pytest.mark.parametrize("answer", ["node-1", [1], None])
+def test_odd_unsuitable_nodes(answer: object) -> None:
+    """They must not count as nodes that suit."""
+    odd = scene()
+    odd.have(claim("delayed"), pod(gpu="delayed"), context(selected="node-1"))
+
+    async def unsuitable_nodes(
+        pod: Object, claims: Sequence[ClaimAllocation], potential_nodes: Sequence[str]
+    ) -> None:
+        setattr(claims[0], "unsuitable_nodes", answer)  # noqa: B010 - it is not of that type
+
+    odd.driver.unsuitable_nodes = unsuitable_nodes  # type: ignore[method-assign]
+    with pytest.raises(SyncError, match="the driver's unsuitable_nodes are not a list of names"):
+        odd.sync_context()
+
+
+@pytest.mark.parametrize("length", [2_000, 2_001])
+def test_length_of_an_error(length: int) -> None:
+    odd = scene()
+    odd.driver.failing["get_class_parameters"] = OSError("x" * length)
+    with pytest.raises(SyncError) as raised:
+        odd.sync_claim()
+    text = str(raised.value).removeprefix("class parameters: ")
+    assert (len(text), text.endswith("…")) == (2_000, length > 2_000)
 
 
 def test_text_of_a_stranger_is_bounded_and_escaped_where_it_is_shown() -> None:

@@ -80,7 +80,7 @@ def test_parameters_that_cannot_be_read() -> None:
     scene.driver.failing["get_class_parameters"] = cause = KeyError("not found")
     with pytest.raises(SyncError) as raised:
         scene.sync_claim()
-    text = "class parameters GPUInit.gpu.example.com init: 'not found'"
+    text = "class parameters GPUInit.gpu.example.com init: KeyError: 'not found'"
     assert (str(raised.value), raised.value.__cause__) == (text, cause)
     assert scene.events == [
         ("ResourceClass", "acme-gpu", "Allocating", text),

@@ -48,6 +48,7 @@ def test_what_is_written_is_held_at_once(live: Live) -> None:
 def test_items_of_lists_have_no_kind_but_requests_do(live: Live) -> None:
     live.write({key: value for key, value in live.stored.items() if key not in ("kind", "apiVersion")})
     body = live.api.requests[-1].body
+    assert live.api.requests[-1].query == {"fieldValidation": "Strict"}
     assert (body["apiVersion"], body["kind"]) == ("resource.k8s.io/v1alpha2", "ResourceClaim")
 
 

@@ -94,6 +94,14 @@ async def until(condition: Callable[[], bool]) -> None:
         await asyncio.sleep(0.002)
 
 
+def test_driver_without_all_methods_does_not_start() -> None:
+    class Half:
+        async def deallocate(self, claim: Object) -> None: ...
+
+    with pytest.raises(TypeError, match=r"Half lacks a method of classic\.driver\.Driver"):
+        asyncio.run(run(DRIVER, Half(), FakeApi().client()))  # type: ignore[arg-type]
+
+
 def test_driver_may_follow_the_claims(running: Running) -> None:
     """It is told of those that are there, and of each write, before the answer to it is acted upon."""
     running.api.add(resource_class())

@@ -24,13 +24,18 @@ SECONDS = 45.0
 
 
 async def call(
-    socket: Path | str, service: str, method: str, request: Message | bytes, response_type: type[ResponseT]
+    socket: Path | str,
+    service: str,
+    method: str,
+    request: Message | bytes,
+    response_type: type[ResponseT],
+    seconds: float = SECONDS,
 ) -> ResponseT:
     """One call on a connection of its own."""
     data = request if isinstance(request, bytes) else request.to_bytes()
     async with insecure_channel(f"unix:{socket}") as channel:
         sending: UnaryUnaryMultiCallable[bytes, bytes] = channel.unary_unary(f"/{service}/{method}")
-        answer = await sending(data, timeout=SECONDS)
+        answer = await sending(data, timeout=seconds)
         return response_type.from_bytes(answer)
 
 
@@ -40,6 +45,7 @@ class FakeKubelet:
 
     registry: Path
     plugins: dict[str, str] = field(default_factory=dict)
+    seconds: float = SECONDS
     refusals: list[str] = field(default_factory=list)
 
     def sockets(self) -> list[Path]:
@@ -83,6 +89,7 @@ class FakeKubelet:
                 node_v1alpha3.PREPARE,
                 node_v1alpha3.NodePrepareResourcesRequest(claims),
                 node_v1alpha3.NodePrepareResourcesResponse,
+                self.seconds,
             )
         except AioRpcError as error:
             if error.code() is not grpc.StatusCode.UNIMPLEMENTED:

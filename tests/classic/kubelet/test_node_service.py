@@ -46,9 +46,9 @@ def test_uids_never_become_paths(node: Node, evil: str) -> None:
         async with node.plugin(driver):
             before = node.files()
             odd = Claim("default", evil, "claim")
-            expected = {evil: NodePrepareResourceResponse(error="the claim's UID is no UID")}
+            expected = {evil: NodePrepareResourceResponse(error="the claim's UID is invalid")}
             assert await node.kubelet.prepare(DRIVER, odd) == expected
-            assert (await node.kubelet.unprepare(DRIVER, odd))[evil].error == "the claim's UID is no UID"
+            assert (await node.kubelet.unprepare(DRIVER, odd))[evil].error == "the claim's UID is invalid"
             assert (await node.kubelet.prepare_one(DRIVER, odd)).error.startswith("INVALID_ARGUMENT: ")
             assert (await node.kubelet.unprepare_one(DRIVER, odd)).startswith("INVALID_ARGUMENT: ")
             assert node.files() == before
@@ -60,9 +60,9 @@ def test_uids_never_become_paths(node: Node, evil: str) -> None:
 STRUCTURED = StructuredResourceHandle(vendor_claim_parameters=RawExtension(b"{}"), node_name="worker-1")
 
 ODD = [
-    (Claim("a/b", uid(0), "claim"), "the claim's namespace is no name of a namespace"),
-    (Claim("", uid(0), "claim"), "the claim's namespace is no name of a namespace"),
-    (Claim("default", uid(0), "../claim"), "the claim's name is no name of an object"),
+    (Claim("a/b", uid(0), "claim"), "the claim's namespace is invalid"),
+    (Claim("", uid(0), "claim"), "the claim's namespace is invalid"),
+    (Claim("default", uid(0), "../claim"), "the claim's name is invalid"),
     (Claim("default", uid(0), "claim", "x" * 16_384), ""),
     (
         Claim("default", uid(0), "claim", "x" * 16_385),

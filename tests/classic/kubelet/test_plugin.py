@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 import stat
 from collections.abc import Callable
@@ -10,11 +11,12 @@ from pathlib import Path
 
 import pytest
 
+from classic.kubelet.claims import AllocatedClaim
 from classic.kubelet.plugin import InvalidSettings, NodePlugin, PluginSettings
 from classic.kubelet.socket_server import CannotListen
 from classic.kubelet.wire import registration
 from classic.kubelet.wire.node_v1alpha3 import NodePrepareResourceResponse, NodeUnprepareResourceResponse
-from tests.classic.kubelet.fake_kubelet import call
+from tests.classic.kubelet.fake_kubelet import SECONDS, call
 from tests.classic.kubelet.node import DRIVER, Node, RecordingDriver, claim, device_name, uid
 
 PREPARED = NodePrepareResourceResponse((device_name(),))
@@ -129,6 +131,40 @@ def test_only_the_owner_reaches_sockets_and_specs(node: Node) -> None:
     asyncio.run(scenario())
 
 
+def test_answers_before_kubelet_gives_up(node: Node) -> None:
+    """A driver that hangs with one claim does not cost kubelet the result of the other."""
+
+    async def hang(asked: AllocatedClaim) -> None:
+        if asked.uid == uid(0):
+            await asyncio.Event().wait()
+
+    async def scenario() -> None:
+        node.kubelet.seconds = 1
+        async with node.plugin(RecordingDriver(hang)):
+            found = await node.kubelet.prepare(DRIVER, claim(0), claim(1))
+            assert "has not finished" in found[uid(0)].error
+            assert list(found[uid(1)].cdi_devices) == [device_name(1)]
+
+    asyncio.run(scenario())
+    assert node.settings.time_limit < SECONDS
+
+
+def test_directories_are_the_owners(node: Node) -> None:
+    """Others may at most look into them."""
+
+    async def scenario() -> None:
+        async with node.plugin(RecordingDriver()):
+            await node.kubelet.prepare(DRIVER, claim())
+
+    umask = os.umask(0)
+    try:
+        asyncio.run(scenario())
+    finally:
+        os.umask(umask)
+    directories = (node.settings.endpoint.parent, node.settings.cdi_directory)
+    assert [stat.S_IMODE(each.stat().st_mode) for each in directories] == [0o750, 0o755]
+
+
 def test_sockets_of_a_killed_plugin_are_replaced(node: Node) -> None:
     """Nobody answers at them; kubelet registers the new plugin."""
 
@@ -219,12 +255,12 @@ SETTINGS: list[tuple[str, Callable[[], object], str]] = [
     (
         "digit first",
         lambda: PluginSettings("3d.example", "gpu"),
-        "3d.example/gpu is no kind of CDI devices: a CDI vendor begins with a letter",
+        "3d.example/gpu cannot be a kind of CDI devices: a CDI vendor begins with a letter",
     ),
     (
         "no class",
         lambda: PluginSettings(DRIVER, ""),
-        "gpu.example.com/ is no kind of CDI devices: a CDI class begins with a letter",
+        "gpu.example.com/ cannot be a kind of CDI devices: a CDI class begins with a letter",
     ),
     (
         "relative",
