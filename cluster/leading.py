@@ -105,7 +105,7 @@ class Leadership:
         self._ready = 0
         self._ended = 0
         self._ending = Event()
-        self._failing = False
+        self._failing = self._waiting = False
         self._thread = Thread(target=self.run, name="leadership", daemon=True)
 
     @property
@@ -177,6 +177,7 @@ class Leadership:
         self._failing = False
         if renewed is None:
             self._end_term()
+            self._wait()
         elif self._hold is not None and self._is_reliable(self._hold):
             self._hold = _Hold(self._hold.term, renewed)
         else:
@@ -189,7 +190,15 @@ class Leadership:
         if self._hold is not None and not self._is_reliable(self._hold):
             self._end_term()
 
+    def _wait(self) -> None:
+        """Say once that the Lease is another process's, or counts as such because it is new."""
+        if not self._waiting:
+            seconds = round(self._candidate.seconds_left(), 1)
+            log(logging.INFO, "waiting for the Lease", identity=self.identity, seconds=seconds)
+        self._waiting = True
+
     def _begin_term(self, renewed: float) -> None:
+        self._waiting = False
         self._terms += 1
         self._hold = _Hold(self._terms, renewed)
         Thread(target=self._begin, args=(self._terms,), name="take-over", daemon=True).start()
@@ -197,7 +206,8 @@ class Leadership:
     def _end_term(self) -> None:
         hold, self._hold = self._hold, None
         if hold is not None:
-            log(logging.WARNING, "no longer leading", identity=self.identity)
+            level = logging.INFO if self._ending.is_set() else logging.WARNING
+            log(level, "no longer leading", identity=self.identity)
             self._lose()
 
     def _begin(self, term: int) -> None:
@@ -213,8 +223,10 @@ class Leadership:
                 if str(error) != told:
                     log(logging.WARNING, "take-over failed", reason=str(error))
                 told = str(error)
-            except Exception:  # noqa: BLE001 - whatever it is, nobody else leads meanwhile
-                LOGGER.exception("take-over failed")
+            except Exception as error:  # noqa: BLE001 - whatever it is, nobody else leads meanwhile
+                if repr(error) != told:
+                    LOGGER.exception("take-over failed")
+                told = repr(error)
             self._ending.wait(RETRY_SECONDS)
 
     def _holds(self, term: int) -> bool:

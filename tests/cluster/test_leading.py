@@ -103,6 +103,39 @@ def test_follower(pair: Pair) -> None:
     assert pair.b.fences == []
 
 
+def test_waiting_is_told_once(pair: Pair, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
+    pair.a.lead()
+    for _ in range(2):
+        pair.b.leadership.step()
+    assert caplog.messages.count("waiting for the Lease") == 1
+
+
+def test_same_failure_of_a_take_over_is_told_once(pair: Pair, caplog: pytest.LogCaptureFixture) -> None:
+    pair.a.failures = [KeyError("ours"), KeyError("ours")]
+    pair.a.lead()
+    assert (len(pair.a.fences), caplog.messages) == (3, ["take-over failed"])
+
+
+@pytest.mark.parametrize(("stops", "level"), [(True, "INFO"), (False, "WARNING")])
+def test_end_of_a_term_is_a_warning_unless_the_process_stops(
+    pair: Pair, caplog: pytest.LogCaptureFixture, stops: bool, level: str
+) -> None:
+    caplog.set_level("INFO")
+    pair.a.lead()
+    if stops:
+        pair.a.leadership.stop()
+        pair.a.leadership.run()
+    else:
+        pair.clock.now += SECONDS
+        pair.b.leadership.step()
+        pair.clock.now += SECONDS
+        pair.b.lead()
+        pair.a.leadership.step()
+    levels = [each.levelname for each in caplog.records if each.message == "no longer leading"]
+    assert levels == [level]
+
+
 def test_take_over_is_tried_again(pair: Pair, caplog: pytest.LogCaptureFixture) -> None:
     """Whatever goes wrong; until then nobody leads."""
     pair.a.failures = [KeyError("ours"), Unavailable("no answer")]
