@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from deviceselectors import types as static
+from deviceselectors.environment import NEWEST
 from deviceselectors.libraries import known
 from deviceselectors.libraries.function import BY_COUNT, TWO_STRINGS, Function, Overload, Run
 from deviceselectors.runtime import operators
@@ -53,11 +54,17 @@ def resolve(name: str, overloads: tuple[str, ...]) -> Run:
     function = known(name)
     if function.run is not None:
         return function.run
-    key = overloads[0] if len(overloads) == 1 else None
-    run = function.resolved.get(key)
-    if run is None:
-        run = function.resolved[key] = _dispatcher(function) if key is None else _checked(function, key)
-    return run
+    if len(overloads) == 1:
+        (key,) = overloads
+        if key not in function.resolved:
+            function.resolved[key] = _checked(function, key)
+        return function.resolved[key]
+    # what only earlier releases have is tried where the checker, which knows the release, has left it
+    former = tuple(o.id for o in function.overloads if not o.is_in(NEWEST) and o.id in overloads)
+    if former not in function.resolved:
+        tried = tuple(o for o in function.overloads if o.is_in(NEWEST) or o.id in former)
+        function.resolved[former] = _dispatcher(function, tried)
+    return function.resolved[former]
 
 
 def result_class(function: Function, overloads: tuple[str, ...]) -> type | None:
@@ -100,9 +107,8 @@ def _strings_only(run: Run) -> Run:
     return call
 
 
-def _dispatcher(function: Function) -> Run:
-    """What computes a call that may be any of the overloads."""
-    overloads = function.overloads
+def _dispatcher(function: Function, overloads: tuple[Overload, ...]) -> Run:
+    """What computes a call that may be any of some overloads."""
     if len(overloads) == 1:
         return resolve(function.name, (overloads[0].id,))
     by_count = function.guard is BY_COUNT

@@ -209,8 +209,8 @@ class Function:
         self.is_statement = is_statement
         self.needs_untyped_attributes = needs_untyped_attributes
         self.last_if_stored = last_if_stored
-        #: what computes a call, by the only overload that is left, or None for any; see `calls.resolve`
-        self.resolved: dict[str | None, Run] = {}
+        #: what computes a call, by the only overload that is left, or by those of earlier releases that are; see `calls.resolve`
+        self.resolved: dict[str | tuple[str, ...], Run] = {}
         self._by_id = {overload.id: overload for overload in overloads}
         #: how many overloads are of the first library that has it
         self._own = len(overloads)

@@ -148,7 +148,7 @@ async def fuzz(root: Path) -> None:
         assert result.error == ""
         specs = [file for file in files(root) if file.startswith("cdi/")]
         assert specs
-        assert all(file.startswith(f"cdi/{DRIVER}-gpu_") and file.endswith(".json") for file in specs)
+        assert all(file.startswith(f"cdi/{DRIVER}=gpu_") and file.endswith(".json") for file in specs)
         sockets = [f"plugins/{DRIVER}/dra.sock", f"registry/{DRIVER}-reg.sock"]
         assert [file for file in files(root) if file not in specs] == sockets
     assert files(root) == specs

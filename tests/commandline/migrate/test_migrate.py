@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import json
 import re
 import sys
@@ -147,6 +148,7 @@ def test_mapping_goes_before_what_is_built_in(tmp_path: Path, capsys: pytest.Cap
         ("", ": expected one document, found 0"),
         ("a: [", ":1"),
     ],
+    ids=itertools.count(),
 )
 def test_mistakes_in_mappings(
     text: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
