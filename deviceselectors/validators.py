@@ -11,6 +11,7 @@ from deviceselectors.declarations import spelled
 from deviceselectors.environment import Environment
 from deviceselectors.issues import Issues, ServerPanicError
 from deviceselectors.libraries import known
+from deviceselectors.runtime import effort
 from deviceselectors.types import Type
 
 #: The functions that check their literal arguments, in the order in which the server does.
@@ -26,6 +27,7 @@ def validate_calls(nodes: list[Call], environment: Environment, issues: Issues) 
     for node in sorted(nodes, key=lambda node: _CHECKED_FUNCTIONS.index(node.function)):
         check = known(node.function).literal_check
         assert check is not None
+        effort.begin()  # what this thread has evaluated before counts against no later expression
         check(node, issues)
 
 

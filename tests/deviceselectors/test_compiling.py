@@ -13,6 +13,8 @@ from deviceselectors import compiler
 from deviceselectors.compiler import INTERNAL, INVALID, compile_expression
 from deviceselectors.cost import COST_LIMIT, UNLIMITED
 from deviceselectors.environment import Environment
+from deviceselectors.runtime import effort
+from deviceselectors.runtime.values import CelPanic
 
 _DATA = Path(__file__).parent / "data"
 
@@ -187,3 +189,14 @@ def test_cost_beyond_the_limit_is_left_to_validation() -> None:
     compiled = compile_expression("string(1) + 'x' == '1x'", Environment())
     assert compiled.error is None
     assert compiled.max_cost > COST_LIMIT
+
+
+@pytest.mark.parametrize(
+    "expression", ['duration("1s") == duration("1s")', '"a".matches("a+")', 'timestamp("2026-01-01T00:00:00Z") == timestamp(0)']
+)  # fmt: skip
+def test_what_was_evaluated_before_costs_nothing(expression: str) -> None:
+    """A thread that has had an evaluation end for want of memory checks the literals of the next expression as ever."""
+    effort.begin()
+    with pytest.raises(CelPanic):
+        effort.spend(effort.LIMIT + 1)
+    assert compile_expression(expression + " // again", Environment()).error is None
