@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from classic.errors import NotYet, SyncError
-from resourceapi.manifests import entries, mapping, name_of, text
+from resourceapi.manifests import entries, mapping, name_of, text, uid_of
 from resourceapi.model.classic.claims import WAIT_FOR_FIRST_CONSUMER
 from resourceapi.objects import Object
 
@@ -18,19 +18,9 @@ def finalizer_of(driver_name: str) -> str:
     return f"{driver_name}/{PROTECTION}"
 
 
-def key_of(namespace: str, name: str) -> str:
-    """How a namespaced object is called in texts, and looked up."""
-    return f"{namespace}/{name}"
-
-
 def namespace_of(obj: Object) -> str:
     """The namespace of a stored object."""
     return text(mapping(obj, "metadata"), "namespace")
-
-
-def uid_of(obj: Object) -> str:
-    """The uid of a stored object."""
-    return text(mapping(obj, "metadata"), "uid")
 
 
 def is_leaving(obj: Object) -> bool:

@@ -21,7 +21,7 @@ from classic.objects import Conflict, Objects
 from classic.unsuitable_nodes import nodes_to_check, with_unsuitable_nodes
 from cluster.leading import Fence
 from resourceapi.api_client import Unavailable
-from resourceapi.manifests import entries, mapping, name_of, text
+from resourceapi.manifests import entries, full_name, key_of, mapping, name_of, text
 from resourceapi.model.classic.claims import IMMEDIATE, WAIT_FOR_FIRST_CONSUMER
 from resourceapi.objects import Object
 
@@ -83,7 +83,7 @@ class Controller:
         :raises SyncError: if that has failed, which has been told in an event.
         :raises NotYet: if something else has to happen first; Conflict if the claim has changed meanwhile.
         """
-        key = of_claim.key_of(namespace, name)
+        key = full_name(namespace, name)
         with self._in_use.take(key):
             claim = await self._objects.claim(namespace, name)
             if claim is None:
@@ -214,7 +214,7 @@ class Controller:
         namespace = of_claim.namespace_of(pod)
         if _is_settled(await self._objects.claim(namespace, name)):
             return None
-        taken.enter_context(self._in_use.take(of_claim.key_of(namespace, name)))
+        taken.enter_context(self._in_use.take(full_name(namespace, name)))
         claim = await self._objects.claim(namespace, name)
         if claim is None or of_claim.is_leaving(claim):
             raise NotYet(f"claim {name} {'is being deleted' if claim else 'does not exist'}")
@@ -290,7 +290,7 @@ class Controller:
             raise allocated.error
         assert allocated.allocation is not None
         stored = await self._writes.store_allocation(allocated.claim, allocated.allocation, consumer)
-        self._calls.forget(of_claim.key_of(of_claim.namespace_of(stored), name_of(stored)))
+        self._calls.forget(key_of(stored))
 
     # --- failures
 

@@ -11,8 +11,7 @@ from classic.claims_in_use import ClaimsInUse
 from classic.driver import ClaimAllocation, Driver
 from classic.errors import SyncError, because
 from cluster.leading import Fence
-from cluster.store import key_of, uid_of
-from resourceapi.manifests import mapping, text
+from resourceapi.manifests import key_of, mapping, text, uid_of
 from resourceapi.objects import Object
 
 #: How long a driver may take for an answer.

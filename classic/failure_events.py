@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from classic.claims import namespace_of, uid_of
+from classic.claims import namespace_of
 from cluster.event_writer import Subject
-from resourceapi.manifests import name_of
+from resourceapi.manifests import name_of, uid_of
 from resourceapi.model.versions import CLASSIC_API_VERSION
 from resourceapi.objects import Object
 

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple, TypeVar
 
-from classic.claims import is_leaving, key_of, namespace_of
+from classic.claims import is_leaving, namespace_of
 from classic.objects import Conflict
 from cluster.client import Client
 from cluster.reflector import Reflector
 from cluster.store import VersionedCollection
 from resourceapi.api_client import CONFLICT, NOT_FOUND, OK, expect, expect_object
-from resourceapi.manifests import entries, mapping, name_of
+from resourceapi.manifests import entries, full_name, mapping, name_of
 from resourceapi.model.versions import CLASSIC_API_VERSION, CLASSIC_PATH
 from resourceapi.objects import Object
 
@@ -61,7 +61,7 @@ class LiveObjects:
 
     async def claim(self, namespace: str, name: str) -> Object | None:
         """A ResourceClaim, as the watch and own writes have it."""
-        return self.claims.objects.get(key_of(namespace, name))
+        return self.claims.objects.get(full_name(namespace, name))
 
     async def resource_class(self, name: str) -> Object | None:
         """A ResourceClass, as the watch has it."""
@@ -69,7 +69,7 @@ class LiveObjects:
 
     async def context(self, namespace: str, name: str) -> Object | None:
         """A PodSchedulingContext, as the watch and own writes have it."""
-        return self.contexts.objects.get(key_of(namespace, name))
+        return self.contexts.objects.get(full_name(namespace, name))
 
     async def pod(self, namespace: str, name: str) -> Object | None:
         """A pod, which is asked for.

@@ -9,9 +9,8 @@ import copy
 from collections.abc import Callable
 from typing import NamedTuple
 
-from classic.claims import key_of
 from classic.objects import Conflict
-from resourceapi.manifests import entries, mapping, name_of, text
+from resourceapi.manifests import entries, full_name, key_of, mapping, text
 from resourceapi.objects import Object
 
 
@@ -72,7 +71,7 @@ class MemoryObjects:
 
     def get(self, kind: str, namespace: str, name: str) -> Object | None:
         """An object, to be read only."""
-        return self._objects.get((kind, _key(namespace, name)))
+        return self._objects.get((kind, full_name(namespace, name)))
 
     def all(self, kind: str) -> list[Object]:
         """All objects of a kind, to be read only."""
@@ -84,7 +83,7 @@ class MemoryObjects:
         :raises Conflict: if there is one of its name.
         """
         kind, metadata = text(obj, "kind"), mapping(obj, "metadata")
-        place = (kind, _place(obj))
+        place = (kind, key_of(obj))
         if place in self._objects:
             raise Conflict(f"{kind} {place[1]} already exists")
         uid = text(metadata, "uid") or f"uid-{self._version + 1}"
@@ -99,9 +98,9 @@ class MemoryObjects:
         after = _with_status(obj, before)
         metadata = mapping(after, "metadata")
         if metadata.get("deletionTimestamp") and not entries(metadata, "finalizers"):
-            self._remove((kind, _place(obj)))
+            self._remove((kind, key_of(obj)))
             return after
-        return self._store("update", (kind, _place(obj)), after)
+        return self._store("update", (kind, key_of(obj)), after)
 
     def update_status(self, kind: str, obj: Object) -> Object:
         """Write the status of an object.
@@ -109,14 +108,14 @@ class MemoryObjects:
         :raises Conflict: unless its resourceVersion is the stored one.
         """
         before = self._current(kind, obj)
-        return self._store("update status", (kind, _place(obj)), _with_status(before, obj))
+        return self._store("update status", (kind, key_of(obj)), _with_status(before, obj))
 
     def delete(self, kind: str, namespace: str, name: str, now: str = "2026-01-01T00:00:00Z") -> None:
         """Delete an object, if there is one; finalizers keep it until they are gone.
 
         :param now: the time of the deletion.
         """
-        place = (kind, _key(namespace, name))
+        place = (kind, full_name(namespace, name))
         found = self._objects.get(place)
         if found is None:
             return
@@ -127,9 +126,9 @@ class MemoryObjects:
             self._store("delete", place, {**found, "metadata": {**metadata, "deletionTimestamp": now}})
 
     def _current(self, kind: str, obj: Object) -> Object:
-        stored = self._objects.get((kind, _place(obj)))
+        stored = self._objects.get((kind, key_of(obj)))
         if stored is None or _version(stored) != _version(obj):
-            raise Conflict(f"{kind} {_place(obj)}: the object has been modified")
+            raise Conflict(f"{kind} {key_of(obj)}: the object has been modified")
         return stored
 
     def _store(self, verb: str, place: tuple[str, str], obj: Object) -> Object:
@@ -154,14 +153,6 @@ class MemoryObjects:
         self.writes.append(write)
         for listener in self.listeners:
             listener(write)
-
-
-def _key(namespace: str, name: str) -> str:
-    return key_of(namespace, name) if namespace else name
-
-
-def _place(obj: Object) -> str:
-    return _key(text(mapping(obj, "metadata"), "namespace"), name_of(obj))
 
 
 def _with_status(obj: Object, other: Object) -> Object:

@@ -11,12 +11,12 @@ import logging
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
-from classic.claims import finalizer_of, has_finalizer, is_allocated, key_of, namespace_of
+from classic.claims import finalizer_of, has_finalizer, is_allocated, namespace_of
 from classic.live_objects import LiveObjects, hold
 from cluster.leading import Fence
 from resourceapi.api_client import CONFLICT, NOT_FOUND, OK, Api, Unavailable, expect, expect_object
 from resourceapi.logs import log
-from resourceapi.manifests import mapping, name_of, text
+from resourceapi.manifests import key_of, mapping, name_of, text
 from resourceapi.model.versions import CLASSIC_PATH
 from resourceapi.objects import Object
 
@@ -86,4 +86,4 @@ class TakeOver(NamedTuple):
             hold(self.live.claims, claim)
             if not self._is_unfinished(claim):
                 return
-        raise Unavailable(f"PATCH {path}: {key_of(namespace_of(claim), name_of(claim))} changes all the time")
+        raise Unavailable(f"PATCH {path}: {key_of(claim)} changes all the time")

@@ -10,14 +10,14 @@ from typing import Any, NamedTuple
 from allocator.features import Features
 from allocator.node_resources import NodeResources, PodNeeds, counted
 from allocator.patches import merged_slices
-from cluster.store import Collection, key_of
+from cluster.store import Collection
 from conversion.hub import hub_object
 from resourceapi import kinds, quantity
 from resourceapi.decoding import DecodingError
 from resourceapi.gates import known
 from resourceapi.gating import without_disabled
 from resourceapi.kinds import KINDS
-from resourceapi.manifests import entries, has_ended, labels_of, mapping, name_of, text
+from resourceapi.manifests import entries, has_ended, key_of, labels_of, mapping, name_of, text
 from resourceapi.model.versions import GROUP, SCHEMAS_WITH_PROPOSALS
 from resourceapi.objects import EMPTY, Object
 from resourceapi.quantity import QuantityError

@@ -9,7 +9,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from resourceapi.api_client import Listing
 from resourceapi.logs import log
-from resourceapi.manifests import mapping, name_of, text
+from resourceapi.manifests import key_of, mapping, text, uid_of
 from resourceapi.objects import Object
 from resourceapi.shortening import shortened
 
@@ -157,11 +157,6 @@ class VersionedCollection(Collection[Object]):
         ]
 
 
-def uid_of(obj: Object) -> str:
-    """``metadata.uid``, or an empty text."""
-    return text(mapping(obj, "metadata"), "uid")
-
-
 def version_of(obj: Object) -> int:
     """``metadata.resourceVersion`` as a number, which grows with every write in a cluster; 0 if it is none."""
     return number_of(text(mapping(obj, "metadata"), "resourceVersion"))
@@ -176,9 +171,3 @@ def _is_older(change: Change[Object]) -> bool:
     """Whether what would be put is older than what is there: another version of it, or its predecessor of the same name."""
     before, after = change.before, change.after
     return before is not None and after is not None and 0 < version_of(after) < version_of(before)
-
-
-def key_of(obj: Object) -> str:
-    """``namespace/name``, or the name of an object without a namespace."""
-    namespace = text(mapping(obj, "metadata"), "namespace")
-    return f"{namespace}/{name_of(obj)}" if namespace else name_of(obj)

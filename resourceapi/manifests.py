@@ -43,6 +43,21 @@ def name_of(manifest: Any) -> str:
     return text(mapping(manifest, "metadata"), "name")
 
 
+def uid_of(manifest: Any) -> str:
+    """``metadata.uid``, or an empty text."""
+    return text(mapping(manifest, "metadata"), "uid")
+
+
+def full_name(namespace: str, name: str) -> str:
+    """``namespace/name``, or the name of an object without a namespace."""
+    return f"{namespace}/{name}" if namespace else name
+
+
+def key_of(manifest: Any) -> str:
+    """The full name of an object, by which collections look it up."""
+    return full_name(namespace_of(manifest, ""), name_of(manifest))
+
+
 def labels_of(manifest: Any) -> dict[str, str]:
     """The labels of an object."""
     labels = mapping(manifest, "metadata", "labels")

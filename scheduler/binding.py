@@ -10,7 +10,6 @@ from threading import Lock
 from allocator.allocated import allocation_of
 from allocator.time_limit import OutOfTime, TimeLimit
 from cluster.leading import Fence, Leader
-from cluster.store import uid_of
 from resourceapi.api_client import (
     CREATED,
     FIRST_OF_CLIENT,
@@ -22,7 +21,7 @@ from resourceapi.api_client import (
     expect,
 )
 from resourceapi.errors import ClaimcheckError
-from resourceapi.manifests import mapping, text
+from resourceapi.manifests import mapping, text, uid_of
 from resourceapi.objects import Object
 from scheduler.binding_conditions import BindingConditions
 from scheduler.claim_writes import ClaimConflict, ClaimWrites, Consumer, same_devices

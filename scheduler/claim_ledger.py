@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from allocator.allocated import allocation_of
 from allocator.scheduling import SchedulingState
-from cluster.store import Change, VersionedCollection, uid_of
+from cluster.store import Change, VersionedCollection
+from resourceapi.manifests import uid_of
 from resourceapi.objects import EMPTY, Object
 
 

@@ -18,13 +18,12 @@ from urllib.parse import quote
 
 from allocator.allocated import allocation_of
 from cluster.leading import Fence
-from cluster.store import uid_of
 from resourceapi.api_client import CONFLICT, NOT_FOUND, OK, Api, Unavailable, expect
 from resourceapi.encoding import encode
 from resourceapi.errors import ClaimcheckError
 from resourceapi.kinds import CLAIM
 from resourceapi.limits import RESERVED_FOR
-from resourceapi.manifests import entries, mapping, name_of, text
+from resourceapi.manifests import entries, mapping, name_of, text, uid_of
 from resourceapi.model.versions import V1_PATH
 from resourceapi.objects import Object
 from resourceapi.schema import Schema

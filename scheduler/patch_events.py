@@ -9,9 +9,9 @@ from time import monotonic
 
 from allocator.patches.merge import PatchFailure
 from cluster.event_writer import EventWriter, Subject
-from cluster.store import uid_of
 from resourceapi.kinds import RESOURCE_SLICE_PATCH
 from resourceapi.logs import LOGGER
+from resourceapi.manifests import uid_of
 from scheduler.cluster_picture import ClusterPicture
 
 LOOK_SECONDS = 1.0

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from allocator.allocated import allocation_of
-from cluster.store import uid_of
 from resourceapi.errors import ClaimcheckError
 from resourceapi.limits import RESERVED_FOR
-from resourceapi.manifests import entries, mapping, text
+from resourceapi.manifests import entries, mapping, text, uid_of
 from resourceapi.objects import Object
 from scheduler.claim_ledger import ClaimLedger
 from scheduler.pods import PodClaim, PodRecord

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 from urllib.parse import quote
 
-from cluster.store import uid_of
-from resourceapi.manifests import entries, has_ended, mapping, name_of, text
+from resourceapi.manifests import entries, has_ended, mapping, name_of, text, uid_of
 from resourceapi.objects import Object
 
 

@@ -14,11 +14,10 @@ from threading import Event, Lock
 
 from allocator.errors import AWAY
 from cluster.leading import Leader, NotLeading
-from cluster.store import uid_of
 from resourceapi.api_client import NOT_FOUND, OK, Api, expect
 from resourceapi.errors import ClaimcheckError
 from resourceapi.logs import LOGGER, log
-from resourceapi.manifests import mapping, text
+from resourceapi.manifests import mapping, text, uid_of
 from scheduler.claim_writes import ClaimWrites, Consumer
 from scheduler.cluster_picture import ClusterPicture
 from scheduler.filtering import Refused

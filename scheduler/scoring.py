@@ -16,9 +16,8 @@ from allocator.allocated import allocation_of
 from allocator.best_fit import Proposal
 from allocator.fitting.waste import Waste
 from allocator.results import places_in
-from cluster.store import uid_of
 from resourceapi.limits import SUBREQUESTS
-from resourceapi.manifests import entries, mapping, text
+from resourceapi.manifests import entries, mapping, text, uid_of
 from resourceapi.objects import Object
 from scheduler.decisions import Decision, Decisions
 from scheduler.extender_api import MAX_SCORE, MIN_SCORE, CandidateNodes

@@ -8,10 +8,10 @@ from threading import Event
 from typing import NamedTuple
 
 from allocator.allocated import allocation_of
-from cluster.store import key_of, uid_of, version_of
+from cluster.store import version_of
 from resourceapi.api_client import Api, Listing, Unavailable
 from resourceapi.logs import LOGGER, log
-from resourceapi.manifests import mapping
+from resourceapi.manifests import key_of, mapping, uid_of
 from resourceapi.objects import Object
 from resourceapi.shortening import shortened
 from scheduler.claim_writes import devices_of

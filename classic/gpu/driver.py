@@ -22,9 +22,9 @@ from classic.gpu.parameters import (
     written,
 )
 from classic.gpu.placement import Suitability, place
-from cluster.store import key_of, uid_of
 from resourceapi.errors import ClaimcheckError
 from resourceapi.logs import log
+from resourceapi.manifests import key_of, uid_of
 from resourceapi.objects import Object
 
 

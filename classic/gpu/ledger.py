@@ -16,10 +16,10 @@ from threading import Lock
 from typing import NamedTuple
 
 from classic.gpu.allocation import Allocation, UnreadableAllocation, allocation_of
-from cluster.store import Change, key_of, uid_of, version_of
+from cluster.store import Change, version_of
 from resourceapi.errors import ClaimcheckError
 from resourceapi.logs import log
-from resourceapi.manifests import mapping
+from resourceapi.manifests import key_of, mapping, uid_of
 from resourceapi.objects import Object
 
 

@@ -7,12 +7,12 @@ from collections import deque
 from collections.abc import Callable
 
 from classic import memory_objects
-from classic.claims import key_of, namespace_of
+from classic.claims import namespace_of
 from classic.memory_objects import MemoryObjects
 from classic.objects import Conflict
 from classic.simulation.timeline import Entry, Timeline, Write, changes
 from classic.simulation.virtual_time import now
-from resourceapi.manifests import name_of
+from resourceapi.manifests import key_of, name_of
 from resourceapi.objects import Object
 
 #: A request takes this long to be stored, a watch tells of it after this much more, and then the answer comes.
@@ -76,8 +76,8 @@ class ApiServer:
         if author is None or write.kind not in _SHOWN:
             return
         obj = write.after or write.before or {}
-        of_pod = author.about or (full_name(obj) if write.kind != "ResourceClaim" else "")
-        what = Write(self._verb, write.kind, full_name(obj), changes(write.before, write.after))
+        of_pod = author.about or (key_of(obj) if write.kind != "ResourceClaim" else "")
+        what = Write(self._verb, write.kind, key_of(obj), changes(write.before, write.after))
         if write.after is None:
             what = what._replace(changes=())
         self.timeline.add(Entry(now(), author.name, of_pod, author.attempt, author.phase, write=what))
@@ -136,7 +136,7 @@ class Client:
         def patched(objects: MemoryObjects) -> Object:
             stored = objects.get(kind, namespace_of(obj), name_of(obj))
             if stored is None:
-                raise Conflict(f"{kind} {full_name(obj)} does not exist")
+                raise Conflict(f"{kind} {key_of(obj)} does not exist")
             return objects.update_status(kind, {**stored, "status": change(stored.get("status") or {})})
 
         return await self._write("patch status", patched)
@@ -170,9 +170,3 @@ class Client:
 
     async def _write(self, verb: str, make: Callable[[MemoryObjects], Object]) -> Object:
         return await self._server.write(self, verb, make)
-
-
-def full_name(obj: Object) -> str:
-    """The name of an object, with its namespace if it is in one."""
-    namespace = namespace_of(obj)
-    return key_of(namespace, name_of(obj)) if namespace else name_of(obj)

@@ -12,11 +12,11 @@ from classic.controller import Controller, Next
 from classic.driver import Driver
 from classic.errors import NotYet, SyncError
 from classic.objects import Conflict
-from classic.simulation.api_server import ApiServer, Client, full_name
+from classic.simulation.api_server import ApiServer, Client
 from classic.simulation.timeline import Entry
 from classic.simulation.virtual_time import now
 from classic.work_queue import WorkQueue
-from resourceapi.manifests import claim_from_template, entries, mapping, name_of, text
+from resourceapi.manifests import claim_from_template, entries, key_of, mapping, name_of, text
 from resourceapi.model.versions import CLASSIC_API_VERSION
 from resourceapi.objects import Object
 
@@ -106,7 +106,7 @@ class ClaimMaker:
         return not self._making
 
     async def _make(self, pod: Object) -> None:
-        client = Client(self._server, CONTROLLER_MANAGER, full_name(pod), phase="Controller")
+        client = Client(self._server, CONTROLLER_MANAGER, key_of(pod), phase="Controller")
         made = []
         for entry in entries(mapping(pod, "spec"), "resourceClaims"):
             template = text(mapping(entry, "source"), "resourceClaimTemplateName")

@@ -7,11 +7,9 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from classic.claims import uid_of
 from classic.driver import ClaimAllocation
-from classic.simulation.api_server import full_name
 from resourceapi.errors import ClaimcheckError
-from resourceapi.manifests import mapping
+from resourceapi.manifests import key_of, mapping, uid_of
 from resourceapi.objects import Object
 
 #: What a driver tells: what it was asked, what it answered, why, and about which nodes.
@@ -80,13 +78,13 @@ class CountingDriver:
                 continue
             self._held[uid_of(each.claim)] = node, wanted
             each.allocation = _allocation(node, shareable=self._settings.shareable)
-            self._tell("Allocate", "Success", f"allocated to {full_name(each.claim)}", [node])
+            self._tell("Allocate", "Success", f"allocated to {key_of(each.claim)}", [node])
 
     async def deallocate(self, claim: Object) -> None:
         """Take the devices of a claim back."""
         await asyncio.sleep(self._settings.deallocate_seconds)
         node, _ = self._held.pop(uid_of(claim), ("", 0))
-        self._tell("Deallocate", "Success", f"taken back from {full_name(claim)}", [node] if node else [])
+        self._tell("Deallocate", "Success", f"taken back from {key_of(claim)}", [node] if node else [])
 
     async def unsuitable_nodes(
         self, pod: Object, claims: Sequence[ClaimAllocation], potential_nodes: Sequence[str]

@@ -15,9 +15,9 @@ from classic import claims as of_claim
 from classic.errors import NotYet, SyncError
 from classic.memory_objects import MemoryObjects
 from classic.objects import Conflict
-from classic.simulation.api_server import Client, full_name
+from classic.simulation.api_server import Client
 from resourceapi import limits
-from resourceapi.manifests import entries, mapping, name_of, text
+from resourceapi.manifests import entries, key_of, mapping, name_of, text, uid_of
 from resourceapi.model.classic.claims import IMMEDIATE, WAIT_FOR_FIRST_CONSUMER
 from resourceapi.model.versions import CLASSIC_API_VERSION
 from resourceapi.node_selection import selects
@@ -124,7 +124,7 @@ def pod_claims(objects: MemoryObjects, pod: Object) -> list[tuple[str, Object]]:
         if of_claim.is_leaving(claim):
             raise NotYet(f'resourceclaim "{name}" is being deleted')
         if of_claim.is_from_template(entry) and not of_claim.is_controlled_by(claim, pod):
-            raise SyncError(f"ResourceClaim {full_name(claim)} was not created for pod {full_name(pod)}")
+            raise SyncError(f"ResourceClaim {key_of(claim)} was not created for pod {key_of(pod)}")
         found.append((text(entry, "name"), claim))
     return found
 
@@ -139,7 +139,7 @@ def pre_filter(objects: MemoryObjects, pod: Object, state: CycleState) -> Status
         return Status(Code.SKIP)
     state.context = objects.get("PodSchedulingContext", of_claim.namespace_of(pod), name_of(pod))
     if state.context is not None and not of_claim.is_controlled_by(state.context, pod):
-        name = full_name(pod)
+        name = key_of(pod)
         return Status(Code.ERROR, f"PodSchedulingContext is not owned by Pod {name}")
     claims = []
     for entry, claim in found:
@@ -155,12 +155,12 @@ def _checked(objects: MemoryObjects, pod: Object, each: PodClaim, state: CycleSt
     """Whether a pod may use a claim, and where it may be."""
     status = mapping(each.claim, "status")
     if of_claim.is_deallocation_requested(each.claim):
-        return _unschedulable("resourceclaim must be reallocated", full_name(each.claim))
+        return _unschedulable("resourceclaim must be reallocated", key_of(each.claim))
     if each.is_allocated:
         allocation = mapping(status, "allocation")
         can_share = allocation.get("shareable") is True or not of_claim.is_reserved(each.claim)
         if not can_share and not is_reserved_for(pod, each.claim):
-            return _unschedulable("resourceclaim in use", full_name(each.claim))
+            return _unschedulable("resourceclaim in use", key_of(each.claim))
         each.nodes = allocation.get("availableOnNodes")
         return SUCCESS
     name = of_claim.class_name_of(each.claim)
@@ -172,14 +172,14 @@ def _checked(objects: MemoryObjects, pod: Object, each: PodClaim, state: CycleSt
         if text(told, "name") == each.entry:
             each.unsuitable = frozenset(entries(told, "unsuitableNodes"))
     if of_claim.allocation_mode(each.claim) == IMMEDIATE:
-        return _unschedulable("unallocated immediate resourceclaim", full_name(each.claim))
+        return _unschedulable("unallocated immediate resourceclaim", key_of(each.claim))
     return SUCCESS
 
 
 def is_reserved_for(pod: Object, claim: Object) -> bool:
     """Whether a pod is among those that may use a claim."""
     users = entries(mapping(claim, "status"), "reservedFor")
-    return any(text(each, "uid") == of_claim.uid_of(pod) for each in users)
+    return any(text(each, "uid") == uid_of(pod) for each in users)
 
 
 def filter_node(node: Object, state: CycleState) -> Status:
@@ -200,14 +200,14 @@ def filter_node(node: Object, state: CycleState) -> Status:
             )
         elif name_of(node) in (each.unsuitable or ()):
             reason = "resourceclaim cannot be allocated for the node (unsuitable)"
-            return _unschedulable(reason, full_name(each.claim))
+            return _unschedulable(reason, key_of(each.claim))
     if not elsewhere:
         return SUCCESS
     for each in elsewhere:
         is_delayed = of_claim.allocation_mode(each.claim) == WAIT_FOR_FIRST_CONSUMER
         if is_delayed and each not in state.unavailable:
             state.unavailable.append(each)
-    names = ", ".join(full_name(each.claim) for each in elsewhere)
+    names = ", ".join(key_of(each.claim) for each in elsewhere)
     return _unschedulable("resourceclaim not available on the node", names)
 
 
@@ -234,7 +234,7 @@ async def post_filter(
         await client.update_claim_status(requested)
     except Conflict as error:
         return Status(Code.ERROR, str(error))
-    return _unschedulable("deallocation of ResourceClaim completed", full_name(chosen.claim))
+    return _unschedulable("deallocation of ResourceClaim completed", key_of(chosen.claim))
 
 
 def _is_used_by_others(pod: Object, claim: Object) -> bool:
@@ -283,7 +283,7 @@ async def unreserve(client: Client, pod: Object, state: CycleState) -> str:
 
     :return: what was done.
     """
-    uid, done = of_claim.uid_of(pod), "nothing is reserved for the pod"
+    uid, done = uid_of(pod), "nothing is reserved for the pod"
     if state.is_dirty:
         await publish(client, pod, state)
     for each in state.claims:

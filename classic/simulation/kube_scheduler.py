@@ -13,11 +13,11 @@ from classic.objects import Conflict
 from classic.simulation import dynamic_resources as plugin
 from classic.simulation.api_server import ApiServer, Client
 from classic.simulation.dynamic_resources import NAME, Code, CycleState, PodClaim, Status
-from classic.simulation.nodes import Nodes, pod_key
+from classic.simulation.nodes import Nodes
 from classic.simulation.scheduling_queue import NOT_QUEUED, QueuedPod, SchedulingQueue
 from classic.simulation.timeline import Entry
 from classic.simulation.virtual_time import now
-from resourceapi.manifests import entries, mapping, name_of, text
+from resourceapi.manifests import entries, key_of, mapping, name_of, text
 from resourceapi.objects import Object
 
 SCHEDULER = "kube-scheduler"
@@ -178,7 +178,7 @@ class KubeScheduler:
         if after is None:
             assert before is not None
             self._nodes.take_off(before)
-            self.queue.remove(pod_key(before))
+            self.queue.remove(key_of(before))
             if was_bound:
                 self.queue.tell("AssignedPodDelete", _OF_LEAVING_PODS)
         elif node := text(mapping(after, "spec"), "nodeName"):
@@ -188,10 +188,10 @@ class KubeScheduler:
         elif before is None:
             self._see_new_pod(after)
         else:
-            self.queue.update(pod_key(after))
+            self.queue.update(key_of(after))
 
     def _see_new_pod(self, pod: Object) -> None:
-        key = pod_key(pod)
+        key = key_of(pod)
         if is_of_this_scheduler(pod):
             self.queue.add(key)
         else:

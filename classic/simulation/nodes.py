@@ -6,7 +6,7 @@ from random import Random
 
 from allocator.node_resources import NodeResources, PodNeeds, counted
 from allocator.pod_nodes import Refusal, rejections
-from resourceapi.manifests import entries, mapping, name_of, text
+from resourceapi.manifests import entries, key_of, mapping, name_of
 from resourceapi.node_selection import selects
 from resourceapi.objects import Object
 from resourceapi.releases import CLASSIC, Profile
@@ -33,14 +33,14 @@ class Nodes:
 
     def place(self, pod: Object, node: str) -> None:
         """A pod takes its share of a node."""
-        key = pod_key(pod)
+        key = key_of(pod)
         if key not in self._placed:
             self._placed[key] = node, self.needs(pod)
             self._resources.take(*self._placed[key])
 
     def take_off(self, pod: Object) -> None:
         """A pod gives back its share."""
-        placed = self._placed.pop(pod_key(pod), None)
+        placed = self._placed.pop(key_of(pod), None)
         if placed is not None:
             self._resources.give_back(*placed)
 
@@ -65,11 +65,6 @@ class Nodes:
         weights = {name: _preference(pod, self._nodes[name]) for name in names}
         drawn = {name: self._chance.random() for name in names}
         return sorted(names, key=lambda name: (-weights[name], drawn[name]))
-
-
-def pod_key(pod: Object) -> str:
-    """How a pod is called here."""
-    return f"{text(mapping(pod, 'metadata'), 'namespace')}/{name_of(pod)}"
 
 
 def _preference(pod: Object, node: Object) -> int:

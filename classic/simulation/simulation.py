@@ -8,14 +8,14 @@ from typing import NamedTuple
 
 from allocator.time_limit import UNLIMITED, TimeLimit
 from classic.objects import Conflict
-from classic.simulation.api_server import ApiServer, Client, full_name
+from classic.simulation.api_server import ApiServer, Client
 from classic.simulation.controllers import ClaimMaker, DriverController, DriverNotes
 from classic.simulation.devices import CountingDriver
 from classic.simulation.kube_scheduler import KubeScheduler
 from classic.simulation.scenario import Scenario, ScenarioError, stored
 from classic.simulation.timeline import Timeline
 from classic.simulation.virtual_time import now, run
-from resourceapi.manifests import mapping, text
+from resourceapi.manifests import key_of, mapping, text
 from resourceapi.objects import Object
 
 USER = "user"
@@ -92,7 +92,7 @@ class _Simulation:
         """Store objects; of what exists already, it takes no time."""
         for obj in stored(objects):
             if text(obj, "kind") == "Pod" and not mapping(obj, "spec").get("nodeName"):
-                self._created[full_name(obj)] = now()
+                self._created[key_of(obj)] = now()
             try:
                 self._server.store(Client(self._server, USER), obj)
             except Conflict as error:

@@ -10,13 +10,13 @@ from allocator.simulation import Limits, Pod, Simulation
 from allocator.time_limit import UNLIMITED, TimeLimit
 from classic.claims import class_name_of, is_from_template, namespace_of
 from classic.simulation.admission import CLAIM, CLASS, NODE, POD, TEMPLATE
-from classic.simulation.api_server import ANSWERED_SECONDS, STORED_SECONDS, WATCHED_SECONDS, full_name
+from classic.simulation.api_server import ANSWERED_SECONDS, STORED_SECONDS, WATCHED_SECONDS
 from classic.simulation.devices import device_count
 from classic.simulation.kube_scheduler import ATTEMPT_SECONDS, is_of_this_scheduler, scheduling_gates
 from classic.simulation.nodes import Nodes
 from classic.simulation.scenario import Arrival, Scenario, stored
 from classic.simulation.simulation import PodOutcome
-from resourceapi.manifests import claim_from_template, entries, mapping, name_of, text
+from resourceapi.manifests import claim_from_template, entries, key_of, mapping, name_of, text
 from resourceapi.objects import Object
 
 _WRITE_SECONDS = STORED_SECONDS + ANSWERED_SECONDS
@@ -45,7 +45,7 @@ class _Structured:
         self._nodes = Nodes()
         self._busy_until = 0.0
         self._defined = {
-            (kind, full_name(each)): each for kind in (TEMPLATE, CLAIM) for each in scenario.of_kind(kind)
+            (kind, key_of(each)): each for kind in (TEMPLATE, CLAIM) for each in scenario.of_kind(kind)
         }
         classes = {name_of(each): _device_class(each) for each in scenario.of_kind(CLASS)}
         slices = list(_slices(scenario))
@@ -71,21 +71,21 @@ class _Structured:
         """The first of the nodes, as the pod prefers them, for which its claims can be allocated."""
         self._time_limit.check()
         if scheduling_gates(pod) or not is_of_this_scheduler(pod):
-            return PodOutcome(full_name(pod), "", 0, None)
+            return PodOutcome(key_of(pod), "", 0, None)
         found = list(self._claims(pod))
         if len(found) < len(entries(mapping(pod, "spec"), "resourceClaims")):
-            return PodOutcome(full_name(pod), "", 0, None)  # a claim or a template does not exist
-        claims = {full_name(each): each for each in found}
+            return PodOutcome(key_of(pod), "", 0, None)  # a claim or a template does not exist
+        claims = {key_of(each): each for each in found}
         attempted = self._attempted(pod, created)
         names = {name_of(each) for each in self._nodes.all()}
         fitting = sorted(names - set(self._nodes.refused(pod)))
         for node in self._nodes.ranked(pod, fitting):
-            alone = Pod(full_name(pod), claims, frozenset(names - {node}))
+            alone = Pod(key_of(pod), claims, frozenset(names - {node}))
             if self._simulation.place(alone, Mode.ATTEMPT).node:
                 writes = _WRITES_OF_CLAIM * len(claims) + _WRITES_OF_POD
                 seconds = attempted + writes * _WRITE_SECONDS - created
-                return PodOutcome(full_name(pod), node, 1, round(seconds, 6))
-        return PodOutcome(full_name(pod), "", 1, None)
+                return PodOutcome(key_of(pod), node, 1, round(seconds, 6))
+        return PodOutcome(key_of(pod), "", 1, None)
 
     def _attempted(self, pod: Object, created: float) -> float:
         """When the attempt for a pod is over: its claims have to be made, and attempts come one after the other."""

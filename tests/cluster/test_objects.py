@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from allocator.node_resources import PodNeeds
 from cluster.live_objects import SCHEDULING, LiveObject, UnreadList, live_objects
 from cluster.objects import ClusterObjects
-from cluster.store import key_of
 from commandline.cluster_state import ClusterState
 from commandline.reading import read
 from resourceapi.api_client import Unavailable
 from resourceapi.kinds import KINDS
+from resourceapi.manifests import key_of
 from resourceapi.objects import Object
 from resourceapi.releases import Profile
 

@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from allocator.devices import DeviceId
-from cluster.store import Change, Collection, VersionedCollection, key_of, version_of
+from cluster.store import Change, Collection, VersionedCollection, version_of
 from resourceapi.api_client import Listing
+from resourceapi.manifests import key_of
 from resourceapi.objects import Object
 from resourceapi.releases import Profile
 from webhook.devices import DeviceIndex
