@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+
 from classic.claims import (
     finalizer_of,
     with_allocation,
@@ -31,11 +33,13 @@ class ClaimWrites:
 
     async def add_finalizer(self, claim: Object) -> Object:
         """Protect a claim from deletion."""
-        return await self._metadata(with_finalizer(claim, self.finalizer), "add finalizer")
+        protected = with_finalizer(claim, self.finalizer)
+        return await self._write("add finalizer", self._objects.update_claim, protected)
 
     async def remove_finalizer(self, claim: Object) -> Object:
         """Let a claim be deleted."""
-        return await self._metadata(without_finalizer(claim, self.finalizer), "remove finalizer")
+        released = without_finalizer(claim, self.finalizer)
+        return await self._write("remove finalizer", self._objects.update_claim, released)
 
     async def store_allocation(self, claim: Object, allocation: Object, consumer: Object | None) -> Object:
         """Give a claim an allocation.
@@ -43,30 +47,20 @@ class ClaimWrites:
         :param consumer: for whom it is reserved, if for anybody.
         """
         allocated = with_allocation(claim, self._driver_name, allocation, consumer)
-        return await self._status(allocated, "store allocation")
+        return await self._write("store allocation", self._objects.update_claim_status, allocated)
 
     async def remove_allocation(self, claim: Object) -> Object:
         """Take the allocation of a claim away, with the request to do so."""
-        return await self._status(without_allocation(claim), "remove allocation")
+        freed = without_allocation(claim)
+        return await self._write("remove allocation", self._objects.update_claim_status, freed)
 
     async def store_context_status(self, context: Object) -> Object:
         """Tell the scheduler about unsuitable nodes."""
-        self._fence()
-        try:
-            return await self._objects.update_context_status(context)
-        except Unavailable as error:
-            raise because("store unsuitable nodes", error) from error
+        return await self._write("store unsuitable nodes", self._objects.update_context_status, context)
 
-    async def _metadata(self, claim: Object, what: str) -> Object:
+    async def _write(self, what: str, write: Callable[[Object], Awaitable[Object]], obj: Object) -> Object:
         self._fence()
         try:
-            return await self._objects.update_claim(claim)
-        except Unavailable as error:
-            raise because(what, error) from error
-
-    async def _status(self, claim: Object, what: str) -> Object:
-        self._fence()
-        try:
-            return await self._objects.update_claim_status(claim)
+            return await write(obj)
         except Unavailable as error:
             raise because(what, error) from error

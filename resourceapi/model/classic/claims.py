@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from resourceapi.model.meta import METADATA, UID
+from resourceapi.model.claims import ResourceClaimConsumerReference
+from resourceapi.model.meta import METADATA
 from resourceapi.objects import Object
 from resourceapi.schema import BOOL, STRING, Field, Struct, list_of, named, ref
 
@@ -34,13 +35,6 @@ ResourceClaimStatus = Struct(
     Field("allocation", ref("AllocationResult"), pointer=True),
     Field("reservedFor", list_of(ref("ResourceClaimConsumerReference")), list_keys=("uid",)),
     Field("deallocationRequested", BOOL),
-)
-ResourceClaimConsumerReference = Struct(
-    "ResourceClaimConsumerReference",
-    Field("apiGroup", STRING, go="APIGroup"),
-    Field("resource", STRING, omitempty=False),
-    Field("name", STRING, omitempty=False),
-    Field("uid", UID, go="UID", omitempty=False),
 )
 AllocationResult = Struct(
     "AllocationResult",
