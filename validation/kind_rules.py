@@ -84,6 +84,26 @@ class KindRules(ABC):
         """The object as JSON of ``api_version``."""
 
 
+class ResourceKindRules(KindRules):
+    """The rules of a kind of ``resource.k8s.io`` of any release: how its objects are read and given back."""
+
+    __slots__ = ()
+    group = GROUP
+
+    def read(self, obj: Object, version: str, setting: Setting) -> Object:
+        """The object in the shape of the hub, with its defaults."""
+        return normalized(self.kind.name, version, obj, defaults=setting.now())
+
+    def read_stored(self, stored: Object, version: str, setting: Setting) -> Object:
+        """The stored object in the shape of the hub; it has had its defaults."""
+        name = self.kind.name
+        return hub_object(stored, setting.profile.schemas, kind=name, version=version, defaults=None)
+
+    def present(self, obj: Object, api_version: str, setting: Setting) -> Object:
+        """The object as JSON of ``api_version``."""
+        return setting.present(self.kind.name, api_version, obj)
+
+
 class NamespaceRule:
     """A hand-written rule about a new spec that depends on the namespace.
 
@@ -98,8 +118,8 @@ class NamespaceRule:
         self.check = check
 
 
-class DeviceKindRules(KindRules):
-    """The rules of a kind of ``resource.k8s.io``; each is a subclass, which states what must hold.
+class DeviceKindRules(ResourceKindRules):
+    """The rules of a kind of ``resource.k8s.io`` as it is today; each is a subclass, which states what must hold.
 
     What a rule about a new object can depend on is what it is given: ``check_spec`` is given the spec,
     ``check_own_metadata`` the metadata, and only ``namespace_rules`` get the labels of the namespace as well.
@@ -109,7 +129,6 @@ class DeviceKindRules(KindRules):
     """
 
     __slots__ = ()
-    group = GROUP
     namespace_rules: tuple[NamespaceRule, ...] = ()
     name_origin = ""
 
@@ -134,15 +153,6 @@ class DeviceKindRules(KindRules):
 
     def tidy_status(self, obj: Object, old: Object) -> None:
         """What the server changes by itself in an update of the status."""
-
-    def read(self, obj: Object, version: str, setting: Setting) -> Object:
-        """The object in the shape of the hub, with its defaults."""
-        return normalized(self.kind.name, version, obj, defaults=setting.now())
-
-    def read_stored(self, stored: Object, version: str, setting: Setting) -> Object:
-        """The stored object in the shape of the hub; it has had its defaults."""
-        name = self.kind.name
-        return hub_object(stored, setting.profile.schemas, kind=name, version=version, defaults=None)
 
     def prepare(self, verb: str, obj: Object, old: Object | None, setting: Setting) -> None:
         """A status is changed through its own URL only, and nothing else is changed there."""
@@ -200,10 +210,6 @@ class DeviceKindRules(KindRules):
             self.check_status(obj, old, checks, labels)
         else:
             self.check_changed(obj, old, checks)
-
-    def present(self, obj: Object, api_version: str, setting: Setting) -> Object:
-        """The object as JSON of ``api_version``."""
-        return setting.present(self.kind.name, api_version, obj)
 
 
 class ChangeableSpecRules(DeviceKindRules):

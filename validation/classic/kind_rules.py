@@ -5,13 +5,11 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import TYPE_CHECKING
 
-from conversion.hub import hub_object, normalized
 from resourceapi.field_errors import FieldError
-from resourceapi.model.versions import GROUP
 from resourceapi.objects import EMPTY, Object
 from validation.checks import Checks
 from validation.classic.wording import in_words_of_classic_releases
-from validation.kind_rules import KindRules, keep_all_but_status, keep_stored
+from validation.kind_rules import ResourceKindRules, keep_all_but_status, keep_stored
 from validation.object_meta import (
     check_common_metadata,
     check_common_metadata_update,
@@ -25,14 +23,13 @@ if TYPE_CHECKING:
     from validation.setting import Setting
 
 
-class ClassicKindRules(KindRules):
+class ClassicKindRules(ResourceKindRules):
     """The rules of a kind of v1alpha2; each is a subclass, which states what must hold.
 
     :cvar checked_twice: an update is checked as a new object is, before it is checked as an update: errors come twice.
     """
 
     __slots__ = ()
-    group = GROUP
     keeps_generation = True
     checked_twice = False
 
@@ -46,16 +43,6 @@ class ClassicKindRules(KindRules):
     def check_status(self, obj: Object, old: Object, checks: Checks) -> None:
         """A changed status; for kinds that have one."""
         raise NotImplementedError
-
-    def read(self, obj: Object, version: str, setting: Setting) -> Object:
-        """The object with its defaults."""
-        return normalized(self.kind.name, version, obj, defaults=setting.now())
-
-    def read_stored(self, stored: Object, version: str, setting: Setting) -> Object:
-        """The stored object; it has had its defaults."""
-        return hub_object(
-            stored, setting.profile.schemas, kind=self.kind.name, version=version, defaults=None
-        )
 
     def prepare(self, verb: str, obj: Object, old: Object | None, setting: Setting) -> None:
         """A status is changed through its own URL only, and nothing else is changed there."""
@@ -94,7 +81,3 @@ class ClassicKindRules(KindRules):
         check_metadata_update(obj, old, checks)
         self.check_change(obj, old, checks)
         self._check_new(obj, checks)
-
-    def present(self, obj: Object, api_version: str, setting: Setting) -> Object:
-        """The object as JSON of ``api_version``."""
-        return setting.present(self.kind.name, api_version, obj)
