@@ -9,7 +9,7 @@ _TEMPLATE = r"\{\{|\{%", "Helm, Jinja or another template language"
 _READERS = ""  # nothing but a reader
 _PLACEHOLDERS = (
     (
-        r"\$\{[A-Za-z_][A-Za-z0-9_]*(?:[:/%#^,=?+-][^{}]*)?\}|\$\([A-Z_][A-Z0-9_]*\)|\$[A-Z][A-Z0-9_]+\b",
+        r"\$\{[A-Za-z_][A-Za-z0-9_]*(?:[:/%#^,=?+-][^{}]*)?\}|\$\([^()\n]{1,100}\)|\$[A-Z][A-Z0-9_]+\b",
         "envsubst or a shell",
     ),
     (r"__[A-Z][A-Z0-9_]*__|@[A-Z][A-Z0-9_]+@|<%[=-]?", "a script that replaces it"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from resourceapi.objects import EMPTY, Object
 from validation import statuses
@@ -29,12 +30,10 @@ def _drop_repeated(obj: Object) -> list[str]:
     owners = meta.get("ownerReferences")
     if not owners or len(owners) < 2:
         return []
-    kept: list[Object] = []
+    kept: dict[frozenset[tuple[str, Any]], Object] = {}  # by all of its fields, which are scalars
     repeated = []
     for owner in owners:
-        if owner in kept:
+        if kept.setdefault(frozenset(owner.items()), owner) is not owner:
             repeated.append(owner.get("uid", ""))
-        else:
-            kept.append(owner)
-    meta["ownerReferences"] = kept
+    meta["ownerReferences"] = list(kept.values())
     return [REPEATED_OWNERS + ", ".join(repeated)] if repeated else []

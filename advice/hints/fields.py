@@ -74,12 +74,15 @@ def _did_you_mean(problem: Problem) -> Advice:
 
 
 def meant_field(word: str, names: list[str]) -> str:
-    """The name that was meant by a misspelt one, or by one cut short, such as `deviceClass` for `deviceClassName`."""
+    """The name that was meant by a misspelt one, or by one cut short: `deviceClass` or `selector` for `deviceClassName`, `deviceSelector`."""
     for longer_or_shorter in (f"{word}Name", word.removesuffix("Name")):
         if longer_or_shorter != word and longer_or_shorter in names:
             return longer_or_shorter
-    found = [name for name in names if len(word) > 3 and name.lower().startswith(word.lower())]
-    return nearest(word, names) or (found[0] if len(found) == 1 else "")
+    if meant := nearest(word, names):
+        return meant
+    begun = [name for name in names if len(word) > 3 and name.lower().startswith(word.lower())]
+    ended = [name for name in names if len(word) > 4 and name.endswith(word[:1].upper() + word[1:])]
+    return next((found[0] for found in (begun, ended) if len(found) == 1), "")
 
 
 # --- a key that has its place elsewhere --------------------------------------------------------------------------
