@@ -104,6 +104,8 @@ class GeneralHTTP:
         handler = request.protocol
         assert isinstance(handler, _Handler)
         first_request, handler.first_request = handler.first_request, None
+        if not request[SPOKEN]:
+            return refusal(505)
         return await self._answer(request, first_request)
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -19,8 +18,10 @@ from serving.clients import NO_CERTIFICATE, Clients
 from serving.connections import Connections
 from serving.dispatch import Dispatcher, Reply, Request, Unfinished
 from serving.fast_http import FastConnection, Head
-from serving.http_server import SPOKEN, GeneralHTTP, Response, refusal, text
+from serving.http_server import GeneralHTTP
 from serving.metrics import ServerMetrics
+from serving.metrics_page import MetricsPage
+from serving.pages import Pages
 from serving.routes import LARGE_BYTES, HTTPError, Route
 from serving.shared_slot import SharedSlot
 from serving.slots import Slots
@@ -29,8 +30,7 @@ from serving.slots import Slots
 class Server:
     """Answers requests to routes, which may be replaced at any time.
 
-    While ``draining``, each connection is closed with its next answer, and ``/readyz`` fails. ``/readyz/NAME`` tells one of the
-    checks, whatever the others are.
+    While its ``pages`` are draining, each connection is closed with its next answer.
 
     :param deadline: makes the deadline of a request that begins now, from the seconds that the client waits.
     :param clients: which clients may ask for what; None if clients are not identified.
@@ -53,22 +53,16 @@ class Server:
     ) -> None:
         self.set_routes(routes)
         self.metrics = metrics
-        self.draining = False
         self.connections = Connections(1_000_000) if connections is None else connections
         self.dispatcher = Dispatcher(self.connections, Slots(huge_slot), metrics.label)
         self.fast_connections: set[FastConnection] = set()
         self._limits = limits
         self._deadline = deadline
         self._clients = clients
-        self._checks = checks
+        self._metrics_page = MetricsPage(metrics.exposition)
+        self.pages = Pages(checks, self._metrics_page)
         self._bodies = Bodies(limits)
         self._general: GeneralHTTP | None = None
-        self._pages: dict[str, Callable[[], web.Response]] = {
-            "/healthz": lambda: text(200, "ok"),
-            "/readyz": self._readiness,
-            "/metrics": self._metrics_page,
-            **{f"/readyz/{name}": partial(_checked, check) for name, check in checks.items()},
-        }
 
     def set_routes(self, routes: Iterable[Route]) -> None:
         """Answer requests that come from now on by other routes."""
@@ -98,13 +92,14 @@ class Server:
         if self._general is not None:
             await self._general.shutdown(seconds)
         self.dispatcher.close()
+        self._metrics_page.close()
 
     def takes_fast_path(self, head: Head, transport: asyncio.Transport) -> bool:
         """Whether a request is a small one to a route, of a client that may ask."""
         route = self._routes.get(head.path)
         if route is None or head.length >= min(LARGE_BYTES, route.max_bytes + 1):
             return False
-        if self.draining or not self._is_ready():
+        if self.pages.draining or not self.pages.is_ready():
             return False
         if self._clients is not None:
             try:
@@ -132,34 +127,15 @@ class Server:
 
     async def _answer(self, request: web.BaseRequest, unfinished: Unfinished | None) -> web.StreamResponse:
         """Answer any request of the general server."""
-        path = request.path
-        route = self._routes.get(path)
-        if not request.get(SPOKEN, True):
-            response: web.StreamResponse = refusal(505)
-        elif route is not None:
+        route = self._routes.get(request.path)
+        if route is not None:
             response = await self._measured(route, request, unfinished)
-        elif path not in self._pages:
-            response = text(404, "there is nothing here")
-        elif request.method not in ("GET", "HEAD"):
-            response = text(405, "only GET", Allow="GET, HEAD")
         else:
-            response = self._pages[path]()
+            response = await self.pages.answer(request)
         self.connections.answered(request.transport)
-        if self.draining:
+        if self.pages.draining:
             response.force_close()
         return response
-
-    def _is_ready(self) -> bool:
-        return all(check() for check in self._checks.values())
-
-    def _readiness(self) -> web.Response:
-        if self.draining:
-            return text(503, "shutting down")
-        return _checked(self._is_ready)
-
-    def _metrics_page(self) -> web.Response:
-        body, content_type = self.metrics.exposition()
-        return Response(body=body, headers={"Content-Type": content_type})
 
     async def _measured(
         self, route: Route, request: web.BaseRequest, unfinished: Unfinished | None
@@ -180,7 +156,7 @@ class Server:
             certificate = request.get_extra_info("peercert")
             if self._clients is not None:
                 self._clients.check(certificate)
-            if not self._is_ready():
+            if not self.pages.is_ready():
                 raise HTTPError("not ready", 503)
             body = await self._bodies.read(request, route.max_bytes)
             self.connections.works(request.transport)
@@ -203,7 +179,3 @@ class Server:
         doubt = NO_CERTIFICATE if self._clients is None else self._clients.check(certificate)
         deadline = self._deadline(seconds_to_answer(query, self._limits.answer_seconds))
         return Caller(doubt, deadline, size, self._clients is not None and bool(doubt))
-
-
-def _checked(check: Callable[[], bool]) -> web.Response:
-    return text(200, "ok") if check() else text(503, "not ready")

@@ -93,7 +93,7 @@ class _Worker:
         following = asyncio.create_task(self._follow())
         self.application.start()
         await ending.wait()
-        self.server.draining = True
+        self.server.pages.draining = True
         following.cancel()
         log(logging.INFO, "draining")
         if self.server.open_connections():
