@@ -11,12 +11,10 @@ import errno
 import logging
 import mmap
 import socket
-import ssl
 from collections.abc import Callable
 
 from resourceapi.logs import log
 from serving.connections import Connections
-from serving.tls_connection import TLSConnection
 
 # How long a process that has more connections than another leaves a new one to the others.
 DEFER_SECONDS = 0.01
@@ -47,8 +45,7 @@ class Shares:
 class Acceptor:
     """Accepts connections from a listening socket, as one of several processes; needs a running loop.
 
-    :param tls: returns the TLS context of a new connection.
-    :param protocol: makes the protocol of a new connection, inside TLS.
+    :param protocol: makes the protocol of a new connection, which counts itself in ``connections``.
     :param process: the index of this process in ``shares``.
     :param connections: all open connections, those in their handshakes included.
     """
@@ -56,15 +53,13 @@ class Acceptor:
     def __init__(
         self,
         listener: socket.socket,
-        tls: Callable[[], ssl.SSLContext],
-        protocol: Callable[[], asyncio.Protocol],
+        protocol: Callable[[], asyncio.BaseProtocol],
         *,
         shares: Shares,
         process: int,
         connections: Connections,
     ) -> None:
         self._listener = listener
-        self._tls = tls
         self._protocol = protocol
         self._shares = shares
         self._process = process
@@ -124,6 +119,4 @@ class Acceptor:
     async def _begin(self, plain: socket.socket) -> None:
         # clients that do not speak TLS, or break off, need no line in the log
         with contextlib.suppress(OSError):
-            await self._loop.connect_accepted_socket(
-                lambda: TLSConnection(self._protocol(), self._tls(), self._connections), plain
-            )
+            await self._loop.connect_accepted_socket(self._protocol, plain)

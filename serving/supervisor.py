@@ -22,6 +22,7 @@ from resourceapi.api_client import Unavailable
 from resourceapi.logs import LOGGER, log
 from serving.accepting import Shares
 from serving.certificate_store import Conflict
+from serving.listening import listen
 from serving.logs import configure_logs
 from serving.metrics_directory import VARIABLE
 
@@ -34,7 +35,6 @@ CERTIFICATE_SECONDS = 10.0
 RESTART_SECONDS = 1.0
 KILL_AFTER_SECONDS = 5.0
 RETRY_SECONDS = 1.0
-BACKLOG = 1024
 _ENDING = {signal.SIGTERM, signal.SIGINT}
 _SIGNALS = {*_ENDING, signal.SIGCHLD}
 
@@ -61,14 +61,11 @@ def serve(application: Application) -> None:
 
 def _listen(application: Application) -> socket.socket:
     address, port = application.settings.address, application.settings.port
-    family = socket.AF_INET6 if ":" in address else socket.AF_INET
     try:
-        listener = socket.create_server((address, port), family=family, backlog=BACKLOG)
+        return listen(address, port)
     except OSError as error:
         message = f"listen: {address}:{port}: {error.strerror or error}"
         raise application.config_error("listen", message) from None
-    listener.setblocking(False)
-    return listener
 
 
 class _Started(NamedTuple):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
-import resource
 import signal
 import socket
 from pathlib import Path
@@ -13,20 +12,18 @@ from typing import NamedTuple
 
 from resourceapi.logs import LOGGER, log
 from serving.accepting import Acceptor, Shares
-from serving.application import Application, Settings, WorkerApplication
+from serving.application import Application, WorkerApplication
 from serving.config_file import ConfigError
 from serving.connections import Connections
 from serving.expiry import ExpiryLog
-from serving.metrics import ServerMetrics
+from serving.listening import most_connections
 from serving.server import Server
 from serving.shared_slot import SharedSlot
 from serving.tls import CertificateError, ServerTLS
+from serving.tls_connection import TLSConnection
 
 POLL_SECONDS = 1.0
 _ENDING = (signal.SIGTERM, signal.SIGINT)
-# Descriptors for files, and for connections to the API server.
-SPARE_DESCRIPTORS = 200
-LEAST_CONNECTIONS = 16  # however few descriptors there are
 # Requests leave hardly any reference cycles: collecting less often costs a little memory and saves pauses.
 GC_THRESHOLDS = (5_000, 20, 50)
 
@@ -57,7 +54,11 @@ class _Worker:
         self.place = place
         self.settings = application.settings
         self.application = application.worker(place.runtime, is_first=place.number == 0)
-        self.connections = _connections(self.settings, self.application.metrics)
+        self.connections = Connections(
+            most_connections(self.settings.connections),
+            idle_seconds=self.settings.idle_seconds,
+            shed=self.application.metrics.shed.inc,
+        )
         self.server = Server(
             self.application.routes(),
             self.application.metrics,
@@ -81,10 +82,10 @@ class _Worker:
         for number in _ENDING:
             loop.add_signal_handler(number, ending.set)
         loop.add_reader(self.place.lifeline, self._orphaned, ending)
+        protocol = self.server.protocol(idle_seconds=self.settings.idle_seconds)
         acceptor = Acceptor(
             self.place.listener,
-            lambda: self.changes.tls.context,
-            self.server.protocol(idle_seconds=self.settings.idle_seconds),
+            lambda: TLSConnection(protocol(), self.changes.tls.context, self.connections),
             shares=self.place.shares,
             process=self.place.number,
             connections=self.connections,
@@ -184,13 +185,6 @@ class Changes:
         self._seen = _fingerprint(self._application.watched_files())
         self._reloads.labels("configuration", "success").inc()
         log(logging.INFO, "configuration changed")
-
-
-def _connections(settings: Settings, metrics: ServerMetrics) -> Connections:
-    """As many as are configured and as there are descriptors for."""
-    descriptors, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    most = max(min(settings.connections, descriptors - SPARE_DESCRIPTORS), LEAST_CONNECTIONS)
-    return Connections(most, idle_seconds=settings.idle_seconds, shed=metrics.shed.inc)
 
 
 def _fingerprint(files: list[Path]) -> dict[Path, tuple[int, int, int]]:

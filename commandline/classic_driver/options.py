@@ -29,6 +29,7 @@ exit codes: 0 stopped by a signal, 2 it could not be started, or no longer holds
 GPU = "gpu"
 EXAMPLE_DRIVERS = (GPU,)
 DRIVER_NAME = "gpu.example.com"
+HEALTH_ADDRESS = "127.0.0.1"
 LEVELS = ("debug", "info", "warning", "error")
 
 
@@ -84,6 +85,12 @@ def _add_controller(parser: ArgumentParser) -> None:
         metavar="PORT",
         default="0",
         help="serve /healthz and /readyz there over HTTP, without TLS; default: not at all",
+    )
+    parser.add_argument(
+        "--health-address",
+        metavar="ADDRESS",
+        default=HEALTH_ADDRESS,
+        help=f"the IP address to serve them on; kubelet asks at that of the pod; default: {HEALTH_ADDRESS}",
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,9 +11,11 @@ from commandline.exit_codes import SUCCESS, UNFINISHED
 from commandline.options import asks_for_cluster
 
 if TYPE_CHECKING:
+    import socket
     from argparse import Namespace
+    from contextlib import AbstractAsyncContextManager
 
-    from classic.gpu.assembly import Settings
+    from classic.gpu.assembly import GPUController, Settings
     from cluster.leading import Candidate
     from commandline.live_cluster import LiveCluster
 
@@ -47,22 +50,22 @@ def _check_name(name: str) -> None:
 
 def _run_controller(options: Namespace) -> int:
     from classic.gpu.assembly import GPUController
-    from classic.health import health_served
     from classic.service import run_until_stopped
     from cluster.leading import NotLeading
     from commandline.live_cluster import LiveCluster
     from commandline.reports.escaping import complain
 
-    settings, port = _settings(options), _port(options.health_port)
+    settings, address, port = _settings(options), _address(options.health_address), _port(options.health_port)
     if not asks_for_cluster(options):
         raise UsageError("classic-driver: name the cluster with --kubeconfig FILE, --context NAME or --live")
     cluster = LiveCluster(options)
     _insist_on_classic_api(cluster)
     controller = GPUController(settings, cluster.client)
     candidate = _candidate(options, cluster)
+    listener = _listener(address, port) if port else None
 
     async def serve() -> None:
-        async with health_served(port, lambda: controller.is_ready):
+        async with _health(listener, controller):
             await controller.run(candidate)
 
     try:
@@ -70,9 +73,26 @@ def _run_controller(options: Namespace) -> int:
     except NotLeading as error:
         complain(f"claimcheck: classic-driver: {error}; start it again")
         return UNFINISHED
-    except OSError as error:
-        raise UsageError(f"classic-driver: --health-port {port}: {error.strerror or error}") from None
     return SUCCESS
+
+
+def _listener(address: str, port: int) -> socket.socket:
+    from serving.listening import listen
+
+    try:
+        return listen(address, port)
+    except OSError as error:
+        raise UsageError(
+            f"classic-driver: --health-address {address}, --health-port {port}: {error.strerror or error}"
+        ) from None
+
+
+def _health(listener: socket.socket | None, controller: GPUController) -> AbstractAsyncContextManager[None]:
+    from contextlib import nullcontext
+
+    from serving.health import health_served
+
+    return nullcontext() if listener is None else health_served(listener, lambda: controller.is_ready)
 
 
 def _insist_on_classic_api(cluster: LiveCluster) -> None:
@@ -114,6 +134,13 @@ def _port(given: str) -> int:
             f"classic-driver: --health-port {given}: expected a number from 0, for none, to {MOST_PORT}"
         )
     return int(given)
+
+
+def _address(given: str) -> str:
+    try:
+        return str(ip_address(given))
+    except ValueError:
+        raise UsageError(f"classic-driver: --health-address {given}: expected an IP address") from None
 
 
 def _candidate(options: Namespace, cluster: LiveCluster) -> Candidate | None:

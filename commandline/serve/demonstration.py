@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import signal
-import socket
 import ssl
 import subprocess
 import sys
@@ -20,6 +19,7 @@ from urllib.request import Request, urlopen
 
 from commandline.errors import UsageError
 from commandline.exit_codes import UNFINISHED
+from serving.listening import free_port
 
 START_SECONDS = 120
 REVIEW: dict[str, Any] = {
@@ -101,9 +101,7 @@ def _serving(config: Path) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def _write_config(directory: Path, inventory: str) -> tuple[Path, int]:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = int(free.getsockname()[1])
+    port = free_port("127.0.0.1")
     config = directory / "webhook.yaml"
     config.write_text(
         f"listen: {{address: 127.0.0.1, port: {port}, workers: {min(2, os.cpu_count() or 1)}}}\n"

@@ -21,6 +21,7 @@ from serving.accepting import Acceptor, Shares
 from serving.certificate_store import DirectoryStore, maintain
 from serving.certificates import BUNDLE, LEAF, LEAF_KEY, Terms
 from serving.connections import Connections
+from serving.tls_connection import TLSConnection
 from tests.webhook.running import PATIENCE_SECONDS, Running, running
 
 
@@ -52,7 +53,6 @@ def test_pause_when_nothing_is_left() -> None:
         with Exhausted() as listener:
             acceptor = Acceptor(
                 listener,
-                lambda: ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER),
                 asyncio.Protocol,
                 shares=Shares(2),
                 process=0,
@@ -109,8 +109,7 @@ async def shared_out(tls: ssl.SSLContext, client: ssl.SSLContext, gone: int) -> 
         acceptors = [
             Acceptor(
                 listener.dup(),
-                lambda: tls,
-                lambda process=process: Accepted(process),  # type: ignore[misc]
+                lambda process=process: TLSConnection(Accepted(process), tls, counted[process]),  # type: ignore[misc]
                 shares=shares,
                 process=process,
                 connections=counted[process],
