@@ -1,4 +1,4 @@
-"""Ledgers as ConfigMaps of the namespace in which Claimcheck runs, where only it may write."""
+"""Ledgers as ConfigMaps of a namespace of their own, where only Claimcheck may write."""
 
 from __future__ import annotations
 

@@ -29,25 +29,28 @@ class Endpoint:
     def __init__(self, api: Api, namespace: str, service: str, address: str, port: int) -> None:
         """Describe it; nothing is requested yet.
 
-        :param service: its name, which is that of the EndpointSlice, too.
+        :param service: its name, which is that of the EndpointSlice, too; for IPv6 addresses with ``-ipv6`` after it, as an
+            EndpointSlice has addresses of one type for ever.
         :param address: an IP address of this replica.
         """
+        is_ipv6 = isinstance(ip_address(address), IPv6Address)
+        name = f"{service}-ipv6" if is_ipv6 else service
         self._api = api
         self._collection = COLLECTION.format(namespace)
-        self._path = f"{self._collection}/{service}"
-        self._name = service
+        self._path = f"{self._collection}/{name}"
+        self._name = name
         self._wanted: Object = {
             "apiVersion": "discovery.k8s.io/v1",
             "kind": "EndpointSlice",
             "metadata": {
-                "name": service,
+                "name": name,
                 "namespace": namespace,
                 "labels": {
                     "kubernetes.io/service-name": service,
                     "endpointslice.kubernetes.io/managed-by": "claimcheck",
                 },
             },
-            "addressType": "IPv6" if isinstance(ip_address(address), IPv6Address) else "IPv4",
+            "addressType": "IPv6" if is_ipv6 else "IPv4",
             "endpoints": [{"addresses": [address], "conditions": {"ready": True}}],
             "ports": [{"name": PORT_NAME, "port": port, "protocol": "TCP"}],
         }
@@ -60,11 +63,11 @@ class Endpoint:
         :raises NotLeading: as the fence.
         """
         for _ in range(ATTEMPTS):
-            revision, is_so = self._look()
-            if is_so:
+            found = self._look()
+            if found and self._is_so(found):
                 return
             fence()
-            if self._write(revision):
+            if self._write(found):
                 return
         raise Unavailable(f"{self._path} changed {ATTEMPTS} times in a row")
 
@@ -81,28 +84,31 @@ class Endpoint:
             except Unavailable as error:
                 log(logging.WARNING, "the Service may lead to another replica", reason=error.reason)
 
-    def _look(self) -> tuple[str, bool]:
-        """The revision of what there is, empty for nothing; and whether it is as wanted."""
+    def _look(self) -> Object:
+        """What there is; empty for nothing."""
         answer = self._api.request("GET", self._path)
         if answer[0] == NOT_FOUND:
-            return "", False
-        found = expect_object(answer, f"GET {self._path}", "EndpointSlice", self._name)
-        is_so = all(found.get(key) == self._wanted[key] for key in ("addressType", "ports"))
+            return {}
+        return expect_object(answer, f"GET {self._path}", "EndpointSlice", self._name)
+
+    def _is_so(self, found: Object) -> bool:
+        """Whether it is as wanted."""
         endpoints = found.get("endpoints")
-        is_so = (
-            is_so
+        return (
+            all(found.get(key) == self._wanted[key] for key in ("addressType", "ports"))
             and isinstance(endpoints, list)
             and [_essence(each) for each in endpoints]
             == [_essence(each) for each in self._wanted["endpoints"]]
         )
-        return text(mapping(found, "metadata"), "resourceVersion"), is_so
 
-    def _write(self, revision: str) -> bool:
-        """Write it in place of a revision; whether nobody else has written meanwhile."""
-        if not revision:
+    def _write(self, found: Object) -> bool:
+        """Write it in place of what was found, with its labels; whether nobody else has written meanwhile."""
+        if not found:
             answer = self._api.request("POST", self._collection, self._wanted)
         else:
-            metadata = {**self._wanted["metadata"], "resourceVersion": revision}
+            before, own = mapping(found, "metadata"), self._wanted["metadata"]
+            labels = {**mapping(before, "labels"), **own["labels"]}
+            metadata = {**own, "labels": labels, "resourceVersion": text(before, "resourceVersion")}
             answer = self._api.request("PUT", self._path, {**self._wanted, "metadata": metadata})
         if answer[0] in (CONFLICT, NOT_FOUND):
             return False

@@ -57,13 +57,14 @@ def make_client(config: Config, timeout: float = TIMEOUT) -> Client:
     return Client(access, timeout=timeout)
 
 
-def own_namespace(config: Config, *path: str) -> str:
-    """The namespace at a path of the configuration; if there is none, that of the service's pod."""
+def own_namespace(config: Config, *path: str, suffix: str = "") -> str:
+    """The namespace at a path of the configuration; if there is none, that of the service's pod, with a suffix."""
     named: str | None = config.get(*path)
     if named is not None:
         return named
     try:
         beside = config.path(config.get("apiServer", "tokenFile")).with_name("namespace")
-        return beside.read_text("utf-8").strip() or NAMESPACE
+        found = beside.read_text("utf-8").strip()
     except (OSError, ValueError):
-        return NAMESPACE
+        found = ""
+    return (found or NAMESPACE) + suffix

@@ -40,7 +40,7 @@ def make_quota(config: Config, profile: Profile, watched: WatchedCluster) -> Quo
     namespaces = ClusterNamespaces(api, Server(profile))
     if not reserves:
         return ObservedQuota(namespaces, is_for_known_clients=not trusts_everybody)
-    store = ConfigMapStore(api, own_namespace(config, "quota", "namespace"))
+    store = ConfigMapStore(api, ledger_namespace(config))
     reservations = Reservations(
         store,
         namespaces,
@@ -57,6 +57,11 @@ def make_quota(config: Config, profile: Profile, watched: WatchedCluster) -> Quo
         ),
     )
     return ReservedQuota(reservations, namespaces, controller, is_for_known_clients=not trusts_everybody)
+
+
+def ledger_namespace(config: Config) -> str:
+    """Where ledgers are: not beside configurations, as the service may write all ConfigMaps there."""
+    return own_namespace(config, "quota", "namespace", suffix="-ledgers")
 
 
 def _reason(error: Exception) -> str:

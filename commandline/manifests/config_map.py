@@ -16,8 +16,8 @@ NAME = "webhook.yaml"
 FIXED = ("listen", "tls")
 FIXED_LINES = 3
 CONDITION = "label-changes"
-# Roles that only quota needs, and their bindings.
-QUOTA_ROLES = ("claimcheck-quota", "claimcheck-ledgers")
+# What only quota needs: roles, their bindings, and the namespace of ledgers.
+QUOTA_OBJECTS = ("claimcheck-quota", "claimcheck-ledgers", "claimcheck-system-ledgers")
 
 
 def use_config(objects: list[Object], file: str) -> None:
@@ -31,13 +31,13 @@ def use_config(objects: list[Object], file: str) -> None:
     _refuse_local_files(config, file)
     _match_guarded_labels(objects, config.document.value)
     if config.get("quota", "mode") != "Off":
-        if not any(obj["metadata"]["name"] in QUOTA_ROLES for obj in objects):
+        if not any(obj["metadata"]["name"] in QUOTA_OBJECTS for obj in objects):
             raise UsageError(
                 f"manifests: --config {file}: quota.mode needs --client-authority with the authority of the "
                 "API server's client certificate, as only the API server may use quota"
             )
     else:
-        objects[:] = [obj for obj in objects if obj["metadata"]["name"] not in QUOTA_ROLES]
+        objects[:] = [obj for obj in objects if obj["metadata"]["name"] not in QUOTA_OBJECTS]
 
 
 def _deployed() -> Deployed:

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from commandline.distribution import version
-from commandline.manifests.config_map import CONDITION, FIXED_LINES, NAME, QUOTA_ROLES
+from commandline.manifests.config_map import CONDITION, FIXED_LINES, NAME, QUOTA_OBJECTS
 from commandline.manifests.deployment import objects_of
 from commandline.manifests.options import CERTIFICATES, MODES, NAMESPACE, WEBHOOKS
 from resourceapi.objects import Object
@@ -90,7 +90,7 @@ def _description() -> str:
 
 
 def _objects(case: Case) -> Iterator[Object]:
-    """What is deployed in a case, but for the namespace, which helm makes."""
+    """What is deployed in a case, but for the namespace of the release, which helm makes."""
     options = Namespace(
         component=WEBHOOKS,
         kube_scheduler_image=None,
@@ -114,7 +114,7 @@ def _objects(case: Case) -> Iterator[Object]:
             options.client_authority = file.name
         objects = objects_of(options)
     for obj in objects:
-        if obj["kind"] != "Namespace":
+        if (obj["kind"], obj["metadata"]["name"]) != ("Namespace", NAMESPACE):
             yield _with_values(obj)
 
 
@@ -142,7 +142,7 @@ def _template(kind: str, name: str, variants: Variants) -> str:
     conditions = [_condition(variants, CASES)] if len(variants) < len(CASES) else []
     if kind in KIND_CONDITIONS:
         conditions.append(KIND_CONDITIONS[kind])
-    if name in QUOTA_ROLES:
+    if name in QUOTA_OBJECTS:
         conditions.append('(ne (include "claimcheck.quota" .) "Off")')
     if conditions:
         whole = conditions[0] if len(conditions) == 1 else f"and {' '.join(map(_in_parentheses, conditions))}"

@@ -13,7 +13,7 @@ import yaml
 from manifests.kustomize import DIRECTORY, render_value
 from resourceapi.objects import Object
 from scheduler.config import load_config, schema_of_config
-from scheduler.endpoint import PORT_NAME
+from scheduler.endpoint import PORT_NAME, Endpoint
 from scheduler.routes import make_routes
 from tests.case_files import read_yaml
 from tests.webhook.rights import Account, Right, granted
@@ -116,6 +116,35 @@ def test_secret_of_own_certificates_is_there_empty() -> None:
     assert secret.keys().isdisjoint(("data", "stringData", "immutable", "type"))
     rights = granted(list(found.values()), EXTENDER)
     assert {verb for _, resource, verb, _, _ in rights if resource == "secrets"} == {"get", "update"}
+
+
+@pytest.mark.parametrize("components", EVERY)
+def test_nothing_is_created_that_can_come_with_the_manifests(components: list[str]) -> None:
+    """With a right to create, a name cannot be told. So what is written under its name comes with the manifests, and no manifest
+    says what its writers write: applying it again changes nothing."""
+    found = rendered(components)
+    for account in (EXTENDER, KUBE_SCHEDULER):
+        rights = granted(list(found.values()), account)
+        created = {resource for _, resource, verb, *_ in rights if verb == "create"}
+        assert created <= {"events", "pods/binding", "resourceclaims"}
+        for kind, resource in (("Lease", "leases"), ("EndpointSlice", "endpointslices")):
+            for name in {name for _, each, _, _, name in rights if each == resource}:
+                obj = found[kind, name]
+                assert obj["metadata"]["namespace"] == NAMESPACE
+                assert obj.keys() - {"addressType"} == {"apiVersion", "kind", "metadata"}
+
+
+def test_endpoints_are_those_that_the_leader_writes() -> None:
+    """The slice of each type of addresses has the name, the type and the labels of the leader's."""
+    found = rendered([])
+    for address in ("10.0.0.1", "fd00::1"):
+        api = Mock()
+        api.request.side_effect = [(404, {}), (201, {})]
+        Endpoint(api, NAMESPACE, "claimcheck-scheduler", address, 1).take(lambda: None)
+        written = api.request.call_args.args[2]
+        obj = found["EndpointSlice", written["metadata"]["name"]]
+        assert obj["addressType"] == written["addressType"]
+        assert obj["metadata"]["labels"].items() >= written["metadata"]["labels"].items()
 
 
 def test_both_schedule_the_same_pods() -> None:

@@ -42,11 +42,11 @@ from tests.webhook.rights import Right, granted
 
 NAMESPACE = "claimcheck-system"
 VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch", "WATCH": "watch", "DELETE": "delete"}
+_MANIFESTS = render_value({"kind": "Kustomization", "resources": ["scheduler"]}, DIRECTORY / "overlays")
 #: What the sidecar's roles allow.
-RIGHTS = granted(
-    render_value({"kind": "Kustomization", "resources": ["scheduler"]}, DIRECTORY / "overlays"),
-    (NAMESPACE, "claimcheck-scheduler"),
-)
+RIGHTS = granted(_MANIFESTS, (NAMESPACE, "claimcheck-scheduler"))
+#: What comes empty with the manifests, since the sidecar may create none.
+ENDPOINTS = [each for each in _MANIFESTS if each["kind"] == "EndpointSlice"]
 #: The Lease, which nobody holds.
 RELEASED = {
     "apiVersion": "coordination.k8s.io/v1",
@@ -112,7 +112,8 @@ def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[
     def begin(api: FakeApi, **scheduling: Any) -> Process:
         for module in (assembly, leader_setup):
             monkeypatch.setattr(module, "make_client", lambda config, timeout=0.0: api.client())
-        api.add(RELEASED)
+        for obj in (RELEASED, *ENDPOINTS):
+            api.add(obj)
         process = Process(api, tmp_path, **scheduling)
         started.append(process)
         with process.until(is_wake_up):  # the first leader wakes whomever another one may have refused

@@ -76,10 +76,25 @@ def test_restored(change: Object) -> None:
 
 
 def test_ipv6() -> None:
-    """The type of the address is told."""
+    """The type of the address is told, in a slice of its own: the type of one cannot be changed."""
     api = FakeApi()
+    make(api).take(nothing)
     make(api, "fd00::1").take(nothing)
-    assert api.get(PATH)["addressType"] == "IPv6"
+    assert api.get(f"{PATH}-ipv6")["addressType"] == "IPv6"
+    assert api.get(PATH)["addressType"] == "IPv4"
+
+
+def test_what_the_manifests_have_is_filled_in() -> None:
+    """It comes without endpoints and ports, and keeps the labels by which it is deleted."""
+    api = FakeApi()
+    make(api).take(nothing)
+    labels = {**api.get(PATH)["metadata"]["labels"], "app.kubernetes.io/part-of": "all"}
+    api.change(
+        PATH, {"endpoints": None, "ports": None, "metadata": {**api.get(PATH)["metadata"], "labels": labels}}
+    )
+    make(api).take(nothing)
+    assert addresses(api) == ["10.0.0.1"]
+    assert api.get(PATH)["metadata"]["labels"] == labels
 
 
 def test_a_replica_that_led_before_writes_nothing() -> None:

@@ -11,7 +11,6 @@ import jsonschema
 import pytest
 
 from commandline.main import main
-from serving.api_server import own_namespace
 from serving.config_file import ConfigError
 from tests.webhook.examples import admission
 from webhook.application import check
@@ -21,6 +20,7 @@ from webhook.label_guard import BUILT_IN, LabelGuard
 from webhook.labels import LabelRule
 from webhook.policies import AdminAccess, OpaqueParameters
 from webhook.prescheduled import PreScheduledPods
+from webhook.quota_setup import ledger_namespace
 from webhook.reviews import parse_admission
 
 TLS = "tls: {directory: certificates}\n"
@@ -292,20 +292,20 @@ def test_known_nodes(tmp_path: Path) -> None:
     ("configured", "of_the_pod", "wanted"),
     [
         ("given", "pod", "given"),
-        (None, "pod\n", "pod"),
-        (None, "", "claimcheck-system"),
-        (None, None, "claimcheck-system"),
+        (None, "pod\n", "pod-ledgers"),
+        (None, "", "claimcheck-system-ledgers"),
+        (None, None, "claimcheck-system-ledgers"),
     ],
 )
-def test_namespace_of_the_service(
+def test_namespace_of_ledgers(
     tmp_path: Path, configured: str | None, of_the_pod: str | None, wanted: str
 ) -> None:
-    """Ledgers are where the service runs, which kubelet tells it, as long as nothing else is said."""
+    """Named after that where the service runs, which kubelet tells it, as long as nothing else is said."""
     if of_the_pod is not None:
         (tmp_path / "namespace").write_text(of_the_pod)
     named = f", namespace: {configured}" if configured else ""
     config = load(tmp_path, f"{TLS}apiServer: {{tokenFile: token}}\nquota: {{mode: Enforce{named}}}\n")
-    assert own_namespace(config, "quota", "namespace") == wanted
+    assert ledger_namespace(config) == wanted
 
 
 MISREAD = {

@@ -80,6 +80,23 @@ def test_who_evaluates_strangers_input_writes_nothing_of_the_clusters(mode: str)
 
 
 @pytest.mark.parametrize("mode", MODES)
+def test_who_evaluates_strangers_input_writes_no_configuration(mode: str) -> None:
+    """Where configurations are, the service changes nothing but its own Secret; where it may change all ConfigMaps, there are
+    no others, no pods and no accounts."""
+    objects = rendered(mode)
+    writing = {
+        (namespace, resource, name)
+        for _, resource, verb, namespace, name in granted(objects)
+        if namespace and verb not in ("create", "get", "list", "watch")
+    }
+    own, ledgers = "claimcheck-system", "claimcheck-system-ledgers"
+    kept = {(ledgers, "configmaps", "")} if mode == "crd-served" else set()
+    assert writing == {(own, "secrets", "claimcheck-tls")} | kept
+    there = {obj["kind"] for obj in objects if obj["metadata"].get("namespace") == ledgers}
+    assert there == ({"Role", "RoleBinding"} if kept else set())
+
+
+@pytest.mark.parametrize("mode", MODES)
 def test_pods_are_read_for_quota_only(mode: str, tmp_path: pathlib.Path) -> None:
     """A configuration without quota leaves out what only quota needs."""
     serves = "CustomResources" if mode == "crd-served" else "BuiltIn"
