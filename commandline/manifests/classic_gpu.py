@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
 DIRECTORY = "classic-gpu"
+OWN_NAMESPACE = "claimcheck-classic-gpu"
 #: Options that are about the other components alone, with what they are if they are not given.
 OF_OTHERS: dict[str, object] = {
     "mode": BUILT_IN_GUARD,
@@ -24,7 +25,6 @@ OF_OTHERS: dict[str, object] = {
     "kube_scheduler_image": None,
     "failure_policy": [],
     "service_monitor": False,
-    "no_network_policy": False,
 }
 
 
@@ -43,6 +43,8 @@ def objects_of(options: Namespace) -> list[Object]:
                 f"manifests: {option} is for other components: leave it out with --component classic-gpu"
             )
     objects = render_value(kustomization(options), MANIFESTS)
+    if options.no_network_policy:
+        objects = [obj for obj in objects if obj["kind"] != "NetworkPolicy"]
     if options.namespace != NAMESPACE:
         objects = [_moved(obj, options.namespace) for obj in objects]
     return objects
@@ -61,12 +63,17 @@ def kustomization(options: Namespace) -> Object:
 
 
 def _moved(obj: Object, namespace: str) -> Object:
-    """An object in another namespace; a Namespace by that name."""
+    """An object in another namespace, or in that of the node plugin, which is named after it; a Namespace by that name."""
+
+    def named(usual: str) -> str:
+        return namespace + usual.removeprefix(OWN_NAMESPACE)
+
     metadata = obj["metadata"]
     if obj["kind"] == "Namespace":
-        return {**obj, "metadata": {**metadata, "name": namespace}}
+        return {**obj, "metadata": {**metadata, "name": named(metadata["name"])}}
     if "namespace" in metadata:
-        obj = {**obj, "metadata": {**metadata, "namespace": namespace}}
+        obj = {**obj, "metadata": {**metadata, "namespace": named(metadata["namespace"])}}
     if "subjects" in obj:
-        obj = {**obj, "subjects": [{**subject, "namespace": namespace} for subject in obj["subjects"]]}
+        subjects = [{**subject, "namespace": named(subject["namespace"])} for subject in obj["subjects"]]
+        obj = {**obj, "subjects": subjects}
     return obj

@@ -24,6 +24,9 @@ GI = 1 << 30
 _WORKLOADS = ("Deployment", "DaemonSet")
 _COLLECTIONS = {
     "Namespace": "/api/v1/namespaces",
+    "Lease": "/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases",
+    "NetworkPolicy": "/apis/networking.k8s.io/v1/namespaces/{namespace}/networkpolicies",
+    "PodDisruptionBudget": "/apis/policy/v1/namespaces/{namespace}/poddisruptionbudgets",
     "ServiceAccount": "/api/v1/namespaces/{namespace}/serviceaccounts",
     "Pod": "/api/v1/namespaces/{namespace}/pods",
     "ClusterRole": "/apis/rbac.authorization.k8s.io/v1/clusterroles",

@@ -72,16 +72,17 @@ def allocated(found: Object) -> tuple[str, dict[str, int]]:
 
 
 def test_pods_of_the_manifests_are_admitted(gpus: GPUCluster) -> None:
-    """In the namespace that they bring, without an unknown field, and without a warning."""
+    """In the namespaces that they bring, without an unknown field, and without a warning."""
     for each in render(DIRECTORY / "classic-gpu"):
         if each["kind"] in ("Deployment", "DaemonSet"):
-            collection = f"/apis/apps/v1/namespaces/{NAMESPACE}/{each['kind'].lower()}s"
+            namespace = each["metadata"]["namespace"]
+            collection = f"/apis/apps/v1/namespaces/{namespace}/{each['kind'].lower()}s"
             strictly = {"fieldValidation": "Strict", "dryRun": "All"}
             answer = gpus.client.ask("POST", collection, each, strictly)
             assert (answer.code, answer.warnings) == (201, []), answer.body
             pod = {"apiVersion": "v1", "kind": "Pod", **each["spec"]["template"]}
             pod["metadata"] = {**pod["metadata"], "name": "c"}
-            answer = gpus.client.ask("POST", f"/api/v1/namespaces/{NAMESPACE}/pods", pod, strictly)
+            answer = gpus.client.ask("POST", f"/api/v1/namespaces/{namespace}/pods", pod, strictly)
             assert (answer.code, answer.warnings) == (201, []), answer.body
 
 

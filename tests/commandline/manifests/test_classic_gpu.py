@@ -37,12 +37,21 @@ def test_without_options_it_is_the_kustomization_with_the_image(capsys: pytest.C
 
 def test_namespace_is_another_one_everywhere_but_names_stay(capsys: pytest.CaptureFixture[str]) -> None:
     usual, moved = objects(capsys), objects(capsys, "--namespace", "gpus")
+    names = {"claimcheck-classic-gpu": "gpus", "claimcheck-classic-gpu-node": "gpus-node", None: None}
     assert [obj["metadata"]["name"] for obj in moved] == [
-        "gpus" if obj["kind"] == "Namespace" else obj["metadata"]["name"] for obj in usual
+        names[obj["metadata"]["name"]] if obj["kind"] == "Namespace" else obj["metadata"]["name"]
+        for obj in usual
     ]
-    assert {obj["metadata"].get("namespace", "gpus") for obj in moved} == {"gpus"}
+    assert [obj["metadata"].get("namespace") for obj in moved] == [
+        names[obj["metadata"].get("namespace")] for obj in usual
+    ]
     subjects = [subject for obj in moved for subject in obj.get("subjects", ())]
     assert {subject["namespace"] for subject in subjects} == {"gpus"}
+
+
+def test_network_policies_can_be_left_out(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "NetworkPolicy" in {obj["kind"] for obj in objects(capsys)}
+    assert "NetworkPolicy" not in {obj["kind"] for obj in objects(capsys, "--no-network-policy")}
 
 
 def test_replicas_are_those_of_the_controller(capsys: pytest.CaptureFixture[str]) -> None:
