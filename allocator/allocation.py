@@ -101,7 +101,7 @@ class Allocator:
         if arrange is not None:
             candidates = arrange(list(candidates))
         if solve(attempt, claims, candidates, all_devices, self.features, hard, self.time_limit):
-            return [attempt.taken(claim) for claim in claims]
+            return [attempt.taken(claim.header) for claim in claims]
         if any(pool.invalid for pool in pools):
             raise NodeError("invalid resource pools were encountered")
         return None

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from allocator.attempt_state import AttemptState, Taken
 from allocator.bounded_cache import remember
-from allocator.demand import Alternative
+from allocator.demand import MEMORY_BYTES, Alternative
 from allocator.devices import Device
 from allocator.errors import RefusedDeviceError
 from allocator.features import Features
@@ -28,10 +28,11 @@ def selects_shape(alternative: Alternative, device: Device, features: Features, 
 
     :raises AllocationError: if a selector is bad or fails on the device.
     """
-    outcome = alternative.selected.get(device.shape)
+    outcome = alternative.selected.get(device.kind)
     if outcome is None:
         outcome = is_selectable(device.shape, features) and selectors.match_all(alternative.selectors, device)
-        remember(alternative.selected, device.shape, outcome)
+        remember(alternative.selected, device.kind, outcome)
+        alternative.claim.weight += MEMORY_BYTES
     return outcome
 
 
@@ -51,7 +52,7 @@ class Attempt(AttemptState):
 
         :raises AllocationError: if a selector is bad or fails on the device, be it one for another node.
         """
-        outcome = alternative.selected.get(device.shape)
+        outcome = alternative.selected.get(device.kind)
         if outcome is None:
             outcome = selects_shape(alternative, device, self.features, self.selectors)
         return outcome and Placement.admits(self, alternative, device)
@@ -71,7 +72,7 @@ class Attempt(AttemptState):
             device = devices[place]
             if not is_free(self, alternative, device):
                 continue
-            selected = known.get(device.shape)
+            selected = known.get(device.kind)
             if selected is None or device.slice.per_device:
                 selected = self.selects(alternative, device)
             if selected and has_capacity(self, alternative, device):

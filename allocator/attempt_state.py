@@ -9,7 +9,7 @@ from allocator.allocated import AllocatedState
 from allocator.capacity_requests import Amounts
 from allocator.compatibility_groups import Common
 from allocator.constraint_state import State
-from allocator.demand import Alternative, ClaimDemand
+from allocator.demand import Alternative, ClaimHeader
 from allocator.devices import Device, DeviceId, PoolId
 from allocator.features import Features
 from allocator.ledgers import CounterKey, Ledger
@@ -55,7 +55,7 @@ class AttemptState:
         self._ledgers: dict[PoolId, Ledger] = {}
         self.trail = Trail()
         #: for which claims exclusive devices are taken
-        self.exclusive: dict[DeviceId, frozenset[ClaimDemand]] = {}
+        self.exclusive: dict[DeviceId, frozenset[ClaimHeader]] = {}
         #: what the shares taken of a device consume together
         self.shares: dict[DeviceId, Amounts] = {}
         #: what the devices taken draw from counters
@@ -63,10 +63,10 @@ class AttemptState:
         #: what the devices on a counter set have in common, those taken included
         self.groups: dict[tuple[PoolId, str], Common] = {}
         #: what claims' constraints, by their place, remember of the devices taken
-        self.constraints: dict[tuple[ClaimDemand, int], State] = {}
-        self._taken: dict[ClaimDemand, tuple[Taken, ...]] = {}
+        self.constraints: dict[tuple[ClaimHeader, int], State] = {}
+        self._taken: dict[ClaimHeader, tuple[Taken, ...]] = {}
 
-    def taken(self, claim: ClaimDemand) -> tuple[Taken, ...]:
+    def taken(self, claim: ClaimHeader) -> tuple[Taken, ...]:
         """What is taken for a claim, in order."""
         return self._taken.get(claim, ())
 
@@ -74,7 +74,7 @@ class AttemptState:
         """Whether claims take shares of the device rather than all of it."""
         return device.multiple and self.features.consumable_capacity
 
-    def constraint_state(self, claim: ClaimDemand, index: int) -> State:
+    def constraint_state(self, claim: ClaimHeader, index: int) -> State:
         """What a claim's constraint remembers of the devices taken so far; empty before the first."""
         return self.constraints.get((claim, index), ())
 

@@ -11,7 +11,6 @@ from typing import Any
 
 from allocator.capacity_requests import DeviceCapacities, Share, request_key
 from allocator.constraint_state import Constraint
-from allocator.device_shapes import DeviceShape
 from allocator.features import Features
 from allocator.selection import Selector
 from resourceapi.go_text import quote
@@ -19,12 +18,52 @@ from resourceapi.objects import EMPTY, Object
 from resourceapi.quantity import UNSET, Quantity
 
 ALL, EXACT_COUNT = "All", "ExactCount"
+ClassSelectors = dict[str, tuple[Selector, ...]]
+"""The selectors of classes, by name."""
+#: About what a claim takes, an alternative, a selector of one, and what is remembered of a kind of devices.
+CLAIM_BYTES, ALTERNATIVE_BYTES, SELECTOR_BYTES, MEMORY_BYTES = 1000, 900, 200, 130
+
+
+class ClaimHeader:
+    """A claim without its requests, as they refer to it: so a claim and its requests form no circle. Compared by identity."""
+
+    __slots__ = ("constraints", "name", "weight")
+
+    def __init__(self, name: str) -> None:
+        #: with its namespace
+        self.name = name
+        self.constraints: list[Constraint] = []
+        #: how many bytes the demand takes, about; grows with what is found out about devices
+        self.weight = CLAIM_BYTES
 
 
 class Alternative:
     """One way to serve a request: what `exactly` says, or a subrequest of `firstAvailable`."""
 
-    def __init__(self, claim: ClaimDemand, main: str, details: Object, *, subrequest: bool) -> None:
+    __slots__ = (
+        "admin_access",
+        "capacity",
+        "capacity_key",
+        "claim",
+        "class_selectors",
+        "constraints",
+        "count",
+        "derived",
+        "details",
+        "device_class",
+        "main",
+        "name",
+        "problem",
+        "request_selectors",
+        "selected",
+        "shares",
+        "short_name",
+        "subrequest",
+        "takes_all",
+        "tolerations",
+    )
+
+    def __init__(self, claim: ClaimHeader, main: str, details: Object, *, subrequest: bool) -> None:
         self.claim = claim
         #: the request's name
         self.main = main
@@ -47,8 +86,8 @@ class Alternative:
             entry.get("name", ""): entry.get("expression", "")
             for entry in details.get("derivedAttributes") or ()
         }
-        #: whether devices of a shape are requested, as far as it is known
-        self.selected: dict[DeviceShape, bool] = {}
+        #: whether devices of a kind (`Device.kind`) are requested, as far as it is known
+        self.selected: dict[int, bool] = {}
         #: what it takes of capacities, as far as it is known
         self.shares: dict[DeviceCapacities, Share] = {}
         self.device_class: Object = EMPTY
@@ -73,6 +112,8 @@ class Alternative:
 class RequestDemand:
     """A request of a claim. `problem`: what is wrong with it before its alternatives are looked at."""
 
+    __slots__ = ("alternatives", "name", "problem")
+
     def __init__(self, name: str) -> None:
         self.name = name
         self.alternatives: list[Alternative] = []
@@ -87,23 +128,41 @@ class RequestDemand:
 class ClaimDemand:
     """A claim that needs devices. `problem`: what is wrong with its constraints."""
 
+    __slots__ = ("__weakref__", "devices", "header", "problem", "requests")
+
     def __init__(self, claim: Object) -> None:
         """`claim`: a ResourceClaim of v1 in normal form."""
         metadata = claim.get("metadata") or EMPTY
         namespace, name = metadata.get("namespace", ""), metadata.get("name", "")
-        self.name = f"{namespace}/{name}" if namespace else name
+        self.header = ClaimHeader(f"{namespace}/{name}" if namespace else name)
         self.devices: Object = (claim.get("spec") or EMPTY).get("devices") or EMPTY
         self.requests: list[RequestDemand] = []
-        self.constraints: list[Constraint] = []
         self.problem = ""
+
+    @property
+    def name(self) -> str:
+        """The claim's, with its namespace."""
+        return self.header.name
+
+    @property
+    def constraints(self) -> list[Constraint]:
+        """The claim's, in order."""
+        return self.header.constraints
 
 
 def read_claim(claim: Object, classes: Mapping[str, Object], features: Features) -> ClaimDemand:
     """What a claim asks for; `classes`: DeviceClasses of v1 in normal form, by name."""
     demand = ClaimDemand(claim)
     _read_constraints(demand, features)
+    selectors: ClassSelectors = {}
     for request in demand.devices.get("requests") or ():
-        demand.requests.append(_read_request(demand, request or EMPTY, classes, features))
+        demand.requests.append(_read_request(demand, request or EMPTY, classes, selectors, features))
+    own = sum(
+        ALTERNATIVE_BYTES + SELECTOR_BYTES * len(alternative.request_selectors)
+        for request in demand.requests
+        for alternative in request.alternatives
+    )
+    demand.header.weight += own + SELECTOR_BYTES * sum(map(len, selectors.values()))
     return demand
 
 
@@ -123,22 +182,26 @@ def _read_constraints(demand: ClaimDemand, features: Features) -> None:
 
 
 def _read_request(
-    demand: ClaimDemand, request: Object, classes: Mapping[str, Object], features: Features
+    demand: ClaimDemand,
+    request: Object,
+    classes: Mapping[str, Object],
+    selectors: ClassSelectors,
+    features: Features,
 ) -> RequestDemand:
     name = request.get("name", "")
     found = RequestDemand(name)
     subrequests = request.get("firstAvailable") or ()
     if subrequests:
         found.alternatives = [
-            Alternative(demand, name, details or EMPTY, subrequest=True) for details in subrequests
+            Alternative(demand.header, name, details or EMPTY, subrequest=True) for details in subrequests
         ]
         if not features.prioritized_list:
             found.problem = f"claim {demand.name}, request {name}: has subrequests, but the DRAPrioritizedList feature is disabled"
     else:
-        found.alternatives = [Alternative(demand, name, request.get("exactly") or EMPTY, subrequest=False)]
+        found.alternatives = [Alternative(demand.header, name, request.get("exactly") or EMPTY, subrequest=False)]
     found.problem = found.problem or _capacity_problem(found, features)
     for alternative in found.alternatives:
-        _complete(alternative, classes, features)
+        _complete(alternative, classes, selectors, features)
     return found
 
 
@@ -156,7 +219,9 @@ def _capacity_problem(request: RequestDemand, features: Features) -> str:
     return ""
 
 
-def _complete(alternative: Alternative, classes: Mapping[str, Object], features: Features) -> None:
+def _complete(
+    alternative: Alternative, classes: Mapping[str, Object], known: ClassSelectors, features: Features
+) -> None:
     """Finds class, selectors and constraints, or what is wrong."""
     details = alternative.details
     device_class = classes.get(details.get("deviceClassName", ""))
@@ -168,8 +233,10 @@ def _complete(alternative: Alternative, classes: Mapping[str, Object], features:
     assert device_class is not None
     alternative.device_class = device_class
     class_name = name_of(device_class)
-    of_class = (device_class.get("spec") or EMPTY).get("selectors") or ()
-    alternative.class_selectors = tuple(_selectors(f"class {class_name}", of_class))
+    if class_name not in known:
+        of_class = (device_class.get("spec") or EMPTY).get("selectors") or ()
+        known[class_name] = tuple(_selectors(f"class {class_name}", of_class))
+    alternative.class_selectors = known[class_name]
     alternative.request_selectors = tuple(_selectors(f"claim {alternative.claim.name}", own))
     alternative.constraints = tuple(
         (index, constraint)

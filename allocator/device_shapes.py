@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import cached_property
+from itertools import count
 from sys import intern
 from typing import NamedTuple
 from weakref import WeakValueDictionary
@@ -28,11 +29,16 @@ class Consumption(NamedTuple):
     groups: frozenset[str]
 
 
+_numbers = count()
+
+
 class DeviceShape:
     """What devices have in common that differ only in names; compared by identity, see :class:`ShapeRegistry`."""
 
     def __init__(self, spec: Object, properties: DeviceProperties, capacities: DeviceCapacities) -> None:
         """`spec`: an element of `spec.devices` in normal form, of v1, without its name."""
+        #: that of no other shape, not even of one that is gone: to remember something of it without keeping it
+        self.number = next(_numbers)
         self.properties = properties
         self.capacities = capacities
         self.spec = spec
@@ -56,6 +62,7 @@ class DeviceShape:
     ) -> DeviceShape:
         """A shape that differs in properties, and has more taints."""
         other = DeviceShape.__new__(DeviceShape)
+        other.number = next(_numbers)
         other.properties, other.capacities = properties, capacities
         other.spec = dict(self.spec)
         for name, entries in (("attributes", properties.attributes), ("capacity", properties.capacity)):

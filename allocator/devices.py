@@ -70,6 +70,7 @@ class Device:
         "consumes",
         "groups",
         "id",
+        "kind",
         "multiple",
         "shape",
         "slice",
@@ -80,6 +81,8 @@ class Device:
     def __init__(self, id: DeviceId, spec: Object, slice: SliceHeader, shape: DeviceShape) -> None:
         """`spec`: an element of `spec.devices` in normal form, of v1."""
         self.shape = shape
+        #: the number of its shape
+        self.kind = shape.number
         self.slice = slice
         self.id = id
         #: but for the name the same for all devices of the shape, unless each has a place of its own

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from allocator.constraint_state import Constraint, published
-from allocator.demand import Alternative, ClaimDemand
+from allocator.demand import Alternative, ClaimDemand, ClaimHeader
 from allocator.devices import Device
 from allocator.explaining.snapshot import Snapshot
 from allocator.explaining.steps import Passed
@@ -127,11 +127,11 @@ class AbsentNames:
 
     def __init__(self, demand: Iterable[ClaimDemand]) -> None:
         self._searches: dict[tuple[Alternative, str], list[_Search]] = {}
-        self._constraints: dict[tuple[ClaimDemand, int], _Search] = {}
+        self._constraints: dict[tuple[ClaimHeader, int], _Search] = {}
         for claim in demand:
             for place, constraint in enumerate(claim.constraints):
                 domain, _, name = constraint.attribute.partition("/")
-                self._constraints[claim, place] = _Search(ATTRIBUTE, domain, name)
+                self._constraints[claim.header, place] = _Search(ATTRIBUTE, domain, name)
             for request in claim.requests:
                 for alternative in request.alternatives:
                     for selector in alternative.request_selectors:

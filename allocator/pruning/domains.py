@@ -170,7 +170,7 @@ class Domains:
         for domain in domains:
             claim = domain.slot.claim
             if claim not in room:
-                room[claim] = ALLOCATION_RESULTS - len(problem.attempt.taken(problem.claims[claim]))
+                room[claim] = ALLOCATION_RESULTS - len(problem.attempt.taken(problem.claims[claim].header))
             room[claim] -= domain.least
             if room[claim] < 0:
                 raise InfeasibleError

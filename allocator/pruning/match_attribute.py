@@ -39,7 +39,7 @@ class MatchAttributeFilter:
                     if not distinct:
                         bound.setdefault((domain.slot.claim, place), []).append((each, values))
             for key, option_domains in bound.items():
-                if not attempt.constraint_state(self._problem.claims[key[0]], key[1]):
+                if not attempt.constraint_state(self._problem.claims[key[0]].header, key[1]):
                     found.setdefault(key, []).append(BoundRequest(domain, option_domains))
         return list(found.values())
 

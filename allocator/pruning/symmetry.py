@@ -107,7 +107,7 @@ class Symmetry:
                 wanted |= each.initial & untried
             constraints |= self._own_constraints[slot.place]
         claims = {task.slot.claim for task in tasks}
-        taken = [len(self._problem.attempt.taken(self._problem.claims[claim])) for claim in sorted(claims)]
+        taken = [len(self._problem.attempt.taken(self._problem.claims[claim].header)) for claim in sorted(claims)]
         devices_taken = tuple(taken) if self._may_exceed_limit else ()
         return (
             tuple(sorted(kinds)),
@@ -131,9 +131,9 @@ class Symmetry:
         problem = self._problem
         claim: ClaimDemand = problem.claims[problem.slots[slot].claim]
         remembered = [
-            problem.attempt.constraint_state(claim, place) for place in range(len(claim.constraints))
+            problem.attempt.constraint_state(claim.header, place) for place in range(len(claim.constraints))
         ]
-        taken = len(problem.attempt.taken(claim))
+        taken = len(problem.attempt.taken(claim.header))
         held = self._held(state)
         return slot, state.free, held, state.left, state.common, self._in_use(state), tuple(remembered), taken
 
@@ -208,7 +208,7 @@ class Symmetry:
         bound: list[Hashable] = []
         for constraint in constraints:
             claim, place, number = constraint
-            remembered = problem.attempt.constraint_state(problem.claims[claim], place)
+            remembered = problem.attempt.constraint_state(problem.claims[claim].header, place)
             if not remembered:
                 continue
             if number in self._literal:
@@ -232,7 +232,7 @@ class Symmetry:
         """How many devices the claim has, if it could get more than its status can hold; otherwise 0."""
         problem = self._problem
         claim = problem.slots[slot].claim
-        taken = len(problem.attempt.taken(problem.claims[claim]))
+        taken = len(problem.attempt.taken(problem.claims[claim].header))
         return taken if taken + self._most[slot] > ALLOCATION_RESULTS else 0
 
     def _held(self, state: State) -> Hashable:

@@ -16,7 +16,7 @@ from allocator.capacity_requests import (
     request_key,
     share_of,
 )
-from allocator.demand import Alternative
+from allocator.demand import MEMORY_BYTES, Alternative
 from allocator.devices import Device
 from allocator.errors import AllocationError
 from allocator.rules.rule import Cause, Evidence, Objection, Rule, because
@@ -129,6 +129,7 @@ def _share(state: AttemptState, alternative: Alternative, device: Device) -> Sha
         fractional = state.features.fractional_capacity_range
         share = share_of(alternative.capacity, alternative.capacity_key, capacities, fractional)
         remember(alternative.shares, capacities, share)
+        alternative.claim.weight += MEMORY_BYTES
     return share
 
 
