@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from allocator.allocated import AllocatedState
 from allocator.allocation import Allocator, Arrangement
 from allocator.attempt_state import Taken
+from allocator.claim_contents import ClaimContents
 from allocator.demand import ClaimDemand
 from allocator.devices import Device
 from allocator.errors import NODE, AllocationError, NodeError
@@ -47,8 +48,10 @@ class Proposal(Outcome):
 class BestPlans(Plans):
     """Plans that are served with as little waste as possible."""
 
-    def __init__(self, allocator: Allocator, nodes: Nodes, allocated: AllocatedState) -> None:
-        super().__init__(allocator, nodes)
+    def __init__(
+        self, allocator: Allocator, nodes: Nodes, contents: ClaimContents, allocated: AllocatedState
+    ) -> None:
+        super().__init__(allocator, nodes, contents)
         self._allocated = allocated
         self._left = MAX_SEARCHES
 

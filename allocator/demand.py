@@ -198,7 +198,9 @@ def _read_request(
         if not features.prioritized_list:
             found.problem = f"claim {demand.name}, request {name}: has subrequests, but the DRAPrioritizedList feature is disabled"
     else:
-        found.alternatives = [Alternative(demand.header, name, request.get("exactly") or EMPTY, subrequest=False)]
+        found.alternatives = [
+            Alternative(demand.header, name, request.get("exactly") or EMPTY, subrequest=False)
+        ]
     found.problem = found.problem or _capacity_problem(found, features)
     for alternative in found.alternatives:
         _complete(alternative, classes, selectors, features)

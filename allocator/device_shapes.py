@@ -87,9 +87,11 @@ class DeviceShape:
 class SliceShape:
     """What slices have in common that differ only in names, nodes and generation; compared by identity."""
 
-    __slots__ = ("__weakref__", "devices", "without_devices")
+    __slots__ = ("__weakref__", "devices", "number", "without_devices")
 
     def __init__(self, without_devices: str, devices: tuple[DeviceShape, ...]) -> None:
+        #: as :attr:`DeviceShape.number`
+        self.number = next(_numbers)
         #: all but the devices, to compare
         self.without_devices = without_devices
         self.devices = devices

@@ -54,7 +54,8 @@ class Filtering:
         self._decide(questions, self._plans)
         answers = Answers(self._allocator.new_share_id)
         for question in questions:
-            answers.remember(question.node_class.shared)
+            assert question.entry.view is not None
+            answers.remember(question.entry.view.layout.shared)
         if self._best_plans is not None:
             self._best_plans.begin()
             self._decide([each for each in questions if each.outcome.fits], self._best_plans)

@@ -13,8 +13,7 @@ from collections.abc import Sequence
 from allocator.attempt import selects_shape
 from allocator.bounded_cache import remember
 from allocator.constraint_state import published
-from allocator.demand import Alternative, ClaimDemand
-from allocator.device_shapes import DeviceShape, SliceShape
+from allocator.demand import MEMORY_BYTES, Alternative, ClaimDemand
 from allocator.devices import Device, Slice
 from allocator.errors import AllocationError
 from allocator.features import Features
@@ -39,8 +38,11 @@ class NodeEquivalence:
         ]
         self._features = features
         self._selectors = selectors
-        self._devices: dict[DeviceShape, object] = {}
-        self._slices: dict[SliceShape, object] = {}
+        #: by the number of their shape
+        self._devices: dict[int, object] = {}
+        self._slices: dict[int, object] = {}
+        #: about how much memory it takes
+        self.weight = 8 * len(self._alternatives)
 
     def of(self, node: Object, declares: bool, states: Sequence[PoolState]) -> object:
         """Equal for nodes that serve the claims alike. `declares`: see `declares_node_operations`."""
@@ -54,20 +56,22 @@ class NodeEquivalence:
         return devices, pool.slice_shapes[1], pool.reached(node), state.signature
 
     def _slice(self, slice: Slice) -> object:
-        known = self._slices.get(slice.shape)
+        known = self._slices.get(slice.shape.number)
         if known is None:
             known = (slice.shape.without_devices, *[self._device(device) for device in slice.devices])
-            remember(self._slices, slice.shape, known, _MAX_SHAPES)
+            remember(self._slices, slice.shape.number, known, _MAX_SHAPES)
+            self.weight += MEMORY_BYTES + 8 * len(slice.devices)
         return known
 
     def _device(self, device: Device) -> object:
-        known = self._devices.get(device.shape)
+        known = self._devices.get(device.kind)
         if known is None:
             known = (
                 device.shape.without_attributes,
                 *[self._seen_by(each, device) for each in self._alternatives],
             )
-            remember(self._devices, device.shape, known, _MAX_SHAPES)
+            remember(self._devices, device.kind, known, _MAX_SHAPES)
+            self.weight += 2 * MEMORY_BYTES + 8 * len(self._alternatives)
         return known
 
     def _seen_by(self, alternative: Alternative, device: Device) -> object:

@@ -9,6 +9,7 @@ they are asked next. The state of shared pools is looked at when they are asked,
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
+from itertools import count
 from weakref import WeakValueDictionary
 
 from allocator.allocated import AllocatedState
@@ -24,6 +25,8 @@ from resourceapi.objects import Object
 
 _MAX_MOVES = 1000
 
+_numbers = count()
+
 Pattern = tuple[int | PoolId, ...]
 """In which order pools are tried: own ones by their place, shared ones by their names."""
 
@@ -31,20 +34,22 @@ Pattern = tuple[int | PoolId, ...]
 class Layout:
     """What nodes have in common that see the same, but for names; what claims hold of it is another matter."""
 
-    __slots__ = ("__weakref__", "pattern", "shared")
+    __slots__ = ("__weakref__", "number", "pattern", "shared")
 
     def __init__(self, pattern: Pattern, shared: SharedPools) -> None:
+        #: that of no other layout, not even of one that is gone
+        self.number = next(_numbers)
         self.pattern = pattern
         self.shared = shared
 
 
 class NodeClass:
-    """Nodes that serve claims alike, as long as the pools that they share with others stay as they are."""
+    """Nodes that serve claims alike, as long as the pools that they share with others stay as they are.
 
-    __slots__ = ("__weakref__", "shared")
+    It keeps nothing of what they see: outcomes are remembered by it, also when there is no such node for the time being.
+    """
 
-    def __init__(self, shared: SharedPools) -> None:
-        self.shared = shared
+    __slots__ = ("__weakref__",)
 
 
 class View:
@@ -211,10 +216,10 @@ class Nodes:
         found = entry.node_class
         if found is None:
             view = self.view_of(entry)
-            key = (view.layout, *[state.signature for state in view.own])
+            key = (view.layout.number, *[state.signature for state in view.own])
             found = self._classes.get(key)
             if found is None:
-                found = self._classes[key] = NodeClass(view.layout.shared)
+                found = self._classes[key] = NodeClass()
             entry.node_class = found
         return found
 

@@ -9,17 +9,22 @@ from collections.abc import Callable, Sequence
 
 from allocator.allocation import Allocator, Arrangement
 from allocator.attempt_state import Taken
+from allocator.claim_contents import ClaimContents
 from allocator.demand import ClaimDemand
 from allocator.errors import FATAL, NODE, UNDECIDED, AllocationError, NodeError
 from allocator.node_equivalence import NodeEquivalence
 from allocator.nodes import NodeClass, NodeEntry, Nodes
 from allocator.results import Pick, ResultTemplate, is_ordinary
 from allocator.states import PoolState
-from resourceapi.canonical import canonical
+from resourceapi.manifests import namespace_of
 from resourceapi.objects import Object
+from resourceapi.weighed_cache import WeighedCache
 
-_MAX_PLANS = 512
-_MAX_OUTCOMES = 100_000
+MOST_BYTES = 128 << 20
+"""How much memory all plans may take with what has been found out for them."""
+# About what a plan takes beside the demands of its claims, an outcome, a template and each device in it, and what is told
+# of a node to find equivalent ones.
+_PLAN_BYTES, _OUTCOME_BYTES, _TEMPLATE_BYTES, _DEVICE_BYTES, _NODE_BYTES = 1500, 350, 400, 420, 500
 
 
 class Outcome:
@@ -70,9 +75,13 @@ class _CachedOutcomeError(Exception):
 class Plan:
     """The requests of claims, apart from names, and their outcomes so far."""
 
-    __slots__ = ("demand", "equivalence", "equivalent", "fits", "outcomes")
+    __slots__ = ("bytes_of_outcomes", "demand", "equivalence", "equivalent", "fits", "key", "outcomes")
 
-    def __init__(self, demand: list[ClaimDemand], equivalence: NodeEquivalence) -> None:
+    def __init__(
+        self, key: tuple[bytes, ...], demand: list[ClaimDemand], equivalence: NodeEquivalence
+    ) -> None:
+        #: the contents of the claims
+        self.key = key
         self.demand = demand
         self.equivalence = equivalence
         #: outcomes by the devices that are taken
@@ -81,48 +90,77 @@ class Plan:
         self.equivalent: dict[object, Outcome] = {}
         #: outcomes by class, and by the state of shared pools if there are any
         self.outcomes: dict[object, Outcome] = {}
+        self.bytes_of_outcomes = 0
+
+    @property
+    def weight(self) -> int:
+        """About how many bytes it takes; a demand that other plans have as well counts in full."""
+        demand = sum([claim.header.weight for claim in self.demand])
+        return _PLAN_BYTES + demand + self.equivalence.weight + self.bytes_of_outcomes
 
 
 class Plans:
-    """A bounded cache of plans with their outcomes."""
+    """Plans with their outcomes, as long as a claim has their contents. They are bounded in bytes, namespace by namespace."""
 
-    def __init__(self, allocator: Allocator, nodes: Nodes) -> None:
+    def __init__(self, allocator: Allocator, nodes: Nodes, contents: ClaimContents) -> None:
         self._allocator = allocator
         self._nodes = nodes
-        self._plans: dict[tuple[str, ...], Plan] = {}
-        self._outcomes = 0
+        self._contents = contents
+        contents.listeners.append(self._end)
+        self._plans: WeighedCache[tuple[bytes, ...], Plan] = WeighedCache(MOST_BYTES, self._dropped)
+        #: of which plans a content is part
+        self._with: dict[bytes, set[tuple[bytes, ...]]] = {}
         #: how often an outcome was found by a search, and how often it was known
         self.searches = self.hits = 0
 
     def clear(self) -> None:
         """Drop all plans, as is needed when a DeviceClass changes."""
         self._plans.clear()
-        self._outcomes = 0
+        self._with.clear()
 
     def plan(self, claims: Sequence[Object]) -> Plan:
         """The plan for the claims of a pod."""
-        key = tuple([canonical((claim.get("spec") or {}).get("devices")) for claim in claims])
-        plan = self._plans.get(key)
+        contents = [self._contents.of(claim) for claim in claims]
+        key = tuple([content.digest for content in contents])
+        owner = namespace_of(claims[0], "") if claims else ""
+        plan = self._plans.use(key, owner)
         if plan is None:
-            if len(self._plans) >= _MAX_PLANS or self._outcomes >= _MAX_OUTCOMES:
-                self.clear()
-            demand = self._allocator.demand(claims)
+            demand = list(self._contents.demands(claims, contents))
             equivalence = NodeEquivalence(demand, self._allocator.features, self._allocator.selectors)
-            plan = self._plans[key] = Plan(demand, equivalence)
+            plan = Plan(key, demand, equivalence)
+            for digest in key:
+                self._with.setdefault(digest, set()).add(key)
+            self._plans.put(key, plan, plan.weight, owner)
         return plan
+
+    def _end(self, digest: bytes) -> None:
+        """Drop the plans with a content that no claim has any more."""
+        for key in list(self._with.get(digest, ())):
+            self._plans.pop(key)
+
+    def _dropped(self, key: tuple[bytes, ...]) -> None:
+        for digest in set(key):
+            self._with[digest].discard(key)
+            if not self._with[digest]:
+                del self._with[digest]
 
     def outcome(self, plan: Plan, entry: NodeEntry, node_class: NodeClass) -> Outcome:
         """How the nodes of a class serve a plan now.
 
-        :param entry: any node of the class.
+        :param entry: any node of the class, which has been found just now.
         """
-        signature = node_class.shared.signature
+        assert entry.view is not None
+        shared = entry.view.layout.shared
+        signature = shared.signature
         key = node_class if signature is None else (node_class, signature)
         found = plan.outcomes.get(key)
         if found is None:
             self.searches += 1
-            found = plan.outcomes[key] = self._find(plan, entry)
-            self._outcomes += 1
+            try:
+                found = plan.outcomes[key] = self._find(plan, entry)
+                plan.bytes_of_outcomes += _OUTCOME_BYTES + shared.signature_bytes
+            finally:
+                self._plans.weigh(plan.key, plan.weight)
         else:
             self.hits += 1
         return found
@@ -144,7 +182,7 @@ class Plans:
             return known.outcome
         if hard:
             plan.equivalent[hard[0]] = outcome
-            self._outcomes += 1
+            plan.bytes_of_outcomes += _NODE_BYTES
         return outcome
 
     def _outcome(
@@ -183,6 +221,7 @@ class Plans:
     ) -> tuple[ResultTemplate, ...]:
         """The templates from which the results on any node of the class are made."""
         features = self._allocator.features
+        plan.bytes_of_outcomes += sum([_TEMPLATE_BYTES + _DEVICE_BYTES * len(each) for each in taken])
         return tuple(
             [
                 ResultTemplate(claim, each, picks, features)

@@ -12,7 +12,8 @@ from allocator.allocation import Allocator
 from allocator.answers import Answers, NodeAnswer, PodAnswer
 from allocator.attempt import Attempt
 from allocator.best_fit import BestPlans, Proposal, Rank, best
-from allocator.demand import ClaimDemand, name_of
+from allocator.claim_contents import ClaimContents, claim_key
+from allocator.demand import ClaimDemand, name_of, read_claim
 from allocator.devices import PoolId, Slice, node_name
 from allocator.errors import FATAL, NODE
 from allocator.features import Features
@@ -89,8 +90,9 @@ class SchedulingState:
             self.inventory.put_class(device_class)
         self._allocator = Allocator(features, self._classes, self.inventory, self.allocated)
         self._known = Nodes(self.nodes.values(), features, self.inventory, self.allocated)
-        self._plans = Plans(self._allocator, self._known)
-        self._best_plans = BestPlans(self._allocator, self._known, self.allocated)
+        self._contents = ClaimContents(lambda claim: read_claim(claim, self._classes, features))
+        self._plans = Plans(self._allocator, self._known, self._contents)
+        self._best_plans = BestPlans(self._allocator, self._known, self._contents, self.allocated)
         self._held: dict[str, Object] = {}
         self._start = 0
 
@@ -163,13 +165,16 @@ class SchedulingState:
         """Add a DeviceClass, or replace that of the same name."""
         self._classes[name_of(device_class)] = device_class
         self.inventory.put_class(device_class)
-        self._plans.clear()
-        self._best_plans.clear()
+        self._class_changed()
 
     def remove_class(self, name: str) -> None:
         """Take out a DeviceClass."""
         self._classes.pop(name, None)
         self.inventory.remove_class(name)
+        self._class_changed()
+
+    def _class_changed(self) -> None:
+        self._contents.clear()
         self._plans.clear()
         self._best_plans.clear()
 
@@ -177,15 +182,16 @@ class SchedulingState:
 
     def put_claim(self, claim: Object) -> None:
         """Take in a claim that is new or has changed: what it holds now counts, what it held before does not."""
-        before, now = self._held.get(_key(claim)), allocation_of(claim)
+        before, now = self._held.get(claim_key(claim)), allocation_of(claim)
         if before == now:
             return
         if before is not None:
-            self.allocated.remove(self._held.pop(_key(claim)))
+            self.allocated.remove(self._held.pop(claim_key(claim)))
         self.hold(claim)
 
     def remove_claim(self, namespace: str, name: str) -> None:
         """Take out a claim: nothing that it held counts any more."""
+        self._contents.forget(f"{namespace}/{name}")
         held = self._held.pop(f"{namespace}/{name}", None)
         if held is not None:
             self.allocated.remove(held)
@@ -194,14 +200,14 @@ class SchedulingState:
         """Count what a claim holds, if it is allocated."""
         allocation = allocation_of(claim)
         if allocation is not None:
-            self._held[_key(claim)] = allocation
+            self._held[claim_key(claim)] = allocation
             self.allocated.add(allocation)
 
     def release(self, claim: Object) -> None:
         """Take the allocation of a claim away from it."""
         allocation = (claim.get("status") or {}).pop("allocation", None)
         if allocation is not None:
-            self._held.pop(_key(claim), None)
+            self._held.pop(claim_key(claim), None)
             self.allocated.remove(allocation)
 
     @contextmanager
@@ -429,7 +435,8 @@ class SchedulingState:
             if outcome is None:
                 self.time_limit.check()
                 outcome = what.outcomes[node_class] = plans.outcome(what.plan, entry, node_class)
-                answers.remember(node_class.shared)
+                assert entry.view is not None
+                answers.remember(entry.view.layout.shared)
             if away and outcome.error_kind != FATAL:
                 answers.add(entry.name, AWAY_OUTCOME)
                 continue
@@ -451,8 +458,3 @@ class SchedulingState:
         for claim, result in zip(claims, results, strict=True):
             claim.setdefault("status", {})["allocation"] = result
             self.hold(claim)
-
-
-def _key(claim: Object) -> str:
-    metadata = claim.get("metadata") or {}
-    return f"{metadata.get('namespace', '')}/{metadata.get('name', '')}"

@@ -25,7 +25,18 @@ def reaching_slices(node: Object, slices: Iterable[Slice]) -> ReachingSlices:
 class SharedPools:
     """Pools that are shared by the nodes which see the same slices without a node's name."""
 
-    __slots__ = ("__weakref__", "_shapes", "_signature", "names", "node", "pools", "stale", "states")
+    __slots__ = (
+        "__weakref__",
+        "_shapes",
+        "_signature",
+        "_version",
+        "names",
+        "node",
+        "pools",
+        "signature_bytes",
+        "stale",
+        "states",
+    )
 
     def __init__(self, names: Iterable[str], node: Object) -> None:
         """`names`: of the slices; `node`: one of the nodes."""
@@ -38,14 +49,22 @@ class SharedPools:
         #: whether slices have changed
         self.stale = False
         self._shapes: tuple[object, ...] = ()
+        #: another one whenever the shapes are others
+        self._version = 0
         self._signature: Signature = None
+        #: about how much memory a signature takes
+        self.signature_bytes = 0
 
     def fill(
         self, pools: frozenset[PoolId], states: dict[PoolId, PoolState], shapes: Sequence[object]
     ) -> bool:
         """Take these pools; whether they are others than before, or in another order."""
         before = [rank(state.pool) for state in self.states.values()]
-        self.pools, self.states, self._shapes = pools, states, tuple(shapes)
+        self.pools, self.states = pools, states
+        if self._shapes != tuple(shapes):
+            self._shapes = tuple(shapes)
+            self._version += 1
+        self.signature_bytes = sum(150 + len(state.pool.devices) // 8 for state in states.values())
         self.stale, self._signature = False, None
         return before != [rank(state.pool) for state in states.values()]
 
@@ -59,5 +78,5 @@ class SharedPools:
     def signature(self) -> Signature:
         """Equal if the pools serve claims alike; None if there are none."""
         if self._signature is None and self.states:
-            self._signature = self._shapes, tuple(state.signature for state in self.states.values())
+            self._signature = self._version, tuple(state.signature for state in self.states.values())
         return self._signature

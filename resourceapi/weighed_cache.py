@@ -7,6 +7,7 @@ most bytes loses the entry that it has not used for the longest time. So whoever
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import Generic, TypeVar
 
 #: What an entry takes beside its value: the key, and places in dictionaries.
@@ -27,11 +28,13 @@ class _Entry(Generic[Value]):
 class WeighedCache(Generic[Key, Value]):
     """Values by key. For one thread at a time, but for :meth:`get`."""
 
-    def __init__(self, most_bytes: int) -> None:
+    def __init__(self, most_bytes: int, dropped: Callable[[Key], None] = lambda key: None) -> None:
         """Begin empty.
 
         :param most_bytes: how much memory all entries together may take.
+        :param dropped: told of each key that is taken out, for whatever reason but :meth:`clear`.
         """
+        self._dropped = dropped
         self.most_bytes = most_bytes
         #: how much they take
         self.bytes = 0
@@ -90,6 +93,7 @@ class WeighedCache(Generic[Key, Value]):
         if entry is None:
             return None
         self._take_out(key, entry)
+        self._dropped(key)
         return entry.value
 
     def clear(self) -> None:

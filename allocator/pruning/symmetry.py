@@ -107,7 +107,9 @@ class Symmetry:
                 wanted |= each.initial & untried
             constraints |= self._own_constraints[slot.place]
         claims = {task.slot.claim for task in tasks}
-        taken = [len(self._problem.attempt.taken(self._problem.claims[claim].header)) for claim in sorted(claims)]
+        taken = [
+            len(self._problem.attempt.taken(self._problem.claims[claim].header)) for claim in sorted(claims)
+        ]
         devices_taken = tuple(taken) if self._may_exceed_limit else ()
         return (
             tuple(sorted(kinds)),
