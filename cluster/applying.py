@@ -1,6 +1,7 @@
-"""What `kubectl apply` makes of a stored object: what the manifest says is changed, and what it does not mention stays.
+"""What `kubectl apply` asks for: an object is created as the manifest says, or a stored one is changed.
 
-The patch is a three-way one: what the manifest said when it was last applied and says no longer is removed.
+The patch of a stored object is a three-way one: what the manifest says is changed, what it does not mention stays, and what
+it said when it was last applied and says no longer is removed. For that, kubectl keeps the manifest in an annotation.
 """
 
 from __future__ import annotations
@@ -8,9 +9,12 @@ from __future__ import annotations
 from typing import Any
 
 from resourceapi import deep_json
+from resourceapi.go_text import json_text
 from resourceapi.json_values import JSONError
+from resourceapi.key_order import with_sorted_keys
 from resourceapi.manifests import mapping, text
-from resourceapi.objects import Object
+from resourceapi.object_names import ANNOTATIONS_BYTES
+from resourceapi.objects import Object, without_nulls
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 # Lists that are merged entry by entry, with what their entries are known by (patchMergeKey); all others are replaced.
@@ -32,17 +36,65 @@ _MERGE_KEYS = {
 _FINALIZERS = "finalizers"
 
 
-def applied(stored: Object, manifest: Object) -> Object:
-    """The object that the server is asked to store.
+def created(manifest: Object, namespace: str) -> Object:
+    """The object that the server is asked to create.
+
+    The annotation is left out where it is far too small to be refused: nothing else of it is looked at.
+
+    :param namespace: the namespace of the object; empty for a kind without.
+    """
+    prepared = _prepared(manifest, namespace)
+    body: Object = without_nulls(prepared)
+    if (
+        2 * deep_json.most_bytes(prepared) + deep_json.most_bytes(mapping(prepared, "metadata"))
+        > ANNOTATIONS_BYTES
+    ):
+        _annotate(body, _last_applied(prepared))
+    return body
+
+
+def applied(stored: Object, manifest: Object, namespace: str) -> Object | None:
+    """The object that the server is asked to store; None if there is nothing to change, so that it is not asked.
 
     :param stored: the object as the server returns it in the manifest's version.
+    :param namespace: as for :func:`created`.
     """
     annotations = mapping(mapping(stored, "metadata"), "annotations")
     try:
         before = deep_json.loads(text(annotations, LAST_APPLIED) or "{}")
     except JSONError:
         before = {}
-    return _merged(stored, manifest, before if isinstance(before, dict) else {})
+    prepared = _prepared(manifest, namespace)
+    _annotate(prepared, _last_applied(prepared))
+    merged = _merged(stored, prepared, before if isinstance(before, dict) else {})
+    return None if deep_json.equal(merged, stored) else with_sorted_keys(merged)
+
+
+def _prepared(manifest: Object, namespace: str) -> Object:
+    """A copy of a manifest as kubectl takes it up: in its namespace, and without the annotation of an earlier time."""
+    metadata = manifest.get("metadata")
+    if not isinstance(metadata, dict):
+        return dict(manifest)
+    metadata = dict(metadata)
+    if namespace and not metadata.get("namespace"):
+        metadata["namespace"] = namespace
+    given = metadata.get("annotations")
+    if given is None or isinstance(given, dict):
+        metadata["annotations"] = {
+            key: "" if value is None else value for key, value in (given or {}).items() if key != LAST_APPLIED
+        }
+    return {**manifest, "metadata": metadata}
+
+
+def _last_applied(prepared: Object) -> str:
+    return json_text(with_sorted_keys(prepared)) + "\n"
+
+
+def _annotate(prepared: Object, configuration: str) -> None:
+    metadata = prepared.get("metadata")
+    if isinstance(metadata, dict) and isinstance(metadata.get("annotations"), dict):
+        annotations = {**metadata["annotations"], LAST_APPLIED: configuration}
+        prepared["metadata"] = {**metadata, "annotations": annotations}
 
 
 def _merged(stored: Object, given: Object, before: Object) -> Object:
@@ -50,8 +102,10 @@ def _merged(stored: Object, given: Object, before: Object) -> Object:
     for key, value in given.items():
         if value is None:
             merged.pop(key, None)
+        elif key in merged:
+            merged[key] = _value(key, merged[key], value, before.get(key))
         else:
-            merged[key] = _value(key, merged.get(key), value, before.get(key))
+            merged[key] = without_nulls(value)
     return merged
 
 

@@ -11,6 +11,7 @@ from commandline.results import Failure
 from commandline.treatment import ASK, treatment
 from conversion.hub import hub_object
 from resourceapi.decoding import DecodingError
+from resourceapi.key_order import with_sorted_keys
 from resourceapi.kinds import KINDS, kind_in, kind_of
 from resourceapi.releases import split_api_version
 from validation.kinds import rules_of
@@ -45,7 +46,7 @@ class StoredObjects:
                 finding = found.findings[0]
                 raise UsageError(f"--old {found.file}:{finding.line}: {finding.message}")
             if treatment(found.value) == ASK:
-                self._objects[_identity(found.value, namespace)] = found.value
+                self._objects[_identity(found.value, namespace)] = with_sorted_keys(found.value)
 
     def of(self, result: Result) -> dict[str, Any] | None:
         """The stored object that an object of the input would update, or None.

@@ -12,7 +12,7 @@ from resourceapi.errors import ClaimcheckError
 from resourceapi.field_path import Key, Path, render
 from resourceapi.kinds import KINDS, kind_in
 from resourceapi.model.versions import SCHEMAS
-from resourceapi.objects import Object
+from resourceapi.objects import Object, without_nulls
 from resourceapi.releases import split_api_version
 from resourceapi.schema import Schema
 
@@ -37,7 +37,7 @@ def convert_document(document: Object, version: str, schemas: Mapping[str, Schem
     if version == source:
         return document
     # Not with hub_object, whose values are in normal form: the user's document keeps its order and its spelling.
-    converted = from_hub(kind, version, to_hub(kind, source, _without_nulls(document)))
+    converted = from_hub(kind, version, to_hub(kind, source, without_nulls(document)))
     group = split_api_version(document["apiVersion"])[0]
     converted = {**converted, "apiVersion": f"{group}/{version}"}
     for path in _differences(meaning, _read(converted, kind, version, schemas), ()):
@@ -69,38 +69,6 @@ def _read(document: Object, kind: str, version: str, schemas: Mapping[str, Schem
         return hub_object(document, schemas, kind=kind, version=version, strict=True, defaults=None)
     except DecodingError as error:
         raise ConversionError(error.text, error.path) from None
-
-
-def _without_nulls(value: Any) -> Any:
-    """The value without members that are null, which mean the same as absent ones."""
-    if not _has_null(value):
-        return value
-    whole = [value]
-    pending: list[Any] = [whole]
-    while pending:  # no recursion, since parameters can be nested deeply
-        container = pending.pop()
-        members = container.items() if isinstance(container, dict) else enumerate(container)
-        for key, member in list(members):
-            if isinstance(member, dict):
-                container[key] = {name: each for name, each in member.items() if each is not None}
-            elif isinstance(member, list):
-                container[key] = list(member)
-            else:
-                continue
-            pending.append(container[key])
-    return whole[0]
-
-
-def _has_null(value: Any) -> bool:
-    pending = [value]
-    for member in pending:  # which grows
-        if isinstance(member, dict):
-            pending.extend(member.values())
-        elif isinstance(member, list):
-            pending.extend(member)
-        elif member is None:
-            return True
-    return False
 
 
 def _differences(one: Any, other: Any, path: Path) -> Iterator[Path]:

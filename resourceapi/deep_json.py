@@ -56,6 +56,12 @@ def as_go_writes_it(value: Any) -> str:
     return written.replace("<", r"\u003c").replace(">", r"\u003e").replace("&", r"\u0026")
 
 
+def most_bytes(value: object) -> int:
+    """At least the bytes of a value as Go writes it, at a fraction of the price of counting them."""
+    written = dumps(value)
+    return len(written) + 5 * sum(map(written.count, "<>&"))
+
+
 def equal(one: Any, other: Any) -> bool:
     """Whether two values of :func:`loads` are equal (``==``)."""
     try:

@@ -26,3 +26,35 @@ def copied(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: copied(member) for name, member in value.items()}
     return [copied(item) for item in value] if isinstance(value, list) else value
+
+
+def without_nulls(value: Any) -> Any:
+    """The value without members that are null, a copy if there are any; entries of lists stay."""
+    if not _has_null(value):
+        return value
+    whole = [value]
+    pending: list[Any] = [whole]
+    while pending:  # no recursion, since parameters can be nested deeply
+        container = pending.pop()
+        members = container.items() if isinstance(container, dict) else enumerate(container)
+        for key, member in list(members):
+            if isinstance(member, dict):
+                container[key] = {name: each for name, each in member.items() if each is not None}
+            elif isinstance(member, list):
+                container[key] = list(member)
+            else:
+                continue
+            pending.append(container[key])
+    return whole[0]
+
+
+def _has_null(value: Any) -> bool:
+    pending = [value]
+    for member in pending:  # which grows
+        if isinstance(member, dict):
+            pending.extend(member.values())
+        elif isinstance(member, list):
+            pending.extend(member)
+        elif member is None:
+            return True
+    return False

@@ -12,4 +12,5 @@ REFUSED = "Refused"  # any other answer without causes
 SERVER_WARNING = "ServerWarning"
 NAMESPACE_MISMATCH = "NamespaceMismatch"  # the object names another namespace than the command
 NAMESPACE_NOT_FOUND = "NamespaceNotFound"  # the live cluster has no such namespace
+GENERATED_NAME = "GeneratedName"  # `kubectl apply` takes no generateName
 UPDATE_REFUSED = "UpdateRefused"  # a stored object that would be accepted as a new one cannot be updated

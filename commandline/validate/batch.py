@@ -13,6 +13,7 @@ from commandline.reading import read_named, readable, unusable
 from commandline.results import Failure, Outcome
 from commandline.treatment import CONTEXT, treatment
 from commandline.validate.review import Reviewer
+from commandline.validate.sending import sender_of
 from resourceapi.decoding import DecodingError
 from resourceapi.kinds import kind_of
 from resourceapi.manifests import pod_spec
@@ -163,5 +164,5 @@ def reviewer_of(
         only_namespace=options.namespace_given if options.paths else "",
         notes=options.notes,
         disabled=options.disable,
-        as_sent=options.as_sent,
+        sender=sender_of(options),
     )

@@ -6,7 +6,6 @@ from collections.abc import Callable, Collection, Iterator
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from cluster.applying import applied
 from cluster.live_objects import CHECKING
 from commandline.context import Namespaces
 from commandline.live_cluster import LiveCluster
@@ -138,21 +137,18 @@ class LiveChecks:
             raise found
         return found
 
-    def stored_and_applied(self, result: Result, manifest: Object) -> tuple[Object | None, Object] | None:
-        """The object that a manifest would update (None: it would be created), and what is sent to the server then.
+    def stored(self, result: Result) -> Object | None:
+        """The object that a manifest would update, in the manifest's version; None if there is none.
 
-        :returns: None if the stored object cannot be read, which is noted.
+        :raises Unavailable: if it cannot be read, which is noted.
         """
         path = _path(result)
         try:
             stored = self._get(path, result.kind, result.name) if path else None
         except Unavailable as error:
             self._fail(result.title, error)
-            return None
-        if stored is None:
-            return None, manifest
-        identity = {"apiVersion": result.api_version, "kind": result.kind}
-        return {**stored, **identity}, {**applied(stored, manifest), **identity}
+            raise
+        return None if stored is None else {**stored, "apiVersion": result.api_version, "kind": result.kind}
 
     def _fail(self, what: str, error: Unavailable) -> None:
         self.failures.append(Failure(f"{self._cluster.name}/{what}", self._cluster.failure(error)))

@@ -79,7 +79,14 @@ def _add_request(parser: ArgumentParser) -> None:
     group.add_argument(
         "--old", metavar="FILE", default="", help="the stored objects: validate updates of them"
     )
-    group.add_argument(
+    sender = group.add_mutually_exclusive_group()
+    sender.add_argument(
+        "--create",
+        action="store_true",
+        help="as by kubectl create, which takes generateName and keeps no annotation of what was applied; default: as by "
+        "kubectl apply",
+    )
+    sender.add_argument(
         "--as-sent",
         action="store_true",
         help="JSON is sent as it stands, as by curl; default: as by kubectl, which sorts the keys",

@@ -7,16 +7,18 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from advice.findings import UPDATES_REFUSED, Result
+from cluster.applying import applied, created
 from commandline.results import Outcome, Skipped
 from commandline.treatment import ASK, CONTEXT, NOT_SERVED, was_read_from_server
-from commandline.validate.sending import BAD_REQUEST, send
-from documents.key_order import with_sorted_keys
+from commandline.validate.sending import APPLY, AS_SENT, BAD_REQUEST, send
+from resourceapi.api_client import Unavailable
 from resourceapi.field_path import render
+from resourceapi.key_order import with_sorted_keys
 from resourceapi.kinds import KINDS, kind_of
-from resourceapi.manifests import MISSING, group_of, mapping, value_at
+from resourceapi.manifests import MISSING, group_of, mapping, text, value_at
 from resourceapi.model.versions import GROUP
 from validation.requests import CREATE, STATUS, UPDATE, Answer, Request
-from validation.rule_names import NAMESPACE_MISMATCH, NAMESPACE_NOT_FOUND, UPDATE_REFUSED
+from validation.rule_names import GENERATED_NAME, NAMESPACE_MISMATCH, NAMESPACE_NOT_FOUND, UPDATE_REFUSED
 
 if TYPE_CHECKING:
     from advice.interpreter import Interpreter
@@ -42,7 +44,7 @@ class Reviewer:
     :param only_namespace: the namespace that the objects must be in; empty for any.
     :param notes: whether lints may add notes.
     :param disabled: the codes of lints that are left out.
-    :param as_sent: whether JSON is sent as it stands, not as kubectl sends it.
+    :param sender: who sends the objects of files, see :mod:`commandline.validate.sending`.
     """
 
     def __init__(
@@ -60,7 +62,7 @@ class Reviewer:
         only_namespace: str = "",
         notes: bool = False,
         disabled: Iterable[str] = (),
-        as_sent: bool = False,
+        sender: str = APPLY,
     ) -> None:
         self.server = server
         self.context = context
@@ -74,7 +76,7 @@ class Reviewer:
         self.only_namespace = only_namespace
         self.notes = notes
         self.disabled = frozenset(disabled)
-        self.as_sent = as_sent
+        self.sender = sender
         self._interpreter: Interpreter | None = None
         self._ahead: LookingAhead | None = None
 
@@ -97,12 +99,15 @@ class Reviewer:
             rule, message = problem
             self._interpret().add_refusal(result, manifest, rule, message, ("metadata", "namespace"))
             return
+        if self.sender == APPLY and not self.live and _needs_generated_name(manifest.value):
+            path, message = ("metadata", "generateName"), "cannot use generate name with apply"
+            self._interpret().add_error(result, manifest, GENERATED_NAME, path, message)
         kept = self._find_stored(result, manifest)
         request = self._request(result, manifest)
         if request is None:
             self.outcome.results.pop()
             return
-        answer = self._without_version_warning(send(self.server, request, manifest, as_sent=self.as_sent))
+        answer = self._without_version_warning(self._answer(request, manifest))
         if answer.code == 404:
             result.answer = answer
             self._interpret().add_not_served(result, manifest)
@@ -131,16 +136,17 @@ class Reviewer:
         from advice.afterwards.foretelling import foretell, is_unreadable
         from commandline.validate.looking_ahead import LookingAhead
 
-        if not is_unreadable(answer) or (self.as_sent and manifest.has_repeated_keys):
+        as_it_stands = self.sender == AS_SENT
+        if not is_unreadable(answer) or (as_it_stands and manifest.has_repeated_keys):
             return
-        as_sent = self.as_sent and bool(manifest.json_text)
+        as_it_stands = as_it_stands and bool(manifest.json_text)
         self._ahead = self._ahead or LookingAhead()
         self._ahead.foretell(
             result,
             lambda: foretell(
                 result,
                 manifest,
-                request.body if as_sent else with_sorted_keys(request.body),
+                request.body if as_it_stands else with_sorted_keys(request.body),
                 self._interpret(),
                 lambda value: self._without_version_warning(self.server.handle(request._replace(body=value))),
                 lambda value, answer: self._warnings(value, manifest.file, answer),
@@ -187,11 +193,15 @@ class Reviewer:
         if self.stored is not None:
             old = self.stored.of(result)
         elif self.checks is not None:
-            found = self.checks.stored_and_applied(result, body)
-            if found is None:
+            try:
+                old = self.checks.stored(result)
+            except Unavailable:
                 return None
-            old, body = found
             result.verb = CREATE if old is None else self.update
+            if old is not None:
+                body = applied(old, body, result.namespace) or old
+        if old is None and self.sender == APPLY and not self.live:
+            body = created(body, result.namespace)
         return Request(
             verb=CREATE if old is None else self.update,
             api_version=result.api_version,
@@ -202,6 +212,12 @@ class Reviewer:
             old=old,
             deleted=old is not None and "deletionTimestamp" in mapping(old, "metadata"),
         )
+
+    def _answer(self, request: Request, manifest: Manifest) -> Answer:
+        """What the client gets; where `kubectl apply` finds nothing to change, it asks nothing."""
+        if self.checks is not None and request.body is request.old:
+            return Answer(200, build=lambda: request.body)
+        return send(self.server, request, manifest, self.sender)
 
     def _without_version_warning(self, answer: Answer) -> Answer:
         if self.live:  # we chose the version, not the user
@@ -291,6 +307,11 @@ class Reviewer:
             for warning in lint(value, self.facts, file, notes=self.notes)
             if warning.code != DROPPED.code or (answer.code != 404 and self._is_dropped(answer, warning.path))
         ]
+
+
+def _needs_generated_name(value: dict[str, Any]) -> bool:
+    metadata = mapping(value, "metadata")
+    return bool(text(metadata, "generateName")) and not text(metadata, "name")
 
 
 def _loses(updated: Answer | None, path: Path) -> bool:

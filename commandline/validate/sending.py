@@ -4,26 +4,51 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from documents.key_order import with_sorted_keys
+from resourceapi.deep_json import most_bytes
+from resourceapi.go_text import json_text
+from resourceapi.key_order import with_sorted_keys
+from validation import statuses
+from validation.requests import CREATE
 
 if TYPE_CHECKING:
+    from argparse import Namespace
+
     from documents.manifest import Manifest
+    from resourceapi.objects import Object
     from validation.requests import Answer, Request
     from validation.server import Server
 
 BAD_REQUEST = 400
+#: Who sends a request: ``kubectl apply``, ``kubectl create`` or a client that sends JSON as it stands, such as curl.
+APPLY, CREATE_ONLY, AS_SENT = SENDERS = ("apply", "create", "as sent")
 
 
-def send(server: Server, request: Request, manifest: Manifest, *, as_sent: bool) -> Answer:
+def sender_of(options: Namespace) -> str:
+    """Who sends the objects, as the options of ``validate`` say."""
+    return AS_SENT if options.as_sent else CREATE_ONLY if options.create else APPLY
+
+
+def send(server: Server, request: Request, manifest: Manifest, sender: str) -> Answer:
     """The server's answer to a request with the object of a manifest.
 
-    :param as_sent: send JSON as it stands, keys in the order of the file and repeated ones twice, as curl does. YAML
-        makes no difference: the server itself reads it with sorted keys.
+    YAML makes no difference to who sends it as it stands: the server itself reads it with sorted keys.
     """
-    if as_sent and manifest.json_text:
+    if sender == AS_SENT and manifest.json_text:
         return server.handle(request._replace(body=None, raw=manifest.json_text))
+    refusal = _refuse_size(request.body)
+    if refusal is not None:
+        return refusal
+    if request.verb != CREATE:  # parameters of drivers are compared as text
+        return server.handle(request._replace(body=with_sorted_keys(request.body)))
     answer = server.handle(request)
     if answer.code != BAD_REQUEST:
         return answer
     # the order of keys decides only which of several fields is refused, so it costs nothing where none is
     return server.handle(request._replace(body=with_sorted_keys(request.body)))
+
+
+def _refuse_size(body: Object) -> Answer | None:
+    """Refuse a body that the server does not read to its end."""
+    if most_bytes(body) <= statuses.BODY_BYTES:
+        return None
+    return statuses.refuse_size(json_text(body) + "\n")

@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
+from cluster.applying import applied
 from commandline.main import main
 from commandline.resource_names import ObjectName, names_and_files
+from documents import parse
 from tests.commandline.test_kubeconfig import (
     CLASS,
     GROUP,
@@ -120,6 +122,20 @@ def test_files_against_a_cluster(
     ]
     assert main(["validate", file, "--live"]) == 1
     assert "2 valid, 2 invalid; 2 to create; " in capsys.readouterr().out
+
+
+def test_nothing_to_change(live: FakeCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`kubectl apply` sends nothing for an object as it was applied, so not even a rule that came later can refuse it."""
+    file = _file(tmp_path, {"name": "first", "device_class": "GPU"})
+    stored = next(iter(parse(Path(file).read_text(encoding="utf-8")))).value  # type: ignore[union-attr]
+    first = applied({"metadata": {"name": "first", "namespace": "team"}}, stored, "team")
+    assert first is not None
+    live.objects[f"{GROUP}/v1/namespaces/team/resourceclaims/first"] = first
+    [result] = _report(capsys, file, "--live", "--no-lint")["results"]
+    assert (result["verb"], result["findings"]) == ("update", [])
+    first["metadata"]["annotations"] = {}
+    [result] = _report(capsys, file, "--live", "--no-lint", code=1)["results"]
+    assert [finding["rule"] for finding in result["findings"]] == ["FieldValueInvalid"]
 
 
 def test_what_is_not_known_is_not_held_against_files(

@@ -1,0 +1,28 @@
+"""Hints for what `kubectl apply` cannot do, and other ways to send an object can."""
+
+from __future__ import annotations
+
+from advice.hints.hint import Hint
+from advice.hints.problem import Problem
+from resourceapi.field_errors import TOO_LONG
+from resourceapi.manifests import mapping
+from resourceapi.object_names import ANNOTATIONS_BYTES
+from validation.rule_names import GENERATED_NAME
+
+
+def _copy_of_the_manifest(problem: Problem) -> str:
+    """Annotations that are too large together with the one in which kubectl keeps the manifest."""
+    annotations = mapping(problem.object, "metadata", "annotations")
+    if sum(len(str(value)) for value in annotations.values()) > ANNOTATIONS_BYTES:
+        return ""
+    return "use `kubectl apply --server-side`: without it, kubectl keeps a copy of the whole manifest in an annotation"
+
+
+HINTS = (
+    Hint(
+        "generated-name",
+        (GENERATED_NAME,),
+        "write a `name`, or let `kubectl create` send the object (`claimcheck validate --create`)",
+    ),
+    Hint("last-applied", (TOO_LONG,), _copy_of_the_manifest, place=r"^metadata\.annotations$"),
+)

@@ -1,0 +1,122 @@
+"""What kubectl does around a request: its order of keys, its annotation, and what it cannot apply (`tests/e2e` asks the real one)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from commandline.main import main
+
+PARAMETERS = """
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: claim}
+spec:
+  devices:
+    requests:
+    - {name: gpu, exactly: {deviceClassName: gpu.example.com}}
+    config:
+    - opaque:
+        driver: gpu.example.com
+        parameters: {strategy: TimeSlicing, apiVersion: gpu.example.com/v1, kind: GpuConfig}
+"""
+GENERATED = PARAMETERS.replace("name: claim", "generateName: claim-")
+Findings = Callable[..., list[tuple[str, str, str]]]
+
+
+@pytest.fixture
+def findings(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Findings:
+    """Runs the command on a text; returns rule, field and hint of each finding."""
+
+    def findings(text: str, *options: str, code: int = 0) -> list[tuple[str, str, str]]:
+        file = tmp_path / "objects.yaml"
+        file.write_text(text, encoding="utf-8")
+        assert main(["validate", "-o", "json", "--no-lint", str(file), *options]) == code
+        report: Any = json.loads(capsys.readouterr().out)
+        found = [finding for result in report["results"] for finding in result["findings"]]
+        return [(finding["rule"], finding.get("field", ""), finding.get("hint", "")) for finding in found]
+
+    return findings
+
+
+@pytest.mark.parametrize("stored", ["as-applied", "as-written"])
+def test_parameters_in_any_order(stored: str, findings: Findings, tmp_path: Path) -> None:
+    """Parameters of drivers are compared as text, but kubectl sorts their keys, in both files."""
+    old = tmp_path / "stored.json"
+    read = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaim",
+        "metadata": {"name": "claim", "namespace": "default"},
+        "spec": {
+            "devices": {
+                "requests": [{"name": "gpu", "exactly": {"deviceClassName": "gpu.example.com"}}],
+                "config": [
+                    {
+                        "opaque": {
+                            "driver": "gpu.example.com",
+                            "parameters": {
+                                "apiVersion": "gpu.example.com/v1",
+                                "kind": "GpuConfig",
+                                "strategy": "TimeSlicing",
+                            },
+                        }
+                    }
+                ],
+            }
+        },
+    }
+    old.write_text(PARAMETERS if stored == "as-written" else json.dumps(read), encoding="utf-8")
+    assert findings(PARAMETERS, "--old", str(old)) == []
+    [(rule, field, _)] = findings(PARAMETERS.replace("TimeSlicing", "MPS"), "--old", str(old), code=1)
+    assert (rule, field) == ("FieldValueInvalid", "spec")
+
+
+def test_generated_names(findings: Findings) -> None:
+    """Only `kubectl create` can have the server make a name; other clients can, too."""
+    hint = "write a `name`, or let `kubectl create` send the object (`claimcheck validate --create`)"
+    assert findings(GENERATED, code=1) == [("GeneratedName", "metadata.generateName", hint)]
+    assert findings(GENERATED, "--create") == []
+    assert findings(GENERATED, "--as-sent") == []
+    assert findings(GENERATED.replace("generateName", "name: a, generateName")) == []
+
+
+def test_null_of_an_unknown_field(findings: Findings) -> None:
+    """`kubectl apply` drops it before anybody is asked, `kubectl create` does not."""
+    text = PARAMETERS.replace("metadata:", "unknown: null\nmetadata:")
+    assert findings(text) == []
+    assert [rule for rule, _, _ in findings(text, "--create", code=1)] == ["UnknownField"]
+
+
+def _slice(devices: int) -> dict[str, Any]:
+    attributes = {f"attribute-{number:02}".replace("-", "_"): {"string": "x" * 40} for number in range(32)}
+    return {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceSlice",
+        "metadata": {"name": "large"},
+        "spec": {
+            "driver": "gpu.example.com",
+            "nodeName": "node-a",
+            "pool": {"name": "node-a", "generation": 1, "resourceSliceCount": 1},
+            "devices": [{"name": f"gpu-{number}", "attributes": attributes} for number in range(devices)],
+        },
+    }
+
+
+def test_copy_in_an_annotation(findings: Findings) -> None:
+    """A slice within all limits of the API can be too large to be applied: the copy of it is an annotation."""
+    hint = "use `kubectl apply --server-side`: without it, kubectl keeps a copy of the whole manifest in an annotation"
+    assert findings(json.dumps(_slice(128)), code=1) == [("FieldValueTooLong", "metadata.annotations", hint)]
+    assert findings(json.dumps(_slice(100))) == []
+    assert findings(json.dumps(_slice(128)), "--create") == []
+
+
+@pytest.mark.parametrize("options", [(), ("--create",), ("--as-sent",)])
+def test_request_that_is_too_large(options: tuple[str, ...], findings: Findings) -> None:
+    """A server reads 3 MiB of a body."""
+    body = _slice(1)
+    body["metadata"]["annotations"] = {"example.com/a": "x" * (3 << 20)}
+    assert findings(json.dumps(body), *options, code=1) == [("Refused", "", "")]
