@@ -19,6 +19,7 @@ from resourceapi.kinds import CLAIM, DEVICE_CLASS, DEVICE_TAINT_RULE, RESOURCE_S
 from resourceapi.model.versions import GROUP, OWN_GROUP, V1_PATH
 from resourceapi.objects import Object
 from resourceapi.releases import Profile
+from scheduler.budgets import Budget, read_budget
 from scheduler.claim_ledger import ClaimLedger
 from scheduler.pods import PodRecord, read_pod
 from scheduler.snapshots import InConfiguration, Snapshots
@@ -74,6 +75,7 @@ class ClusterPicture:
         #: the API group of ResourceSlicePatches
         self.patch_group = patch_group
         self.pods: Collection[PodRecord] = Collection(read_pod)
+        self.budgets: Collection[Budget] = Collection(read_budget)
         read_claim, kept = read(CLAIM.name), snapshots or InConfiguration()
 
         def read_with_snapshot(value: Object) -> Object | None:
@@ -106,7 +108,7 @@ class ClusterPicture:
     def is_served(self) -> bool:
         """Whether the API server has all kinds without which nothing can be decided, and all objects of them are known.
 
-        It need not have DeviceTaintRules and ResourceSlicePatches. One that has no claims or slices any more is another matter than one without
+        It need not have DeviceTaintRules, ResourceSlicePatches and PodDisruptionBudgets. One that has no claims or slices any more is another matter than one without
         any: what they say of devices may be true again soon.
         """
         needed = (self.nodes, self.slices, self.classes, self.claim_objects, self.pods)
@@ -136,6 +138,7 @@ class ClusterPicture:
             *self._patches(),
             Source(f"{V1_PATH}/{CLAIM.resource}", self.claim_objects),
             Source("/api/v1/pods", self.pods),
+            Source("/apis/policy/v1/poddisruptionbudgets", self.budgets),
         ]
 
     def _rules(self) -> list[Source]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from sys import intern
 from typing import NamedTuple
 from urllib.parse import quote
 
-from resourceapi.manifests import entries, has_ended, mapping, name_of, text, uid_of
+from resourceapi.manifests import entries, has_ended, labels_of, mapping, name_of, text, uid_of
 from resourceapi.objects import Object
+
+MOST_LABEL_CHARACTERS = 10_000
 
 
 class PodClaim(NamedTuple):
@@ -31,6 +34,8 @@ class PodRecord(NamedTuple):
     :param priority: of two pods, the one with less may be preempted.
     :param is_leaving: whether it is being deleted.
     :param is_running: whether its devices have been prepared, and a container has been started.
+    :param started: when kubelet has begun with it (RFC 3339); empty if it has not.
+    :param labels: for budgets; none if they are larger than any pod needs.
     """
 
     namespace: str
@@ -42,6 +47,8 @@ class PodRecord(NamedTuple):
     claims: tuple[PodClaim, ...]
     is_leaving: bool
     is_running: bool = False
+    started: str = ""
+    labels: tuple[tuple[str, str], ...] = ()
 
     @property
     def key(self) -> str:
@@ -65,7 +72,10 @@ def read_pod(pod: Object) -> PodRecord | None:
 def pod_record(pod: Object) -> PodRecord:
     """What matters of a pod here."""
     metadata, spec = mapping(pod, "metadata"), mapping(pod, "spec")
-    priority = spec.get("priority")
+    priority, status = spec.get("priority"), mapping(pod, "status")
+    labels = tuple((intern(key), intern(value)) for key, value in labels_of(pod).items())
+    if sum(len(key) + len(value) for key, value in labels) > MOST_LABEL_CHARACTERS:
+        labels = ()
     return PodRecord(
         namespace=text(metadata, "namespace"),
         name=name_of(pod),
@@ -75,7 +85,9 @@ def pod_record(pod: Object) -> PodRecord:
         priority=priority if isinstance(priority, int) else 0,
         claims=tuple(claims_of(pod)),
         is_leaving=bool(metadata.get("deletionTimestamp")),
-        is_running=mapping(pod, "status").get("phase") == "Running",
+        is_running=status.get("phase") == "Running",
+        started=text(status, "startTime"),
+        labels=labels,
     )
 
 

@@ -8,12 +8,14 @@ deletion would help, and does not ask.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 from allocator.allocated import allocation_of
 from allocator.time_limit import TimeLimit
 from resourceapi.manifests import text
+from scheduler.budgets import Budget, by_namespace, importance, violating
 from scheduler.cluster_picture import ClusterPicture
 from scheduler.extender_api import PreemptionRequest, Victims, nominated_node
 from scheduler.pod_claims import ClaimOfPod, ClaimProblem, claims_for, reservations
@@ -69,24 +71,25 @@ class Preemption:
         """The victims on the nodes that are decided in time."""
         picture = self._picture
         picture.state.time_limit = limit
-        pods = _Pods(picture.pods.objects.values())
+        pods = _Pods(picture.pods.objects.values(), picture.budgets.objects.values())
         nominated = nominated_node(request.pod)
         if nominated and _Trials(picture, pods, claims, nominated).will_fit():
             return {}  # kube-scheduler has deleted pods for this one already
         found = {}
         for node, victims in request.victims.items():
-            uids = _Trials(picture, pods, claims, node).victims(pod, victims.uids)
+            chosen = _Trials(picture, pods, claims, node).victims(pod, victims)
             if limit.is_over:
                 break  # pods may be among them that need not be
-            if uids:
-                found[node] = Victims(uids, victims.violations)
+            if chosen is not None and chosen.uids:
+                found[node] = chosen
         return found
 
 
 class _Pods:
     """The pods that reference claims, by uid and by node; `leaving` are being deleted already."""
 
-    def __init__(self, pods: Iterable[PodRecord]) -> None:
+    def __init__(self, pods: Iterable[PodRecord], budgets: Collection[Budget]) -> None:
+        self._budgets = budgets
         self.by_uid: dict[str, PodRecord] = {}
         self.by_node: dict[str, list[PodRecord]] = {}
         self.leaving: list[PodRecord] = []
@@ -97,11 +100,22 @@ class _Pods:
             elif pod.node:
                 self.by_node.setdefault(pod.node, []).append(pod)
 
+    @cached_property
+    def budgets(self) -> Mapping[str, Sequence[Budget]]:
+        """The budgets of each namespace."""
+        return by_namespace(self._budgets)
+
+    def less_important(self, node: str, priority: int) -> list[PodRecord]:
+        """All pods on a node of a lower priority, also those that are being deleted: kube-scheduler counts them, too."""
+        there = [*self.by_node.get(node, ()), *(each for each in self.leaving if each.node == node)]
+        return [each for each in there if each.priority < priority]
+
 
 class _Victim(NamedTuple):
-    """A pod that may be deleted, and how many devices its claims have."""
+    """A pod that may be deleted, whether a budget has no room for that, and how many devices its claims have."""
 
     pod: PodRecord
+    violates: bool
     devices: int
 
 
@@ -116,15 +130,17 @@ class _Trials:
         self._node = node
         self._known: dict[frozenset[str], bool] = {}
 
-    def victims(self, pod: PodRecord, uids: Sequence[str]) -> list[str] | None:
+    def victims(self, pod: PodRecord, given: Victims) -> Victims | None:
         """These victims, with others of lower priority than the pod if need be; None if that does not help either.
 
-        First no pod is deleted that has a higher priority than necessary, then as few as possible: all that may be are
-        taken, and given back one by one, the most important first, and of equal ones those with fewest devices.
+        First no pod is deleted for which budgets have no room, then none that has a higher priority than necessary, then as
+        few as possible: all that may be are taken, and given back one by one, those that violate a budget before others,
+        the most important first, and of equal ones those with fewest devices.
         """
+        uids = given.uids
         gone = [self._pods.by_uid[uid] for uid in uids if uid in self._pods.by_uid] + self._pods.leaving
         if self._fits(gone):
-            return list(uids)
+            return given
         lower = [
             each
             for each in self._pods.by_node.get(self._node, ())
@@ -133,17 +149,24 @@ class _Trials:
         if not lower or not self._fits([*gone, *lower]):
             return None
         freed = self._freed([*gone, *lower])
+        violates = violating(self._pods.less_important(self._node, pod.priority), self._pods.budgets)
         more = [
-            _Victim(each, sum(self._devices(key) for key in freed.intersection(each.claim_keys)))
+            _Victim(
+                each,
+                each.uid in violates,
+                sum(self._devices(key) for key in freed.intersection(each.claim_keys)),
+            )
             for each in lower
             if not freed.isdisjoint(each.claim_keys)
         ]
-        more.sort(key=lambda each: (-each.pod.priority, each.devices, each.pod.key))
+        more.sort(key=lambda each: (not each.violates, -each.pod.priority, each.devices, each.pod.key))
         for victim in list(more):
             others = [each for each in more if each is not victim]
             if self._fits([*gone, *(each.pod for each in others)]):
                 more = others
-        return self._by_priority(uids, [each.pod for each in more])
+        violations = given.violations + sum(each.violates for each in more)
+        added = sorted((each.pod for each in more), key=importance)
+        return Victims(self._by_priority(uids, added), violations)
 
     def will_fit(self) -> bool:
         """Whether the claims fit once those have lost their devices whose pods are leaving or have left."""

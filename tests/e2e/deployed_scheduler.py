@@ -41,9 +41,9 @@ def manifests(mode: str = options.BUILT_IN_GUARD) -> list[Object]:
 
 
 def add_accounts(client: Client, mode: str = options.BUILT_IN_GUARD) -> None:
-    """Create the namespace, the accounts and what they may do in a mode."""
+    """Create the namespace, the accounts, what they may do in a mode, and what they may not create themselves."""
     for obj in manifests(mode):
-        if obj["kind"] in ("Namespace", "ServiceAccount") or "Role" in obj["kind"]:
+        if obj["kind"] in ("Namespace", "ServiceAccount", "Lease", "EndpointSlice") or "Role" in obj["kind"]:
             answer = apply(client, obj)
             assert answer.code in (200, 201), answer.body
 

@@ -57,6 +57,29 @@ def test_victims(cluster: SchedulingCluster) -> None:
     assert (device["pool"], device["device"]) == ("n1", "gpu")
 
 
+def test_budgets(cluster: SchedulingCluster) -> None:
+    """Both nodes lack CPU and GPUs. On one the GPU is of a pod that a PodDisruptionBudget protects; so the other one is taken, where
+    a pod of a higher priority has to go."""
+    client = cluster.client
+    budget = {"metadata": {"name": "protected"}, "spec": {"selector": {"matchLabels": {"name": "n4-gpu"}}}}
+    _make(client, "/apis/policy/v1/namespaces/default/poddisruptionbudgets", budget)
+    for name, holder in (("n4", "low"), ("n5", "middle")):
+        _node(client, name, "budgets")
+        _hold(
+            client,
+            f"{name}-gpu",
+            name,
+            _pod(client, f"{name}-gpu", holder, "budgets", "100m", [f"{name}-gpu"], name),
+        )
+        _pod(client, f"{name}-cpu", "low", "budgets", "1", [], name)
+    _claim(client, "wanted-by-one-above")
+    _pod(client, "above", "high", "budgets", "1500m", ["wanted-by-one-above"])
+    until(lambda: len(_leaving(client)) == 2, f"others leave: {_leaving(client)}")
+    assert _leaving(client) == {"n5-gpu", "n5-cpu"}
+    for name in _leaving(client):
+        client.ask("DELETE", f"{PODS}/{name}", query={"gracePeriodSeconds": "0"})
+
+
 def test_devices_only(cluster: SchedulingCluster) -> None:
     """Where there is room but for devices, kube-scheduler asks nobody about victims, and says so."""
     client = cluster.client
@@ -113,7 +136,12 @@ def _pod(
         "resourceClaims": [{"name": each, "resourceClaimName": each} for each in claims],
     }
     return _make(
-        client, PODS, {"metadata": {"name": name}, "spec": spec | ({"nodeName": node} if node else {})}
+        client,
+        PODS,
+        {
+            "metadata": {"name": name, "labels": {"name": name}},
+            "spec": spec | ({"nodeName": node} if node else {}),
+        },
     )
 
 

@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from resourceapi.objects import Object
+from scheduler.budgets import read_budget
 from scheduler.extender_api import (
     PreemptionRequest,
     Verdicts,
@@ -20,6 +21,7 @@ from scheduler.extender_api import (
     preemption_result,
     read_preemption,
 )
+from scheduler.pods import pod_record
 from scheduler.preempting import Preemption
 from serving.routes import HTTPError
 from tests.scheduler.test_filtering import Cluster, allocation, claim, pod
@@ -32,6 +34,8 @@ def running(name: str, described: Object) -> Object:
     """A pod on a node."""
     found = pod(name, *described["claims"])
     found["spec"] |= {"nodeName": described["node"], "priority": described["priority"]}
+    found["metadata"]["labels"] = described.get("labels", {})
+    found["status"] = {"startTime": described["started"]} if "started" in described else {}
     if described.get("leaving"):
         found["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
     return found
@@ -58,7 +62,18 @@ def cluster_of(case: Object) -> Cluster:
     for name, described in pods.items():
         made.picture.pods.put(running(name, described))
     made.picture.claim_objects.put(claim("wanted", case["asks"]))
+    for name, described in case.get("budgets", {}).items():
+        made.picture.budgets.put(budget(name, described))
     return made
+
+
+def budget(name: str, described: Object) -> Object:
+    """A PodDisruptionBudget."""
+    metadata = {"name": name, "namespace": described.get("namespace", "ns")}
+    disrupted = dict.fromkeys(described.get("disrupted", ()), "2026-01-01T00:00:00Z")
+    status = {"disruptionsAllowed": described.get("allowed", 0), "disruptedPods": disrupted}
+    spec = {"selector": described["selector"]} if "selector" in described else {}
+    return {"metadata": metadata, "spec": spec, "status": status}
 
 
 def preemptor() -> Object:
@@ -87,7 +102,8 @@ def test_victims(case: Any) -> None:
         assert {
             node: [uid.removeprefix("uid-") for uid in each.uids] for node, each in found.items()
         } == case["expected"]
-        assert all(each.violations == 1 for each in found.values())
+        violations = {node: each.violations - 1 for node, each in found.items()}
+        assert violations == case.get("violations", dict.fromkeys(found, 0))
         assert holdings(made) == before
 
 
@@ -163,3 +179,25 @@ def test_wire() -> None:
     for wrong in wrongs:
         with pytest.raises(HTTPError):
             read_preemption(json.dumps(wrong).encode())
+
+
+@pytest.mark.parametrize(
+    "selector",
+    [
+        {"matchLabels": {f"key-{number}": "v" for number in range(101)}},
+        {"matchExpressions": [{"key": "app", "operator": "NotIn", "values": ["x" * 63] * 1000}]},
+    ],
+    ids=["many", "long"],
+)
+def test_budgets_are_bounded(selector: Object) -> None:
+    """One with a selector larger than any needs is not kept: thousands of these would fill the memory."""
+    assert read_budget(budget("large", {"selector": selector})) is None
+    assert read_budget(budget("usual", {"selector": {"matchLabels": {"app": "web"}}})) is not None
+
+
+def test_labels_are_bounded() -> None:
+    """So is a pod whose labels are; it counts as one without any."""
+    for length, kept in ((5_000, 2), (6_000, 0)):
+        large = pod("p", "c")
+        large["metadata"]["labels"] = {"a": "x" * length, "b": "y" * 4_998}
+        assert len(pod_record(large).labels) == kept

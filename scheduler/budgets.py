@@ -1,0 +1,83 @@
+"""PodDisruptionBudgets: for which of the pods that may be deleted for another one there is no room in them.
+
+Source: Kubernetes, `pkg/scheduler/framework/preemption` (FilterVictimsWithPDBViolation, MoreImportantVictim).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from resourceapi.manifests import entries, mapping, text
+from resourceapi.objects import Object
+from scheduler.pods import PodRecord
+from validation.label_selectors import is_empty, selects
+
+#: Requirements of a selector, and characters in each, beyond which a budget is not regarded.
+MOST_REQUIREMENTS, MOST_CHARACTERS = 100, 10_000
+
+
+class Budget(NamedTuple):
+    """What is kept of a PodDisruptionBudget.
+
+    :param selector: a LabelSelector that is not empty.
+    :param allowed: how many more pods may be deleted.
+    :param disrupted: the names of pods that are being deleted, and counted.
+    """
+
+    namespace: str
+    selector: Object
+    allowed: int
+    disrupted: frozenset[str]
+
+
+def read_budget(value: Object) -> Budget | None:
+    """What is kept of a budget; None for one that selects no pods, as it has no selector or an empty one."""
+    selector, status = mapping(value, "spec", "selector"), mapping(value, "status")
+    if is_empty(selector) or _is_too_large(selector):
+        return None
+    allowed = status.get("disruptionsAllowed")
+    return Budget(
+        text(mapping(value, "metadata"), "namespace"),
+        selector,
+        allowed if isinstance(allowed, int) else 0,
+        frozenset(mapping(status, "disruptedPods")),
+    )
+
+
+def _is_too_large(selector: Object) -> bool:
+    requirements = [*mapping(selector, "matchLabels").items(), *entries(selector, "matchExpressions")]
+    return len(requirements) > MOST_REQUIREMENTS or any(
+        len(str(each)) > MOST_CHARACTERS for each in requirements
+    )
+
+
+def by_namespace(budgets: Iterable[Budget]) -> Mapping[str, Sequence[Budget]]:
+    """The budgets of each namespace."""
+    found: dict[str, list[Budget]] = {}
+    for each in list(budgets):  # which others may change meanwhile
+        found.setdefault(each.namespace, []).append(each)
+    return found
+
+
+def violating(pods: Iterable[PodRecord], budgets: Mapping[str, Sequence[Budget]]) -> frozenset[str]:
+    """The pods (uids) for whose deletion there is no room in a budget, if all are deleted, the most important first."""
+    left: dict[tuple[str, int], int] = {}
+
+    def violates(pod: PodRecord) -> bool:
+        labels = dict(pod.labels)
+        for place, budget in enumerate(budgets.get(pod.namespace, ())):
+            if pod.name in budget.disrupted or not selects(budget.selector, labels):
+                continue
+            key = (pod.namespace, place)
+            left[key] = left.get(key, budget.allowed) - 1
+            if left[key] < 0:
+                return True
+        return False
+
+    return frozenset(each.uid for each in sorted(pods, key=importance) if each.labels and violates(each))
+
+
+def importance(pod: PodRecord) -> tuple[int, bool, str, str]:
+    """Sorts pods, the most important first: of equal priority, those that have run longest."""
+    return -pod.priority, not pod.started, pod.started, pod.key
