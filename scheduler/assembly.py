@@ -15,6 +15,7 @@ from cluster.event_writer import EventWriter
 from cluster.exact_client import ExactClient
 from cluster.leading import Leadership
 from cluster.reflector import Reflector
+from resourceapi.logs import LOGGER
 from resourceapi.timestamps import in_seconds
 from scheduler.binding import Binder
 from scheduler.binding_conditions import BindingConditions
@@ -51,6 +52,8 @@ if TYPE_CHECKING:  # metrics' files are opened with the import
 
 
 GAUGES_SECONDS = 1.0
+#: How often it is looked at whether the cluster is known.
+KNOWN_SECONDS = 0.05
 #: kube-scheduler's own events have the name of its profile there, which is ``claimcheck`` by default.
 EVENTS_CONTROLLER = "claimcheck-scheduler"
 
@@ -263,12 +266,24 @@ class Sidecar:
 
     # --- in the background
 
+    def _lead(self, ending: Event) -> None:
+        """Take part in the election once the cluster is known."""
+        while not self._knows_cluster():
+            if ending.wait(KNOWN_SECONDS):
+                return
+        try:
+            self._picture.warm_up_first()
+        except Exception:  # noqa: BLE001 - the take-over warms up as well, and tries again
+            LOGGER.exception("the cluster cannot be looked through")
+        if not ending.is_set():
+            self._leadership.start()
+
     def _background(self) -> Iterator[Callable[[Event], None]]:
         get = self._config.get
         yield self._server.run
         for reflector in self._reflectors.values():
             yield self._server.first(reflector.run)
-        yield self._server.first(lambda ending: self._leadership.start())
+        yield self._server.first(self._lead)
         if self._endpoint is not None:
             yield partial(
                 self._endpoint.keep, lambda: partial(self._leadership.insist, self._leadership.term)

@@ -119,8 +119,13 @@ class ClusterPicture:
         with self.lock:
             self.is_settled = self.state.inventory.settle()
             self.state.warm_up()
-        # All of this stays: looking through it for garbage again and again would hold up a filter each time.
-        gc.unfreeze()
+
+    def warm_up_first(self) -> None:
+        """Warm up when the cluster has just become known, and nobody asks or leads yet: only then garbage is looked for.
+
+        All of the picture stays: looking through it again and again would hold up a filter each time.
+        """
+        self.warm_up()
         gc.collect()
         gc.freeze()
 

@@ -10,6 +10,7 @@ from cluster.exact_client import ExactClient
 from cluster.leading import Candidate, Fence, Leadership
 from cluster.lease import Election, Unopposed, unique_identity
 from cluster.reflector import Reflector
+from documents.garbage import CollectorPaused
 from resourceapi.api_client import Unavailable
 from scheduler.cluster_picture import ClusterPicture
 from scheduler.endpoint import Endpoint
@@ -62,10 +63,12 @@ def make_leadership(
     )
 
     def take_all_over(fence: Fence) -> None:
-        take_over(fence)
-        picture.warm_up()
-        if endpoint is not None:
-            endpoint.take(fence)
+        # To look through all objects for garbage takes seconds in a large cluster, and the Lease does not wait.
+        with CollectorPaused():
+            take_over(fence)
+            picture.warm_up()
+            if endpoint is not None:
+                endpoint.take(fence)
 
     return Leadership(
         candidate,

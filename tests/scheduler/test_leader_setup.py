@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import gc
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from threading import Event, Thread
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import yaml
 
+from cluster.leading import Fence
 from cluster.lease import Election, Unopposed
 from resourceapi.releases import Profile
 from scheduler.cluster_picture import ClusterPicture
 from scheduler.config import load_config
+from scheduler.endpoint import Endpoint as RealEndpoint
 from scheduler.leader_setup import make_candidate, make_leadership
+from scheduler.take_over import TakeOver
 from serving.certificate_store import DirectoryStore, maintain
 from serving.certificates import Terms
 from serving.config_file import Config
@@ -103,6 +107,83 @@ def test_takes_over(tmp_path: Path, ending: Event) -> None:
     ending.set()
     api.end_watches()
     assert all(reflector.synced.wait(PATIENCE_SECONDS) for reflector in reflectors.values())
+
+
+class Endpoint:
+    """What lets the Service lead here, which is the last that a take-over does."""
+
+    def __init__(self, taken: Callable[[], None]) -> None:
+        self._taken = taken
+
+    def take(self, insist: Fence) -> None:
+        insist()
+        self._taken()
+
+
+def make_garbage() -> list[list[object]]:
+    """More objects than may be new before the garbage collector runs."""
+    return [[] for _ in range(1000)]
+
+
+@pytest.fixture
+def collections() -> Iterator[list[int]]:
+    """The generations of the collections that there are, which are very many; the picture that is warmed up is given back."""
+    found: list[int] = []
+
+    def note(phase: str, info: dict[str, int]) -> None:
+        if phase == "start":
+            found.append(info["generation"])
+
+    thresholds = gc.get_threshold()
+    gc.callbacks.append(note)
+    gc.set_threshold(50, 1, 1)
+    yield found
+    gc.set_threshold(*thresholds)
+    gc.callbacks.remove(note)
+    gc.unfreeze()
+
+
+def test_no_garbage_is_collected_before_it_leads(
+    tmp_path: Path, ending: Event, collections: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A collection takes seconds in a large cluster, and the Lease would expire: from the take-over's begin on there is none."""
+    api, picture = FakeApi([claim("intended")]), ClusterPicture(Profile())
+    reflectors = picture.reflectors(api.client())
+    so_far: list[int] = []  # at the beginning and at the end of the take-over
+    take_over = TakeOver.__call__
+
+    def count() -> None:
+        so_far.append(len(collections))
+        make_garbage()
+
+    def begin(self: TakeOver, insist: Fence) -> None:
+        count()
+        take_over(self, insist)
+
+    monkeypatch.setattr(TakeOver, "__call__", begin)
+    for reflector in reflectors.values():
+        Thread(target=reflector.run, args=(ending,), daemon=True).start()
+    until(lambda: picture.is_served)
+    picture.warm_up_first()
+    assert 2 in collections
+    leadership = make_leadership(
+        config(tmp_path, enabled=False),
+        api.client(),
+        picture,
+        reflectors,
+        cast("RealEndpoint", Endpoint(count)),
+        lambda: None,
+    )
+    leadership.start()
+    until(lambda: leadership.is_leading)
+    first, last = so_far
+    assert first == last
+    until(gc.isenabled)
+    make_garbage()
+    assert len(collections) > last
+    leadership.stop()
+    ending.set()
+    api.end_watches()
 
 
 def test_claims_that_are_not_served(tmp_path: Path, ending: Event, caplog: pytest.LogCaptureFixture) -> None:
