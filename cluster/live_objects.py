@@ -7,6 +7,7 @@ from copy import copy
 from typing import NamedTuple
 from urllib.parse import quote
 
+from cluster.budget import Budget
 from cluster.discovery import Discovery
 from documents.errors import DocumentError
 from documents.positions import Place
@@ -147,6 +148,7 @@ def live_objects(
     namespace: str = "",
     kinds: Collection[str] | None = None,
     fallback_namespace: str = "",
+    budget: Budget | None = None,
 ) -> Iterator[LiveObject | UnreadList]:
     """The objects of some kinds; without ``kinds`` those that can be validated, and what that depends on.
 
@@ -158,8 +160,10 @@ def live_objects(
     :param namespace: of objects that have one, only those in this; empty: in all.
     :param kinds: without them, of the workloads only those that use claims are read.
     :param fallback_namespace: where a list of all namespaces is forbidden, that of this one is read.
+    :param budget: what all objects of a command are charged to.
     :raises Unavailable: if the cluster does not tell what it serves.
     """
+    budget = budget or Budget()
     served = Discovery(api).api_versions(profile, kinds)
     group = [_Resource(api_version, kind.name, kind.resource) for kind, api_version in served]
     if kinds is None:
@@ -171,7 +175,7 @@ def live_objects(
         try:
             if unanswered is not None:
                 raise unanswered
-            yield from _read(api, cluster, resource, namespace, only_users=kinds is None)
+            yield from _read(api, cluster, resource, namespace, budget, only_users=kinds is None)
             continue
         except Unavailable as error:
             refused = error
@@ -183,14 +187,14 @@ def live_objects(
         fallback = fallback_namespace if may_fall_back else ""
         try:
             if fallback:
-                yield from _read(api, cluster, resource, fallback, only_users=kinds is None)
+                yield from _read(api, cluster, resource, fallback, budget, only_users=kinds is None)
             yield UnreadList(resource.name, resource.kind, refused, fallback)
         except Unavailable:
             yield UnreadList(resource.name, resource.kind, refused)
 
 
 def _read(
-    api: Api, cluster: str, resource: _Resource, namespace: str, *, only_users: bool
+    api: Api, cluster: str, resource: _Resource, namespace: str, budget: Budget, *, only_users: bool
 ) -> Iterator[LiveObject]:
     """The objects of a collection.
 
@@ -200,6 +204,7 @@ def _read(
     for item in _items(api, resource, namespace):
         value = {"apiVersion": resource.api_version, "kind": resource.kind, **_as_sent(item)}
         if not selective or pod_spec(value)[1].get("resourceClaims"):
+            budget.hold(value)
             yield LiveObject(cluster, resource.name, value)
 
 

@@ -8,6 +8,7 @@ from random import random
 from threading import Condition, Event
 from typing import Any
 
+from cluster.budget import Budget
 from cluster.client import JSON, Client
 from cluster.interruption import Interruption
 from cluster.store import Collection
@@ -92,7 +93,7 @@ class Reflector:
         with self._progress:
             self._lists_begun = self._lists_wanted
             self._interruption.note()
-        listing = Listing(self._lists, self.path)
+        listing = Listing(self._lists.within(Budget()), self.path)
         self._collection.replace(listing)
         self._have_listed()
         if self._recovery:
@@ -134,7 +135,7 @@ class Reflector:
             "timeoutSeconds": str(WATCH_SECONDS),
             "allowWatchBookmarks": "true",
         }
-        stream = self._watches.events(self.path, query, SOCKET_SECONDS, self._interruption)
+        stream = self._watches.within(Budget()).events(self.path, query, SOCKET_SECONDS, self._interruption)
         with closing(stream) as events:
             for event in events:
                 kind, changed = text(event, "type"), mapping(event, "object")

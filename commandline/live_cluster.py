@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cluster import live_objects as live
 from cluster.access import Access, in_cluster
+from cluster.budget import Budget
 from cluster.client import Client
 from cluster.context_access import NOBODY_ELSE, Impersonation, access_of
 from cluster.kubeconfig import VARIABLE, Kubeconfig, KubeconfigError, kubeconfig_files
@@ -16,7 +17,7 @@ from commandline.errors import UsageError
 from commandline.options import settle_namespace
 from commandline.reports.escaping import complain, on_one_line
 from commandline.results import Failure, NoAnswer, Unread
-from resourceapi.api_client import FORBIDDEN, Unavailable
+from resourceapi.api_client import FORBIDDEN, TooMuch, Unavailable
 from resourceapi.manifests import entries, text
 from resourceapi.model.versions import CLASSIC_VERSION, GROUP, SCHEMAS
 from resourceapi.releases import CLASSIC, MODERN_RELEASES, PROPOSALS
@@ -31,6 +32,7 @@ TIMEOUT_SECONDS = 30.0
 UNAUTHORIZED, NOT_FOUND = 401, 404
 #: The name of the cluster that a pod is in, which has no context.
 IN_CLUSTER = "in-cluster"
+_READ_LESS = "read less of the cluster: -n NAMESPACE, or files with --inventory instead of --live"
 _DURATION = re.compile(r"(?:\d+(?:\.\d+)?(?:ms|h|m|s))+")
 _PART = re.compile(r"(\d+(?:\.\d+)?)(ms|h|m|s)")
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
@@ -52,7 +54,8 @@ class LiveCluster:
         self.unreachable: Unavailable | None = None
         chosen = _chosen(options)
         self.name, self.namespace, self.source = chosen.name, chosen.namespace, chosen.source
-        self.client = Client(chosen.access, timeout=timeout)
+        self._budget = Budget()
+        self.client = Client(chosen.access, timeout=timeout, budget=self._budget)
 
     def release(self, *, classic: bool = False) -> str:
         """The release that the cluster runs, or the nearest one that is known; empty if it does not say.
@@ -106,6 +109,8 @@ class LiveCluster:
             )
         if error.code:
             return f"the server answers {error.code} {error.reason}".rstrip()
+        if isinstance(error, TooMuch):
+            return f"no more is read of {self.client.server}: {error.reason}; {_READ_LESS}"
         return f"no answer from {self.client.server}: {error.reason}"
 
     def objects(
@@ -130,6 +135,7 @@ class LiveCluster:
                 namespace=namespace,
                 kinds=kinds,
                 fallback_namespace=at_least,
+                budget=self._budget,
             ):
                 if isinstance(each, live.UnreadList):
                     file = f"{self.name}/{each.resource}"

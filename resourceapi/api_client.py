@@ -37,6 +37,10 @@ class TooLarge(Unavailable):
     """The API server's answer has more bytes than are read."""
 
 
+class TooMuch(Unavailable):
+    """All answers of the API server together have more bytes than are read."""
+
+
 class Api(Protocol):
     """A client of one API server; may be used by many threads at once."""
 

@@ -60,7 +60,8 @@ def _run_controller(options: Namespace) -> int:
         raise UsageError("classic-driver: name the cluster with --kubeconfig FILE, --context NAME or --live")
     cluster = LiveCluster(options)
     _insist_on_classic_api(cluster)
-    controller = GPUController(settings, cluster.client)
+    client = cluster.client.within(None)  # it serves for ever, unlike a command
+    controller = GPUController(settings, client)
     candidate = _candidate(options, cluster)
     listener = _listener(address, port) if port else None
 
@@ -158,7 +159,7 @@ def _candidate(options: Namespace, cluster: LiveCluster) -> Candidate | None:
     namespace = options.lease_namespace or cluster.namespace or DEFAULT_NAMESPACE
     if short_name(namespace):
         raise UsageError(f"classic-driver: --lease-namespace {namespace}: no namespace has such a name")
-    client = cluster.client.waiting(PART_OF_LEASE * LEASE_SECONDS)
+    client = cluster.client.within(None).waiting(PART_OF_LEASE * LEASE_SECONDS)
     identity = unique_identity(gethostname())
     return Election(client, namespace, options.driver_name, identity=identity, seconds=LEASE_SECONDS)
 

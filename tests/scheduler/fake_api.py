@@ -191,6 +191,10 @@ class FakeApi:
         """This server; it has one media type."""
         return self.client()
 
+    def within(self, budget: object) -> Client:
+        """This server, which sends no more than a test wants."""
+        return self.client()
+
     def close(self) -> None:
         """Do nothing: there are no connections."""
 

@@ -1,0 +1,219 @@
+"""A server that sends ever more, each answer within its bounds: what is read and held of it ends all the same."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from urllib3 import PoolManager
+
+from cluster import client as client_module
+from cluster.access import Access
+from cluster.budget import HELD_BYTES, READ_BYTES, Budget
+from cluster.client import Client
+from cluster.live_objects import LiveObject, UnreadList, live_objects
+from cluster.reflector import Reflector
+from cluster.store import Collection
+from commandline.main import main
+from resourceapi.api_client import Listing, TooLarge, TooMuch, Unavailable
+from resourceapi.model.versions import GROUP
+from resourceapi.releases import NEWEST, Profile
+from tests.webhook.running import PATIENCE_SECONDS
+
+PROFILE = Profile(f"1.{NEWEST}")
+PAGE = 10
+KIB = "x" * 1024
+EVENT = json.dumps({"type": "ADDED", "object": {"metadata": {"name": "a"}, "x": KIB}}).encode() + b"\n"
+
+
+def claim(number: int) -> dict[str, Any]:
+    return {
+        "metadata": {"name": f"c{number}", "namespace": "n", "annotations": {"a": KIB}},
+        "spec": {"devices": {}},
+    }
+
+
+class Hostile(BaseHTTPRequestHandler):
+    """Answers discovery, and lists of claims whose pages never end."""
+
+    protocol_version = "HTTP/1.1"
+    pages = 0
+
+    def do_GET(self) -> None:
+        path, _, query = self.path.partition("?")
+        if path == f"/apis/{GROUP}":
+            self._answer({"versions": [{"version": "v1"}]})
+        elif path == f"/apis/{GROUP}/v1":
+            self._answer({"resources": [{"name": "resourceclaims"}]})
+        elif path == "/version":
+            self._answer({"major": "1", "minor": str(NEWEST)})
+        elif path == "/bomb":
+            self._send(gzip.compress(b" " * 50_000_000), "Content-Encoding: gzip")
+        elif path == "/dense":
+            self._send(b"[" + b",".join([b"[]"] * 50_000) + b"]")
+        elif path == "/moved":
+            self._send(b"{}", "Location: /version", code=302)
+        elif "watch=true" in query:
+            self._endless(EVENT * 10)
+        elif path == "/endless":
+            self._endless(b" " * 65536)
+        else:
+            Hostile.pages += 1
+            items = [claim(Hostile.pages * PAGE + number) for number in range(PAGE)]
+            self._answer({"metadata": {"continue": f"p{Hostile.pages}"}, "items": items})
+
+    def _answer(self, value: object) -> None:
+        self._send(json.dumps(value).encode())
+
+    def _send(self, body: bytes, *headers: str, code: int = 200) -> None:
+        self.send_response(code)
+        for header in headers:
+            self.send_header(*header.split(": "))
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def _endless(self, part: bytes) -> None:
+        self.close_connection = True
+        self.send_response(200)
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        try:
+            while True:
+                self.wfile.write(b"%x\r\n%s\r\n" % (len(part), part))
+        except OSError:
+            pass
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Nothing."""
+
+
+@pytest.fixture
+def server() -> Iterator[str]:
+    Hostile.pages = 0
+    with ThreadingHTTPServer(("127.0.0.1", 0), Hostile) as running:
+        thread = threading.Thread(target=running.serve_forever, args=(0.01,))
+        thread.start()
+        yield f"http://127.0.0.1:{running.server_port}"
+        running.shutdown()
+        thread.join()
+
+
+def client_of(server: str, budget: Budget | None = None) -> Client:
+    return Client(Access(server, PoolManager(), list), timeout=PATIENCE_SECONDS, budget=budget)
+
+
+def test_bytes_of_all_pages_are_budgeted(server: str) -> None:
+    """The attack: pages without end. At the limit all is read, with one byte more nothing."""
+    page = len(
+        json.dumps({"metadata": {"continue": "p1"}, "items": [claim(number) for number in range(10, 20)]})
+    )
+    budget = Budget(5 * page)
+    listing = iter(Listing(client_of(server, budget), "/x"))
+    found = [next(listing) for _ in range(5 * PAGE)]
+    with pytest.raises(TooMuch, match=f"the answers have more than {5 * page:,} bytes in all"):
+        next(listing)
+    assert len(found) == 5 * PAGE
+
+
+def test_objects_that_are_held_are_budgeted(server: str) -> None:
+    """What they take in memory counts, not only their bytes; after that nothing more is asked."""
+    budget = Budget(held_bytes=100 * 4096)
+    found = list(
+        live_objects(client_of(server), "test", PROFILE, kinds=("ResourceClaim", "Pod"), budget=budget)
+    )
+    failures = [each for each in found if isinstance(each, UnreadList)]
+    assert 50 < sum(isinstance(each, LiveObject) for each in found) < 200
+    assert [failure.kind for failure in failures] == ["ResourceClaim", "Pod"]
+    assert {type(failure.error) for failure in failures} == {TooMuch}
+    assert Hostile.pages < 30
+
+
+def test_command_says_what_to_do(
+    server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("commandline.live_cluster.Budget", lambda: Budget(held_bytes=100_000))
+    config = {
+        "clusters": [{"name": "c", "cluster": {"server": server}}],
+        "contexts": [{"name": "c", "context": {"cluster": "c", "user": ""}}],
+        "current-context": "c",
+    }
+    (tmp_path / "config").write_text(json.dumps(config))
+    assert main(["validate", "--kubeconfig", str(tmp_path / "config")]) == 2
+    said = capsys.readouterr()
+    expected = (
+        f"no more is read of {server}: the objects take more than 100,000 bytes of memory in all; "
+        "read less of the cluster: -n NAMESPACE, or files with --inventory instead of --live"
+    )
+    assert expected in " ".join((said.out + said.err).split())
+
+
+def test_list_and_watch_of_a_service_have_budgets(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is held stays as it was, and the next list begins with a budget of its own."""
+    monkeypatch.setattr("cluster.reflector.Budget", lambda: Budget(100_000))
+    collection: Collection[str] = Collection(lambda obj: "held")
+    reflector = Reflector(client_of(server), "/x", collection)
+    for _ in range(2):
+        with pytest.raises(TooMuch):
+            reflector._list()
+    assert not collection.objects
+    assert not reflector.synced.is_set()
+    with pytest.raises(TooMuch):
+        reflector._watch("1")
+    assert list(collection.objects) == ["a"]
+
+
+def test_services_have_no_budget_for_good(server: str) -> None:
+    """A process that serves for ever takes its rights to read from each list, not from its start."""
+    budget = Budget(10)
+    client = client_of(server, budget)
+    with pytest.raises(TooMuch):
+        client.request("GET", "/version")
+    assert client.within(None).waiting(PATIENCE_SECONDS).request("GET", "/version")[0] == 200
+
+
+def test_compressed_answers_are_refused(server: str) -> None:
+    """The attack: 50 KB that become 50 MB. Nothing compressed is asked for, and nothing is expanded."""
+    with pytest.raises(Unavailable, match="GET /bomb: the answer is compressed, which was not asked for"):
+        client_of(server).request("GET", "/bomb")
+
+
+def test_dense_answers_are_refused_before_they_are_decoded(
+    server: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Brackets take thirty times their bytes in memory; a list is asked for again in smaller pages."""
+    monkeypatch.setattr(client_module, "ANSWER_MEMORY", 1_000_000)
+    with pytest.raises(
+        TooLarge, match="GET /dense: the answer would take more than 1,000,000 bytes of memory"
+    ):
+        client_of(server).request("GET", "/dense")
+
+
+def test_endless_answer(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Chunks without end are one answer that is too large."""
+    monkeypatch.setattr(client_module, "ANSWER_BYTES", 1_000_000)
+    with pytest.raises(TooLarge):
+        client_of(server).request("GET", "/endless")
+
+
+def test_redirects_are_not_followed(server: str) -> None:
+    """A server could send credentials elsewhere with one."""
+    assert client_of(server).request("GET", "/moved")[0] == 302
+
+
+def test_largest_clusters_fit() -> None:
+    """150,000 pods of 10 KB, and the 128 devices of each of 5,000 nodes, as a driver describes them."""
+    assert READ_BYTES > 150_000 * 10_000
+    device = {
+        "name": "gpu-100",
+        "attributes": {name: {"string": f"{name}-0000:01"} for name in ("model", "uuid", "pcie", "version")},
+        "capacity": {"memory": {"value": "40Gi"}, "cores": {"value": "108"}},
+    }
+    one = Budget(held_bytes=HELD_BYTES // 5_000)
+    one.hold({"metadata": {"name": "a"}, "spec": {"devices": [device] * 128}})
