@@ -10,7 +10,7 @@ from allocator.attempt import Attempt
 from allocator.attempt_state import Taken
 from allocator.demand import Alternative, ClaimDemand, RequestDemand, read_claim
 from allocator.devices import Device
-from allocator.errors import AllocationError, NodeError, UnreadyPoolError
+from allocator.errors import AllocationError, Mention, NodeError, UnreadyPoolError
 from allocator.features import Features
 from allocator.inventory import Inventory
 from allocator.ledgers import Ledger
@@ -53,25 +53,18 @@ class Allocator:
         self.new_share_id = share_id
         self.selectors = Selectors()
 
-    @property
-    def time_limit(self) -> TimeLimit:
-        """How long searches may take, with the evaluation of expressions."""
-        return self.selectors.time_limit
-
-    @time_limit.setter
-    def time_limit(self, time_limit: TimeLimit) -> None:
-        self.selectors.time_limit = time_limit
-
-    def demand(self, claims: Sequence[Object]) -> list[ClaimDemand]:
+    def demand(self, claims: Sequence[Object], time_limit: TimeLimit) -> list[ClaimDemand]:
         """What claims of a pod ask for, to be looked for on any number of nodes."""
-        return [read_claim(claim, self._classes, self.features) for claim in claims]
+        return [read_claim(claim, self._classes, self.features, time_limit) for claim in claims]
 
-    def allocate(self, node: Object, claims: Sequence[ClaimDemand]) -> list[Object] | None:
+    def allocate(
+        self, node: Object, claims: Sequence[ClaimDemand], time_limit: TimeLimit
+    ) -> list[Object] | None:
         """One AllocationResult per claim, in normal form; None if the claims do not fit on the node.
 
         `node`: a Node as JSON. Raises AllocationError, which ends the pod's attempt, and NodeError.
         """
-        found = self.find(node, pools_of(self.inventory, node, self.features), claims)
+        found = self.find(node, pools_of(self.inventory, node, self.features), claims, time_limit)
         if found is None:
             return None
         return [
@@ -84,6 +77,7 @@ class Allocator:
         node: Object,
         pools: Sequence[Pool],
         claims: Sequence[ClaimDemand],
+        time_limit: TimeLimit,
         ledger: Callable[[Pool], Ledger] | None = None,
         arrange: Arrangement | None = None,
         hard: Callable[[], None] | None = None,
@@ -93,14 +87,14 @@ class Allocator:
         `ledger`: what is left of a pool's counters, if somebody keeps account. `arrange`: another order for devices.
         `hard` is called before a search that takes long, and may raise what ends it. Raises as `allocate`, and OutOfTime.
         """
-        attempt = Attempt(node, pools, self.allocated, self.features, self.selectors, ledger)
+        attempt = Attempt(node, pools, self.allocated, self.features, self.selectors, time_limit, ledger)
         all_devices: dict[Alternative, Sequence[Device]] = {}
         for claim in claims:
             _check_claim(claim, pools, attempt, all_devices)
         candidates = _candidates(pools)
         if arrange is not None:
             candidates = arrange(list(candidates))
-        if solve(attempt, claims, candidates, all_devices, self.features, hard, self.time_limit):
+        if solve(attempt, claims, candidates, all_devices, self.features, hard):
             return [attempt.taken(claim.header) for claim in claims]
         if any(pool.invalid for pool in pools):
             raise NodeError("invalid resource pools were encountered")
@@ -123,6 +117,7 @@ def _check_claim(
     """Refuse a claim that is bad anywhere, in alternatives that would not be chosen as well; find what `All` means."""
     least = 0
     for request in claim.requests:
+        attempt.time_limit.check()
         if request.problem:
             raise AllocationError(request.problem)
         for alternative in request.alternatives:
@@ -133,8 +128,10 @@ def _check_claim(
         count = _least(request, all_devices)
         if count > ALLOCATION_RESULTS - least:
             raise AllocationError(
-                f"claim {claim.name}, request {request.name}: adding {count} devices exceeds the claim limit of "
-                f"{ALLOCATION_RESULTS}, with {least} already accounted for"
+                (
+                    *("claim ", claim.header, f", request {request.name}: "),
+                    f"adding {count} devices exceeds the claim limit of {ALLOCATION_RESULTS}, with {least} already accounted for",
+                )
             )
         least += count
     if claim.problem:
@@ -154,11 +151,12 @@ def _everything(alternative: Alternative, pools: Sequence[Pool], attempt: Attemp
     """The devices that `All` asks for, whether they are free or not. Any pool that is not in order is an error."""
     found = []
     for pool in pools:
+        attempt.time_limit.check()
         if not pool.usable:
             state = "being updated" if pool.incomplete else "invalid"
+            named = Mention(" resource pool ", pool, " a resource pool")
             raise UnreadyPoolError(
-                f"{alternative.place}: asks for all devices, but resource pool {pool.id} is currently {state}",
-                f"{alternative.place}: asks for all devices, but a resource pool is currently {state}",
+                (*alternative.place, ": asks for all devices, but", named, f" is currently {state}")
             )
         for device in pool.devices:
             if attempt.selects(alternative, device) and could_serve(attempt, alternative, device):

@@ -98,9 +98,10 @@ class Answers(Sequence[NodeAnswer]):
         if isinstance(place, str):
             return NodeAnswer(place, None, outcome.error, outcome.error_kind, outcome.fix)
         name = place.name
+        states = place.states(self._shared[place.layout.shared])
         if outcome.templates is None:
-            return NodeAnswer(name, None, outcome.error, outcome.error_kind, outcome.fix)
-        pools = [state.pool.devices for state in place.states(self._shared[place.layout.shared])]
+            return NodeAnswer(name, None, outcome.error_on(states), outcome.error_kind, outcome.fix)
+        pools = [state.pool.devices for state in states]
         return NodeAnswer(
             name, [template.result(pools, place.selector, self._share_id) for template in outcome.templates]
         )

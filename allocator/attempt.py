@@ -8,7 +8,7 @@ from allocator.attempt_state import AttemptState, Taken
 from allocator.bounded_cache import remember
 from allocator.demand import MEMORY_BYTES, Alternative
 from allocator.devices import Device
-from allocator.errors import RefusedDeviceError
+from allocator.errors import Mention, RefusedDeviceError
 from allocator.features import Features
 from allocator.rules.capacity import Capacity, consumption
 from allocator.rules.constraints import Constraints
@@ -20,17 +20,22 @@ from allocator.rules.node_operations import NodeOperations
 from allocator.rules.placement import Placement
 from allocator.rules.taints import Taints
 from allocator.selection import Selectors
+from allocator.time_limit import TimeLimit
 from resourceapi.amounts import added
 
 
-def selects_shape(alternative: Alternative, device: Device, features: Features, selectors: Selectors) -> bool:
+def selects_shape(
+    alternative: Alternative, device: Device, features: Features, selectors: Selectors, time_limit: TimeLimit
+) -> bool:
     """Whether the alternative selects devices of the device's shape, wherever they are.
 
     :raises AllocationError: if a selector is bad or fails on the device.
     """
     outcome = alternative.selected.get(device.kind)
     if outcome is None:
-        outcome = is_selectable(device.shape, features) and selectors.match_all(alternative.selectors, device)
+        outcome = is_selectable(device.shape, features) and selectors.match_all(
+            alternative.selectors, device, time_limit
+        )
         remember(alternative.selected, device.kind, outcome)
         alternative.claim.weight += MEMORY_BYTES
     return outcome
@@ -54,7 +59,7 @@ class Attempt(AttemptState):
         """
         outcome = alternative.selected.get(device.kind)
         if outcome is None:
-            outcome = selects_shape(alternative, device, self.features, self.selectors)
+            outcome = selects_shape(alternative, device, self.features, self.selectors, self.time_limit)
         return outcome and Placement.admits(self, alternative, device)
 
     def candidates(
@@ -108,11 +113,9 @@ class Attempt(AttemptState):
             return False
         if alternative.constraints and not Constraints.admits(self, alternative, device):
             if must:
-                raise RefusedDeviceError(
-                    f"{alternative.place}: cannot add device {device.id} because a claim constraint "
-                    "would not be satisfied",
-                    f"{alternative.place}: cannot add a device because a claim constraint would not be satisfied",
-                )
+                added = Mention(" device ", device, " a device")
+                because = " because a claim constraint would not be satisfied"
+                raise RefusedDeviceError((*alternative.place, ": cannot add", added, because))
             return False
         return Capacity.admits(self, alternative, device)
 

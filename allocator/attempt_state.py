@@ -15,6 +15,7 @@ from allocator.features import Features
 from allocator.ledgers import CounterKey, Ledger
 from allocator.pools import Pool
 from allocator.selection import Selectors
+from allocator.time_limit import TimeLimit
 from allocator.trail import Trail
 from resourceapi.objects import Object
 from resourceapi.quantity import Quantity
@@ -38,12 +39,14 @@ class AttemptState:
         allocated: AllocatedState,
         features: Features,
         selectors: Selectors,
+        time_limit: TimeLimit,
         ledger: Callable[[Pool], Ledger] | None = None,
     ) -> None:
         """Begin with nothing taken.
 
         :param node: a Node as JSON.
         :param pools: those that the node sees.
+        :param time_limit: of all that is done with it.
         :param ledger: what allocated claims leave of a pool's counters, if somebody keeps account; worked out otherwise.
         """
         self.node = node
@@ -51,6 +54,7 @@ class AttemptState:
         self.allocated = allocated
         self.features = features
         self.selectors = selectors
+        self.time_limit = time_limit
         self._make_ledger = ledger
         self._ledgers: dict[PoolId, Ledger] = {}
         self.trail = Trail()

@@ -17,12 +17,13 @@ from allocator.attempt_state import Taken
 from allocator.claim_contents import ClaimContents
 from allocator.demand import ClaimDemand
 from allocator.devices import Device
-from allocator.errors import NODE, AllocationError, NodeError
+from allocator.errors import AllocationError, NodeError
 from allocator.fitting.waste import NodeWaste, Waste
 from allocator.nodes import NodeEntry, Nodes
-from allocator.plans import FATAL_OUTCOME, NO_FIT, Outcome, Plan, Plans
+from allocator.plans import Outcome, Plan, Plans, Solution
 from allocator.results import ResultTemplate
 from allocator.states import PoolState
+from allocator.time_limit import TimeLimit
 
 #: So many counter sets or topology groups are tried as the first one at most.
 MAX_GROUPS = 8
@@ -31,7 +32,6 @@ MAX_SEARCHES = 1_000
 
 Rank = tuple[int, tuple[int, ...]]
 """How far down the lists the alternatives are, all together and request by request."""
-Solution = Sequence[tuple[Taken, ...]]
 
 
 class Proposal(Outcome):
@@ -59,25 +59,20 @@ class BestPlans(Plans):
         """Another pod is asked for."""
         self._left = MAX_SEARCHES
 
-    def _find(self, plan: Plan, entry: NodeEntry) -> Outcome:
+    def _find(self, plan: Plan, entry: NodeEntry, time_limit: TimeLimit) -> Outcome:
         states = self._nodes.view_of(entry).states()
-        try:
-            first = self._search(entry, states, plan.demand)
-        except AllocationError:
-            return FATAL_OUTCOME
-        except NodeError as error:
-            return Outcome(error=str(error), error_kind=NODE)
-        if first is None:
-            return NO_FIT
+        first = self._first(plan, entry, states, time_limit)
+        if isinstance(first, Outcome):
+            return first
         waste = NodeWaste(states, self._allocated, _attributes(plan.demand))
         limit = rank_of(plan.demand, first)
-        best: Solution = first
+        best = first
         key = (limit, waste.of(_flat(first)))
         for arrange in _arrangements(waste, sum(map(len, first))):
             if self._left <= 0:
                 break
             self._left -= 1
-            found = self._again(entry, states, plan.demand, arrange)
+            found = self._again(entry, states, plan.demand, time_limit, arrange)
             if found is None or not is_within(rank_of(plan.demand, found), limit):
                 continue
             other = (rank_of(plan.demand, found), waste.of(_flat(found)))
@@ -90,11 +85,12 @@ class BestPlans(Plans):
         entry: NodeEntry,
         states: Sequence[PoolState],
         demand: list[ClaimDemand],
+        time_limit: TimeLimit,
         arrange: Arrangement,
     ) -> Solution | None:
         """A search in another order may take too long, or meet an error that the first did not reach."""
         try:
-            return self._search(entry, states, demand, arrange)
+            return self._search(entry, states, demand, time_limit, arrange)
         except (AllocationError, NodeError):
             return None
 

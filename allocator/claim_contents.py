@@ -12,6 +12,7 @@ from typing import NamedTuple
 from weakref import WeakValueDictionary
 
 from allocator.demand import ClaimDemand
+from allocator.time_limit import TimeLimit
 from resourceapi.canonical import canonical
 from resourceapi.objects import EMPTY, Object
 
@@ -43,7 +44,7 @@ class _Claim(NamedTuple):
 class ClaimContents:
     """The contents of the claims that have been asked for, by claim, and their demands, as long as somebody uses them."""
 
-    def __init__(self, read: Callable[[Object], ClaimDemand]) -> None:
+    def __init__(self, read: Callable[[Object, TimeLimit], ClaimDemand]) -> None:
         """Begin without any.
 
         :param read: what a claim asks for.
@@ -74,7 +75,9 @@ class ClaimContents:
             self._leave(known.content.digest)
         return content
 
-    def demands(self, claims: Iterable[Object], contents: Iterable[Content]) -> Iterator[ClaimDemand]:
+    def demands(
+        self, claims: Iterable[Object], contents: Iterable[Content], time_limit: TimeLimit
+    ) -> Iterator[ClaimDemand]:
         """What the claims of a pod ask for. Claims of one content share it with other pods' claims, not with each other."""
         seen: Counter[bytes] = Counter()
         for claim, content in zip(claims, contents, strict=True):
@@ -82,7 +85,7 @@ class ClaimContents:
             seen[content.digest] += 1
             demand = self._demands.get(key)
             if demand is None:
-                demand = self._demands[key] = self._read(claim)
+                demand = self._demands[key] = self._read(claim, time_limit)
                 demand.header.weight += _OBJECT_BYTES * content.length
             yield demand
 

@@ -11,8 +11,10 @@ from typing import Any
 
 from allocator.capacity_requests import DeviceCapacities, Share, request_key
 from allocator.constraint_state import Constraint
+from allocator.errors import Text
 from allocator.features import Features
 from allocator.selection import Selector
+from allocator.time_limit import TimeLimit
 from resourceapi.go_text import quote
 from resourceapi.objects import EMPTY, Object
 from resourceapi.quantity import UNSET, Quantity
@@ -96,7 +98,7 @@ class Alternative:
         #: the claim's constraints that concern it, by their place
         self.constraints: tuple[tuple[int, Constraint], ...] = ()
         #: why it can never be served, if so
-        self.problem = ""
+        self.problem: Text = ()
 
     @property
     def selectors(self) -> tuple[Selector, ...]:
@@ -104,9 +106,9 @@ class Alternative:
         return self.class_selectors + self.request_selectors
 
     @property
-    def place(self) -> str:
+    def place(self) -> Text:
         """How error texts begin."""
-        return f"claim {self.claim.name}, request {self.short_name}"
+        return ("claim ", self.claim, f", request {self.short_name}")
 
 
 class RequestDemand:
@@ -117,7 +119,7 @@ class RequestDemand:
     def __init__(self, name: str) -> None:
         self.name = name
         self.alternatives: list[Alternative] = []
-        self.problem = ""
+        self.problem: Text = ()
 
     @property
     def is_list(self) -> bool:
@@ -132,12 +134,10 @@ class ClaimDemand:
 
     def __init__(self, claim: Object) -> None:
         """`claim`: a ResourceClaim of v1 in normal form."""
-        metadata = claim.get("metadata") or EMPTY
-        namespace, name = metadata.get("namespace", ""), metadata.get("name", "")
-        self.header = ClaimHeader(f"{namespace}/{name}" if namespace else name)
+        self.header = ClaimHeader(text_name(claim))
         self.devices: Object = (claim.get("spec") or EMPTY).get("devices") or EMPTY
         self.requests: list[RequestDemand] = []
-        self.problem = ""
+        self.problem: Text = ()
 
     @property
     def name(self) -> str:
@@ -150,12 +150,26 @@ class ClaimDemand:
         return self.header.constraints
 
 
-def read_claim(claim: Object, classes: Mapping[str, Object], features: Features) -> ClaimDemand:
-    """What a claim asks for; `classes`: DeviceClasses of v1 in normal form, by name."""
+def text_name(claim: Object) -> str:
+    """The name of a claim as texts have it, with its namespace if it has one."""
+    metadata = claim.get("metadata") or EMPTY
+    namespace, name = metadata.get("namespace", ""), metadata.get("name", "")
+    return f"{namespace}/{name}" if namespace else name
+
+
+def read_claim(
+    claim: Object, classes: Mapping[str, Object], features: Features, time_limit: TimeLimit
+) -> ClaimDemand:
+    """What a claim asks for.
+
+    :param classes: DeviceClasses of v1 in normal form, by name.
+    :raises allocator.time_limit.OutOfTime: if the time is over before a request.
+    """
     demand = ClaimDemand(claim)
     _read_constraints(demand, features)
     selectors: ClassSelectors = {}
     for request in demand.devices.get("requests") or ():
+        time_limit.check()
         demand.requests.append(_read_request(demand, request or EMPTY, classes, selectors, features))
     own = sum(
         ALTERNATIVE_BYTES + SELECTOR_BYTES * len(alternative.request_selectors)
@@ -176,7 +190,9 @@ def _read_constraints(demand: ClaimDemand, features: Features) -> None:
             demand.constraints.append(Constraint(entry["distinctAttribute"], True, requests))
         else:
             demand.problem = (
-                f"claim {demand.name}, constraint #{index}: empty constraint (unsupported constraint type?)"
+                "claim ",
+                demand.header,
+                f", constraint #{index}: empty constraint (unsupported constraint type?)",
             )
             return
 
@@ -196,7 +212,11 @@ def _read_request(
             Alternative(demand.header, name, details or EMPTY, subrequest=True) for details in subrequests
         ]
         if not features.prioritized_list:
-            found.problem = f"claim {demand.name}, request {name}: has subrequests, but the DRAPrioritizedList feature is disabled"
+            found.problem = (
+                "claim ",
+                demand.header,
+                f", request {name}: has subrequests, but the DRAPrioritizedList feature is disabled",
+            )
     else:
         found.alternatives = [
             Alternative(demand.header, name, request.get("exactly") or EMPTY, subrequest=False)
@@ -207,18 +227,19 @@ def _read_request(
     return found
 
 
-def _capacity_problem(request: RequestDemand, features: Features) -> str:
+def _capacity_problem(request: RequestDemand, features: Features) -> Text:
     """The stable allocator does not know capacity requests and ignores them."""
     if features.consumable_capacity or features.stable:
-        return ""
+        return ()
     for alternative in request.alternatives:
         if "capacity" in alternative.details:
             what = "subrequest" if alternative.subrequest else "request"
             return (
-                f"claim {alternative.claim.name}, {what} {alternative.short_name}: "
-                "has capacity requests, but the DRAConsumableCapacity feature is disabled"
+                "claim ",
+                alternative.claim,
+                f", {what} {alternative.short_name}: has capacity requests, but the DRAConsumableCapacity feature is disabled",
             )
-    return ""
+    return ()
 
 
 def _complete(
@@ -230,16 +251,16 @@ def _complete(
     own = details.get("selectors") or ()
     reason = _problem(alternative, own, device_class, features)
     if reason:
-        alternative.problem = f"{alternative.place}{reason}"
+        alternative.problem = (*alternative.place, reason)
         return
     assert device_class is not None
     alternative.device_class = device_class
     class_name = name_of(device_class)
     if class_name not in known:
         of_class = (device_class.get("spec") or EMPTY).get("selectors") or ()
-        known[class_name] = tuple(_selectors(f"class {class_name}", of_class))
+        known[class_name] = tuple(_selectors((f"class {class_name}",), of_class))
     alternative.class_selectors = known[class_name]
-    alternative.request_selectors = tuple(_selectors(f"claim {alternative.claim.name}", own))
+    alternative.request_selectors = tuple(_selectors(("claim ", alternative.claim), own))
     alternative.constraints = tuple(
         (index, constraint)
         for index, constraint in enumerate(alternative.claim.constraints)
@@ -271,10 +292,10 @@ def _problem(
     return "" if mode in (ALL, EXACT_COUNT) else f": unsupported count mode {mode}"
 
 
-def _selectors(place: str, selectors: Iterable[Any]) -> Iterable[Selector]:
+def _selectors(place: Text, selectors: Iterable[Any]) -> Iterable[Selector]:
     for index, selector in enumerate(selectors):
         expression = ((selector or EMPTY).get("cel") or EMPTY).get("expression", "")
-        yield Selector(f"{place}: selector #{index}", expression)
+        yield Selector((*place, f": selector #{index}"), expression)
 
 
 def name_of(obj: Object) -> str:

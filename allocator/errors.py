@@ -2,12 +2,61 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple, Protocol
+
 from resourceapi.errors import ClaimcheckError
 
 #: The kinds of errors: other nodes cannot help either, other nodes may.
 FATAL, NODE = "fatal", "node"
 #: Said of a node for which a claim of the pod has no devices, though it is allocated.
 AWAY = "allocated claim is not available on the node"
+
+
+class Named(Protocol):
+    """A claim."""
+
+    @property
+    def name(self) -> str: ...  # noqa: D102 - as of ClaimHeader
+
+
+class Placed(Protocol):
+    """A device or a pool."""
+
+    @property
+    def id(self) -> tuple[str, ...]: ...  # noqa: D102 - as of Device and Pool
+
+
+class Mention(NamedTuple):
+    """A device or pool that a text names after some words.
+
+    :param otherwise: what stands there where the text is about all nodes.
+    :param short: whether the device is named without its driver and pool.
+    """
+
+    words: str
+    what: Placed
+    otherwise: str = ""
+    short: bool = False
+
+
+Text = tuple["str | Named | Mention", ...]
+"""Words, claims that are named there, and what is on the node."""
+
+
+def in_words(text: Text) -> str:
+    """The text for the claims and the node that it is about."""
+    return "".join([_in_words(each) for each in text])
+
+
+def _in_words(part: str | Named | Mention) -> str:
+    if isinstance(part, str):
+        return part
+    return naming(part.words, part.what, short=part.short) if isinstance(part, Mention) else part.name
+
+
+def naming(words: str, what: Placed, *, short: bool) -> str:
+    """Words with the name of a device or pool; see :class:`Mention`."""
+    return f"{words}{what.id[-1] if short else what.id}"
 
 
 class AllocationError(ClaimcheckError):
@@ -18,13 +67,10 @@ class AllocationError(ClaimcheckError):
 
     fix = ""
 
-    def __init__(self, message: str, summary: str = "") -> None:
-        """Make an error.
-
-        :param summary: the message without names of devices and pools, if there are any in it.
-        """
-        super().__init__(message)
-        self.summary = summary or message
+    def __init__(self, text: Text) -> None:
+        """Make an error with this text."""
+        super().__init__(in_words(text))
+        self.text = text
 
 
 class ExpressionError(AllocationError):

@@ -112,7 +112,7 @@ def expand(
     :param seconds: the time limit for removing unnecessary nodes.
     """
     end = monotonic() + seconds
-    first = Simulation(cluster(), limits=limits)
+    first = Simulation(cluster(), limits)
     placements = first.run(pods, mode)
     left = [pod for pod, placement in zip(pods, placements, strict=True) if not placement.node]
     if not left or not templates:
@@ -149,9 +149,9 @@ class _ExpandedCluster:
         self._cluster = cluster
         self._templates = templates
         self._made: list[tuple[Template, Object, list[Object]]] = []
-        before = Simulation(cluster, limits=limits)
+        before = Simulation(cluster, limits)
         before.run([pod for pod, each in zip(pods, placements, strict=True) if each.node], mode)
-        self._simulation = Simulation(cluster, before, limits)
+        self._simulation = Simulation(cluster, limits, before)
 
     def option(self, left: Sequence[Pod], end: float) -> ExpansionOption:
         """Add nodes until all pods are placed that can be, then remove those that are not needed."""

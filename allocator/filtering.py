@@ -13,9 +13,9 @@ from allocator.answers import Answers
 from allocator.best_fit import BestPlans
 from allocator.errors import AWAY, FATAL, NODE, OUT_OF_TIME
 from allocator.nodes import NodeClass, NodeEntry, Nodes
-from allocator.plans import Outcome, Plan, Plans
+from allocator.plans import FatalOutcome, Outcome, Plan, Plans
 from allocator.pod_claims import ClaimsOnNode, PodClaims
-from allocator.time_limit import OutOfTime
+from allocator.time_limit import OutOfTime, TimeLimit
 
 AWAY_OUTCOME = Outcome(error=AWAY, error_kind=NODE)
 #: Less is not worth a try: most nodes need less.
@@ -37,13 +37,19 @@ class Question:
 
 
 class Filtering:
-    """Finds nodes for one pod; the allocator's time limit says how long that may take."""
+    """Finds nodes for one pod within a time limit."""
 
     def __init__(
-        self, allocator: Allocator, nodes: Nodes, plans: Plans, best_plans: BestPlans | None
+        self,
+        allocator: Allocator,
+        nodes: Nodes,
+        plans: Plans,
+        best_plans: BestPlans | None,
+        time_limit: TimeLimit,
     ) -> None:
         """`best_plans`: if given, then what fits is served with less waste where there is time to look for that."""
         self._allocator = allocator
+        self._time_limit = time_limit
         self._nodes = nodes
         self._plans = plans
         self._best_plans = best_plans
@@ -67,7 +73,7 @@ class Filtering:
         self, entries: Iterable[NodeEntry], pod: PodClaims
     ) -> tuple[list[Question | None], list[Question]]:
         """The question for each node, None where there is none or no time to find out which; and all of them once."""
-        limit = self._allocator.time_limit
+        limit = self._time_limit
         found: dict[tuple[int, NodeClass], Question] = {}
         places: list[Question | None] = []
         for entry in entries:
@@ -89,25 +95,24 @@ class Filtering:
 
     def _decide(self, questions: Collection[Question], plans: Plans) -> None:
         """Ask each kind of nodes, and again those that have not had enough time."""
-        whole = self._allocator.time_limit
+        whole = self._time_limit
         made: dict[int, Plan] = {}
         waiting = list(questions)
-        try:
-            while waiting:
-                late = []
-                for place, question in enumerate(waiting):
-                    if whole.is_over:
-                        return
-                    claims = question.claims.unallocated
-                    plan = made.get(id(claims)) or made.setdefault(id(claims), plans.plan(claims))
-                    self._allocator.time_limit = whole.share(len(waiting) - place, LEAST_SECONDS)
-                    try:
-                        question.outcome = plans.outcome(plan, question.entry, question.node_class)
-                    except OutOfTime:
-                        late.append(question)
-                waiting = late
-        finally:
-            self._allocator.time_limit = whole
+        while waiting:
+            late = []
+            for place, question in enumerate(waiting):
+                if whole.is_over:
+                    return
+                claims = question.claims.unallocated
+                try:
+                    plan = made.get(id(claims)) or made.setdefault(id(claims), plans.plan(claims, whole))
+                    share = whole.share(len(waiting) - place, LEAST_SECONDS)
+                    outcome = plans.outcome(plan, question.entry, question.node_class, share)
+                except OutOfTime:
+                    late.append(question)
+                else:
+                    question.outcome = outcome.of(claims) if isinstance(outcome, FatalOutcome) else outcome
+            waiting = late
 
     def _answer(
         self, entry: NodeEntry, claims: ClaimsOnNode, question: Question | None, answers: Answers
@@ -115,17 +120,8 @@ class Filtering:
         outcome = _LATE if question is None else question.outcome
         if claims.selectors and outcome.error_kind != FATAL and claims.is_away_from(entry.node):
             answers.add(entry.name, AWAY_OUTCOME)
-        elif outcome.error_kind == FATAL:
-            answers.add(entry.name, self._fatal(entry, claims))
-        elif outcome.fits:
+        elif outcome.fits or outcome.error_kind == FATAL:
             assert entry.view is not None
             answers.add(entry.view, outcome)
         else:
             answers.add(entry.name, outcome)
-
-    def _fatal(self, entry: NodeEntry, claims: ClaimsOnNode) -> Outcome:
-        """An error that ends the attempt; each node has a text of its own."""
-        try:
-            return self._plans.fatal_outcome(entry, claims.unallocated)
-        except OutOfTime:
-            return _LATE

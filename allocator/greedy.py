@@ -73,6 +73,7 @@ class GreedySearch:
     def _take_first(self, alternative: Alternative) -> bool | None:
         """Whether the alternative gets its devices; None if it might get other ones."""
         attempt = self._attempt
+        attempt.time_limit.check()
         mark, missing, refused = attempt.mark(), alternative.count, False
         if not missing:
             return True
@@ -119,7 +120,7 @@ def _may_be_served(attempt: Attempt, request: RequestDemand, candidates: Sequenc
     enough = False
     for alternative in request.alternatives:
         if alternative.derived:
-            raise AllocationError("attributes are derived when devices are taken")
+            raise AllocationError(("attributes are derived when devices are taken",))
         found = [
             device
             for device in candidates

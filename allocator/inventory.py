@@ -209,7 +209,7 @@ class Inventory:
             self._waiting, self._failures = None, None
             self._is_behind = True
 
-    def settle(self, time_limit: TimeLimit = UNLIMITED) -> bool:
+    def settle(self, time_limit: TimeLimit) -> bool:
         """Make changes of patches, rules and classes on all slices that they are about, one after the other.
 
         Slices that wait to be put come first. Each call gets further, whatever the time limit: what has been found out is
@@ -263,7 +263,7 @@ class Inventory:
     def catch_up(self) -> None:
         """Settle what is to count from the next question on, which this one is."""
         if self._is_behind and not self.stepwise:
-            self.settle()
+            self.settle(UNLIMITED)
 
     @property
     def failures(self) -> Mapping[str, PatchFailure]:

@@ -19,10 +19,10 @@ from allocator.errors import AllocationError
 from allocator.features import Features
 from allocator.selection import Selectors
 from allocator.states import PoolState
+from allocator.time_limit import TimeLimit
 from resourceapi.canonical import canonical
 from resourceapi.objects import Object
 
-_ERROR = "error"
 _MAX_SHAPES = 256
 
 
@@ -44,52 +44,62 @@ class NodeEquivalence:
         #: about how much memory it takes
         self.weight = 8 * len(self._alternatives)
 
-    def of(self, node: Object, declares: bool, states: Sequence[PoolState]) -> object:
+    def of(self, node: Object, declares: bool, states: Sequence[PoolState], time_limit: TimeLimit) -> object:
         """Equal for nodes that serve the claims alike. `declares`: see `declares_node_operations`."""
-        return declares, *(self._pool(node, state) for state in states)
+        return declares, *(self._pool(node, state, time_limit) for state in states)
 
-    def _pool(self, node: Object, state: PoolState) -> object:
+    def _pool(self, node: Object, state: PoolState, time_limit: TimeLimit) -> object:
         pool = state.pool
         if not pool.usable:
             return pool.incomplete
-        devices = tuple([self._slice(slice) for slice in pool.slices])
+        devices = tuple([self._slice(slice, time_limit) for slice in pool.slices])
         return devices, pool.slice_shapes[1], pool.reached(node), state.signature
 
-    def _slice(self, slice: Slice) -> object:
+    def _slice(self, slice: Slice, time_limit: TimeLimit) -> object:
         known = self._slices.get(slice.shape.number)
         if known is None:
-            known = (slice.shape.without_devices, *[self._device(device) for device in slice.devices])
+            devices = [self._device(device, time_limit) for device in slice.devices]
+            known = (slice.shape.without_devices, *devices)
             remember(self._slices, slice.shape.number, known, _MAX_SHAPES)
             self.weight += MEMORY_BYTES + 8 * len(slice.devices)
         return known
 
-    def _device(self, device: Device) -> object:
+    def _device(self, device: Device, time_limit: TimeLimit) -> object:
         known = self._devices.get(device.kind)
         if known is None:
+            time_limit.check()
             known = (
                 device.shape.without_attributes,
-                *[self._seen_by(each, device) for each in self._alternatives],
+                *[self._seen_by(each, device, time_limit) for each in self._alternatives],
             )
             remember(self._devices, device.kind, known, _MAX_SHAPES)
             self.weight += 2 * MEMORY_BYTES + 8 * len(self._alternatives)
         return known
 
-    def _seen_by(self, alternative: Alternative, device: Device) -> object:
+    def _seen_by(self, alternative: Alternative, device: Device, time_limit: TimeLimit) -> object:
         """What matters of a device's attributes to an alternative: None if it is not for it."""
         try:
-            if not selects_shape(alternative, device, self._features, self._selectors):
+            if not selects_shape(alternative, device, self._features, self._selectors, time_limit):
                 return None
-        except AllocationError:
-            return _ERROR
+        except AllocationError as error:
+            return _words(error)
         return tuple(
-            [self._value(alternative, device, each.attribute) for _, each in alternative.constraints]
+            [
+                self._value(alternative, device, each.attribute, time_limit)
+                for _, each in alternative.constraints
+            ]
         )
 
-    def _value(self, alternative: Alternative, device: Device, name: str) -> str:
+    def _value(self, alternative: Alternative, device: Device, name: str, time_limit: TimeLimit) -> object:
         expression = alternative.derived.get(name)
         if expression is None:
             return canonical(published(device, name))
         try:
-            return canonical(self._selectors.derive(name, expression, device))
-        except AllocationError:
-            return _ERROR
+            return canonical(self._selectors.derive(name, expression, device, time_limit))
+        except AllocationError as error:
+            return _words(error)
+
+
+def _words(error: AllocationError) -> object:
+    """What an error says, whatever the device is called."""
+    return "error", *[each for each in error.text if isinstance(each, str)]

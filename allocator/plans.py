@@ -10,16 +10,20 @@ from collections.abc import Callable, Sequence
 from allocator.allocation import Allocator, Arrangement
 from allocator.attempt_state import Taken
 from allocator.claim_contents import ClaimContents
-from allocator.demand import ClaimDemand
+from allocator.demand import ClaimDemand, text_name
+from allocator.error_text import ErrorText
 from allocator.errors import FATAL, NODE, UNDECIDED, AllocationError, NodeError
 from allocator.node_equivalence import NodeEquivalence
 from allocator.nodes import NodeClass, NodeEntry, Nodes
 from allocator.results import Pick, ResultTemplate, is_ordinary
 from allocator.states import PoolState
+from allocator.time_limit import TimeLimit
 from resourceapi.manifests import namespace_of
 from resourceapi.objects import Object
 from resourceapi.weighed_cache import WeighedCache
 
+Solution = Sequence[tuple[Taken, ...]]
+"""The devices that each claim gets."""
 MOST_BYTES = 128 << 20
 """How much memory all plans may take with what has been found out for them."""
 # About what a plan takes beside the demands of its claims, an outcome, a template and each device in it, and what is told
@@ -30,10 +34,10 @@ _PLAN_BYTES, _OUTCOME_BYTES, _TEMPLATE_BYTES, _DEVICE_BYTES, _NODE_BYTES = 1500,
 class Outcome:
     """How nodes of a class serve a plan: with results made from `templates`, not at all (None), or with an error.
 
-    Errors that end the attempt have no text here, because their texts name devices.
+    `error` has no names of devices and pools: it is the same on nodes with the same error.
     """
 
-    __slots__ = ("error", "error_kind", "fits", "fix", "is_undecided", "summary", "templates")
+    __slots__ = ("error", "error_kind", "fits", "fix", "is_undecided", "templates")
 
     def __init__(
         self,
@@ -41,12 +45,9 @@ class Outcome:
         error: str = "",
         error_kind: str = "",
         fix: str = "",
-        summary: str = "",
     ) -> None:
         self.templates = templates
         self.error = error
-        #: the error without names of devices and pools: the same on nodes with the same error
-        self.summary = summary or error
         #: FATAL if other nodes cannot help, NODE if they may
         self.error_kind = error_kind
         self.fix = fix
@@ -60,9 +61,31 @@ class Outcome:
         """How far down its list each chosen alternative is, for the requests that have a list (`firstAvailable`)."""
         return tuple([place for template in self.templates or () for place in template.places])
 
+    def error_on(self, states: Sequence[PoolState]) -> str:
+        """The error in full, on a node where the pools are in these states."""
+        return self.error
+
+
+class FatalOutcome(Outcome):
+    """An error that ends the attempt. It is the same for all claims of a plan but for their names."""
+
+    __slots__ = ("_names", "_text")
+
+    def __init__(self, text: ErrorText, names: Sequence[str], fix: str) -> None:
+        super().__init__(error=text.anywhere(names), error_kind=FATAL, fix=fix)
+        self._text = text
+        self._names = names
+
+    def of(self, claims: Sequence[Object]) -> FatalOutcome:
+        """The same for these claims of the plan."""
+        return FatalOutcome(self._text, [text_name(each) for each in claims], self.fix)
+
+    def error_on(self, states: Sequence[PoolState]) -> str:
+        """As of :class:`Outcome`, with the names of devices and pools there."""
+        return self._text.on(self._names, states)
+
 
 NO_FIT = Outcome()
-FATAL_OUTCOME = Outcome(error_kind=FATAL)
 
 
 class _CachedOutcomeError(Exception):
@@ -118,14 +141,17 @@ class Plans:
         self._plans.clear()
         self._with.clear()
 
-    def plan(self, claims: Sequence[Object]) -> Plan:
+    def plan(self, claims: Sequence[Object], time_limit: TimeLimit) -> Plan:
         """The plan for the claims of a pod."""
-        contents = [self._contents.of(claim) for claim in claims]
+        contents = []
+        for claim in claims:
+            time_limit.check()
+            contents.append(self._contents.of(claim))
         key = tuple([content.digest for content in contents])
         owner = namespace_of(claims[0], "") if claims else ""
         plan = self._plans.use(key, owner)
         if plan is None:
-            demand = list(self._contents.demands(claims, contents))
+            demand = list(self._contents.demands(claims, contents, time_limit))
             equivalence = NodeEquivalence(demand, self._allocator.features, self._allocator.selectors)
             plan = Plan(key, demand, equivalence)
             for digest in key:
@@ -144,7 +170,7 @@ class Plans:
             if not self._with[digest]:
                 del self._with[digest]
 
-    def outcome(self, plan: Plan, entry: NodeEntry, node_class: NodeClass) -> Outcome:
+    def outcome(self, plan: Plan, entry: NodeEntry, node_class: NodeClass, time_limit: TimeLimit) -> Outcome:
         """How the nodes of a class serve a plan now.
 
         :param entry: any node of the class, which has been found just now.
@@ -157,46 +183,55 @@ class Plans:
         if found is None:
             self.searches += 1
             try:
-                found = plan.outcomes[key] = self._find(plan, entry)
-                plan.bytes_of_outcomes += _OUTCOME_BYTES + shared.signature_bytes
+                found = plan.outcomes[key] = self._find(plan, entry, time_limit)
+                plan.bytes_of_outcomes += _OUTCOME_BYTES + len(found.error) + shared.signature_bytes
             finally:
                 self._plans.weigh(plan.key, plan.weight)
         else:
             self.hits += 1
         return found
 
-    def _find(self, plan: Plan, entry: NodeEntry) -> Outcome:
+    def _find(self, plan: Plan, entry: NodeEntry, time_limit: TimeLimit) -> Outcome:
         states = self._nodes.view_of(entry).states()
         hard: list[object] = []
 
         def use_equivalent() -> None:
             """Before a search that may take long, use the outcome on an equivalent node, if there is one."""
-            key = plan.equivalence.of(entry.node, entry.declares, states)
+            key = plan.equivalence.of(entry.node, entry.declares, states, time_limit)
             if key in plan.equivalent:
                 raise _CachedOutcomeError(plan.equivalent[key])
             hard.append(key)
 
         try:
-            outcome = self._outcome(plan, entry, states, use_equivalent)
+            found = self._first(plan, entry, states, time_limit, use_equivalent)
         except _CachedOutcomeError as known:
             return known.outcome
+        outcome = found if isinstance(found, Outcome) else self._fit(plan, states, found)
         if hard:
             plan.equivalent[hard[0]] = outcome
             plan.bytes_of_outcomes += _NODE_BYTES
         return outcome
 
-    def _outcome(
-        self, plan: Plan, entry: NodeEntry, states: Sequence[PoolState], hard: Callable[[], None]
-    ) -> Outcome:
+    def _first(
+        self,
+        plan: Plan,
+        entry: NodeEntry,
+        states: Sequence[PoolState],
+        time_limit: TimeLimit,
+        hard: Callable[[], None] | None = None,
+    ) -> Solution | Outcome:
+        """What the search finds first, or the outcome if that is nothing."""
         try:
-            taken = self._search(entry, states, plan.demand, hard=hard)
-        except AllocationError:
-            return FATAL_OUTCOME
+            taken = self._search(entry, states, plan.demand, time_limit, hard=hard)
+        except AllocationError as error:
+            claims = [claim.header for claim in plan.demand]
+            names = [claim.name for claim in claims]
+            return FatalOutcome(ErrorText(error.text, claims, states), names, error.fix)
         except NodeError as error:
             return Outcome(error=str(error), error_kind=NODE)
-        return NO_FIT if taken is None else self._fit(plan, states, taken)
+        return NO_FIT if taken is None else taken
 
-    def _fit(self, plan: Plan, states: Sequence[PoolState], taken: Sequence[tuple[Taken, ...]]) -> Outcome:
+    def _fit(self, plan: Plan, states: Sequence[PoolState], taken: Solution) -> Outcome:
         """The outcome for devices; equal ones are shared, as each node is a class if devices have serial numbers."""
         if not all(is_ordinary(each) for of_claim in taken for each in of_claim):
             return Outcome(self._templates(plan, states, taken))
@@ -217,7 +252,7 @@ class Plans:
         return found
 
     def _templates(
-        self, plan: Plan, states: Sequence[PoolState], taken: Sequence[tuple[Taken, ...]]
+        self, plan: Plan, states: Sequence[PoolState], taken: Solution
     ) -> tuple[ResultTemplate, ...]:
         """The templates from which the results on any node of the class are made."""
         features = self._allocator.features
@@ -234,24 +269,17 @@ class Plans:
         entry: NodeEntry,
         states: Sequence[PoolState],
         demand: list[ClaimDemand],
+        time_limit: TimeLimit,
         arrange: Arrangement | None = None,
         hard: Callable[[], None] | None = None,
     ) -> list[tuple[Taken, ...]] | None:
         of_pool = {state.pool: state for state in states}
         return self._allocator.find(
-            entry.node, list(of_pool), demand, lambda pool: of_pool[pool].ledger, arrange, hard
+            entry.node, list(of_pool), demand, time_limit, lambda pool: of_pool[pool].ledger, arrange, hard
         )
 
-    def fatal_outcome(self, entry: NodeEntry, claims: Sequence[Object]) -> Outcome:
-        """The fatal error on a node, with its text, which names claims and devices."""
-        try:
-            self._search(entry, self._nodes.view_of(entry).states(), self._allocator.demand(claims))
-        except AllocationError as error:
-            return Outcome(error=str(error), error_kind=FATAL, fix=error.fix, summary=error.summary)
-        raise AssertionError("the same search has failed before")
 
-
-def _picks(states: Sequence[PoolState], taken: Sequence[tuple[Taken, ...]]) -> list[list[Pick]]:
+def _picks(states: Sequence[PoolState], taken: Solution) -> list[list[Pick]]:
     """The indexes of devices in their pools, by claim."""
     places = {state.pool.id: (place, state) for place, state in enumerate(states)}
     return [[_pick(*places[device.slice.pool], device.id.device) for device, _, _ in each] for each in taken]

@@ -9,16 +9,21 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from allocator.features import Features
+from allocator.time_limit import TimeLimit
 from resourceapi.objects import EMPTY, Object
 
 
-def refusal(claims: Iterable[Object], classes: Collection[str], features: Features) -> str:
+def refusal(
+    claims: Iterable[Object], classes: Collection[str], features: Features, time_limit: TimeLimit
+) -> str:
     """Why a pod is unschedulable whatever the nodes are, empty if it is not.
 
     :param claims: those of its claims that have no allocation (v1, normal form).
     :param classes: the names of the DeviceClasses that exist.
+    :raises allocator.time_limit.OutOfTime: if the time is over before a claim.
     """
     for claim in claims:
+        time_limit.check()
         devices: Object = (claim.get("spec") or EMPTY).get("devices") or EMPTY
         for request in devices.get("requests") or ():
             if reason := _refusal(claim, request or EMPTY, classes, features):

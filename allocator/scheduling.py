@@ -15,20 +15,20 @@ from allocator.best_fit import BestPlans, Proposal, Rank, best
 from allocator.claim_contents import ClaimContents, claim_key
 from allocator.demand import ClaimDemand, name_of, read_claim
 from allocator.devices import PoolId, Slice, node_name
-from allocator.errors import FATAL, NODE
+from allocator.errors import FATAL, NODE, OUT_OF_TIME
 from allocator.features import Features
 from allocator.filtering import AWAY_OUTCOME, Filtering
 from allocator.fitting.waste import Waste
 from allocator.inventory import Inventory
 from allocator.node_resources import NodeResources
 from allocator.nodes import NodeEntry, Nodes
-from allocator.plans import Outcome, Plans
+from allocator.plans import FatalOutcome, Outcome, Plans
 from allocator.pod_claims import AskedClaims, ClaimsOnNodes, PodClaims
 from allocator.pre_filter import refusal
 from allocator.scheduling_outcome import SchedulingOutcome, enough_nodes, feasible_nodes, outcome_of
 from allocator.states import PoolState
 from allocator.still_fitting import still_fits
-from allocator.time_limit import UNLIMITED, TimeLimit
+from allocator.time_limit import OutOfTime, TimeLimit
 from resourceapi.objects import Object
 
 __all__ = ["FATAL", "NODE", "Mode", "NodeAnswer", "PodAnswer", "SchedulingState", "feasible_nodes"]
@@ -90,20 +90,11 @@ class SchedulingState:
             self.inventory.put_class(device_class)
         self._allocator = Allocator(features, self._classes, self.inventory, self.allocated)
         self._known = Nodes(self.nodes.values(), features, self.inventory, self.allocated)
-        self._contents = ClaimContents(lambda claim: read_claim(claim, self._classes, features))
+        self._contents = ClaimContents(lambda claim, limit: read_claim(claim, self._classes, features, limit))
         self._plans = Plans(self._allocator, self._known, self._contents)
         self._best_plans = BestPlans(self._allocator, self._known, self._contents, self.allocated)
         self._held: dict[str, Object] = {}
         self._start = 0
-
-    @property
-    def time_limit(self) -> TimeLimit:
-        """How long questions may take from now on; except `filter`, they raise OutOfTime then, with nothing kept."""
-        return self._allocator.time_limit
-
-    @time_limit.setter
-    def time_limit(self, time_limit: TimeLimit) -> None:
-        self._allocator.time_limit = time_limit
 
     @property
     def held(self) -> Mapping[str, Object]:
@@ -143,7 +134,7 @@ class SchedulingState:
         """Take out a ResourceSlicePatch."""
         self.inventory.remove_patch(name)
 
-    def settle(self, time_limit: TimeLimit = UNLIMITED) -> bool:
+    def settle(self, time_limit: TimeLimit) -> bool:
         """Make changes of patches, rules and classes on slices; see `Inventory.settle`, and its `stepwise`."""
         return self.inventory.settle(time_limit)
 
@@ -236,6 +227,7 @@ class SchedulingState:
         self,
         claims: Sequence[Object],
         mode: Mode,
+        time_limit: TimeLimit,
         only_node: str | None = None,
         closed: Collection[str] = (),
         instead: Sequence[ClaimsOnNodes] = (),
@@ -247,28 +239,28 @@ class SchedulingState:
         :param closed: the names of nodes that are not searched.
         :param instead: what the pod claims on some nodes instead.
         :returns: the answers for the present state of the cluster, made when they are read.
-        :raises OutOfTime: if `time_limit` is over.
+        :raises OutOfTime: if the time is over; nothing is kept then.
         """
         pod = PodClaims(claims, instead)
         entries = self._entries(only_node)
         if closed:
             entries = [entry for entry in entries if entry.name not in closed]
         answers = Answers(self._allocator.new_share_id)
-        if mode in _FILTERING and (refused := self.refusal(pod.elsewhere.unallocated)):
+        if mode in _FILTERING and (refused := self.refusal(pod.elsewhere.unallocated, time_limit)):
             return self._refused(entries, refused)
         if mode is Mode.SCHEDULER:
-            chosen = self._choose(entries, pod, answers)
+            chosen = self._choose(entries, pod, answers, time_limit)
         elif mode is Mode.BEST_FIT:
-            chosen = self._best(entries, pod, answers)
+            chosen = self._best(entries, pod, answers, time_limit)
         elif mode is Mode.ATTEMPT:
             enough = enough_nodes(len(self.nodes))
             ends = self._error_decides(entries)
-            chosen = self._ask(entries, pod, answers, enough, fatal_ends=ends, filters=True)
+            chosen = self._ask(entries, pod, answers, time_limit, enough, fatal_ends=ends, filters=True)
         elif mode is Mode.FILTER:
-            chosen = self._ask(entries, pod, answers, 0, filters=True)
+            chosen = self._ask(entries, pod, answers, time_limit, 0, filters=True)
         else:
             first = mode is Mode.FIRST_FIT
-            chosen = self._ask(entries, pod, answers, 1 if first else 0, fatal_ends=first)
+            chosen = self._ask(entries, pod, answers, time_limit, 1 if first else 0, fatal_ends=first)
         outcome = self._outcome(answers)
         if mode is Mode.ATTEMPT and outcome not in (SchedulingOutcome.FITS, SchedulingOutcome.CHANCE):
             chosen = None
@@ -282,12 +274,13 @@ class SchedulingState:
     def filter(
         self,
         claims: Sequence[Object],
+        time_limit: TimeLimit,
         candidates: Iterable[str] | None = None,
         instead: Sequence[ClaimsOnNodes] = (),
         *,
         best_fit: bool = False,
     ) -> PodAnswer:
-        """The answers of nodes as in mode FILTER, as far as `time_limit` lets them be found; the others are undecided.
+        """The answers of nodes as in mode FILTER, as far as there is time to find them; the others are undecided.
 
         :param claims: the claims of the pod.
         :param candidates: the names of the nodes to ask, if not all; nodes that are not known have no answer.
@@ -299,23 +292,30 @@ class SchedulingState:
         entries: Sequence[NodeEntry] = self._known.settled()
         if candidates is not None:
             entries = [entry for name in candidates if (entry := self._known.entry(name)) is not None]
-        if refused := self.refusal(pod.elsewhere.unallocated):
+        try:
+            refused = self.refusal(pod.elsewhere.unallocated, time_limit)
+        except OutOfTime:
+            refused = OUT_OF_TIME
+        if refused:
             return self._refused(entries, refused)
         best_plans = self._best_plans if best_fit else None
-        answers = Filtering(self._allocator, self._known, self._plans, best_plans).run(entries, pod)
+        filtering = Filtering(self._allocator, self._known, self._plans, best_plans, time_limit)
+        answers = filtering.run(entries, pod)
         return PodAnswer(answers, "", self._outcome(answers), answers.first_error(FATAL))
 
     def _refused(self, entries: Iterable[NodeEntry], refused: str) -> PodAnswer:
         answers = Answers(self._allocator.new_share_id)
         for entry in entries:
             answers.add(entry.name, Outcome(error=refused, error_kind=NODE))
-        return PodAnswer(answers, refusal=refused)
+        return PodAnswer(answers, refusal="" if refused == OUT_OF_TIME else refused)
 
-    def demand(self, claims: Sequence[Object]) -> list[ClaimDemand]:
+    def demand(self, claims: Sequence[Object], time_limit: TimeLimit) -> list[ClaimDemand]:
         """What claims ask for, as things are."""
-        return self._allocator.demand(claims)
+        return self._allocator.demand(claims, time_limit)
 
-    def still_fits(self, claims: Sequence[Object], node: str, results: Sequence[Object]) -> bool:
+    def still_fits(
+        self, claims: Sequence[Object], node: str, results: Sequence[Object], time_limit: TimeLimit
+    ) -> bool:
         """Whether claims can still get these very devices on a node.
 
         :param claims: claims without an allocation.
@@ -332,13 +332,14 @@ class SchedulingState:
             self.allocated,
             self._features,
             self._allocator.selectors,
+            time_limit,
             lambda pool: states[pool].ledger,
         )
-        return still_fits(attempt, self.demand(claims), results)
+        return still_fits(attempt, self.demand(claims, time_limit), results)
 
-    def refusal(self, claims: Iterable[Object]) -> str:
+    def refusal(self, claims: Iterable[Object], time_limit: TimeLimit) -> str:
         """Why kube-scheduler refuses a pod with these unallocated claims before it looks at nodes, if it does."""
-        return refusal(claims, self._classes, self._features)
+        return refusal(claims, self._classes, self._features, time_limit)
 
     def _error_decides(self, entries: Sequence[NodeEntry]) -> bool:
         """Whether one error fails the attempt, however many other nodes fit."""
@@ -356,13 +357,17 @@ class SchedulingState:
         return found
 
     def weigh(
-        self, claims: Sequence[Object], closed: Collection[str] = (), instead: Sequence[ClaimsOnNodes] = ()
+        self,
+        claims: Sequence[Object],
+        time_limit: TimeLimit,
+        closed: Collection[str] = (),
+        instead: Sequence[ClaimsOnNodes] = (),
     ) -> tuple[Rank, Waste] | None:
         """Rank and waste of what mode BEST_FIT would give a pod with these claims; None if it does not fit."""
         answers = Answers(self._allocator.new_share_id)
         pod = PodClaims(claims, instead)
         entries = [entry for entry in self._entries(None) if entry.name not in closed]
-        chosen = self._best(entries, pod, answers)
+        chosen = self._best(entries, pod, answers, time_limit)
         proposal = None if chosen is None else answers.outcomes[chosen]
         return (proposal.rank, proposal.waste) if isinstance(proposal, Proposal) else None
 
@@ -378,13 +383,14 @@ class SchedulingState:
         entries: Sequence[NodeEntry],
         pod: PodClaims,
         answers: Answers,
+        time_limit: TimeLimit,
     ) -> int | None:
         """Ask as kube-scheduler does; the first of the nodes that fit is chosen."""
         if not entries:
             return None
         start = self._start % len(entries)
         rotated = [*entries[start:], *entries[:start]]
-        chosen = self._ask(rotated, pod, answers, feasible_nodes(len(entries)))
+        chosen = self._ask(rotated, pod, answers, time_limit, feasible_nodes(len(entries)))
         self._start = (start + len(answers)) % len(entries)
         return chosen
 
@@ -393,12 +399,13 @@ class SchedulingState:
         entries: Sequence[NodeEntry],
         pod: PodClaims,
         answers: Answers,
+        time_limit: TimeLimit,
     ) -> int | None:
         """Ask all nodes; the one whose answer wastes least is chosen, none if first-fit would find none."""
-        first = self._ask(entries, pod, Answers(self._allocator.new_share_id), 1)
+        first = self._ask(entries, pod, Answers(self._allocator.new_share_id), time_limit, 1)
         self._best_plans.begin()
         ends = self._error_decides(entries)
-        self._ask(entries, pod, answers, 0, fatal_ends=ends, filters=True, plans=self._best_plans)
+        self._ask(entries, pod, answers, time_limit, 0, fatal_ends=ends, filters=True, plans=self._best_plans)
         if first is None or self._outcome(answers) not in (SchedulingOutcome.FITS, SchedulingOutcome.CHANCE):
             return None
         return best(answers.outcomes, first)
@@ -408,6 +415,7 @@ class SchedulingState:
         entries: Iterable[NodeEntry],
         pod: PodClaims,
         answers: Answers,
+        time_limit: TimeLimit,
         wanted: int,
         *,
         fatal_ends: bool = False,
@@ -429,12 +437,15 @@ class SchedulingState:
                 continue
             what = asked.get(id(claims))
             if what is None:
-                what = asked[id(claims)] = AskedClaims(plans.plan(claims.unallocated))
+                what = asked[id(claims)] = AskedClaims(plans.plan(claims.unallocated, time_limit))
             node_class = entry.node_class or known.class_of(entry)
             outcome = what.outcomes.get(node_class)
             if outcome is None:
-                self.time_limit.check()
-                outcome = what.outcomes[node_class] = plans.outcome(what.plan, entry, node_class)
+                time_limit.check()
+                outcome = plans.outcome(what.plan, entry, node_class, time_limit)
+                if isinstance(outcome, FatalOutcome):
+                    outcome = outcome.of(claims.unallocated)
+                what.outcomes[node_class] = outcome
                 assert entry.view is not None
                 answers.remember(entry.view.layout.shared)
             if away and outcome.error_kind != FATAL:
@@ -442,14 +453,10 @@ class SchedulingState:
                 continue
             if outcome.fits:
                 fitting.append(len(answers))
-            elif outcome.error_kind == FATAL:
-                # Each node has a text of its own.
-                answers.add(entry.name, plans.fatal_outcome(entry, claims.unallocated))
-                if fatal_ends:
-                    break
-                continue
             assert entry.view is not None
             answers.add(entry.view, outcome)
+            if fatal_ends and outcome.error_kind == FATAL:
+                break
             if len(fitting) == wanted and wanted:
                 break
         return fitting[0] if fitting else None

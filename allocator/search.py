@@ -17,7 +17,6 @@ from typing import NamedTuple
 from allocator.attempt import Attempt
 from allocator.demand import Alternative, ClaimDemand
 from allocator.devices import Device
-from allocator.time_limit import UNLIMITED, TimeLimit
 from resourceapi.limits import ALLOCATION_RESULTS
 
 
@@ -59,7 +58,6 @@ class Search:
         candidates: Sequence[Device],
         all_devices: Mapping[Alternative, Sequence[Device]],
         max_backtracks: int | None = None,
-        time_limit: TimeLimit = UNLIMITED,
     ) -> None:
         """Prepare a search; parameters as for :func:`allocator.solving.solve`.
 
@@ -70,7 +68,6 @@ class Search:
         self._candidates = candidates
         self._all_devices = all_devices
         self._backtracks_left = max_backtracks
-        self._time_limit = time_limit
 
     def run(self) -> bool:
         """Search for the first solution.
@@ -143,8 +140,8 @@ class Search:
         return (yield from self._go_on(goal, alternative, device, mark, 0))
 
     def _any_device(self, goal: Goal, alternative: Alternative) -> Choice:
-        self._time_limit.check()
         attempt, candidates = self._attempt, self._candidates
+        attempt.time_limit.check()
         for index in attempt.candidates(alternative, candidates, goal.start):
             device = candidates[index]
             mark = attempt.mark()

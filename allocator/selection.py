@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 from allocator.bounded_cache import remember
 from allocator.devices import Device
-from allocator.errors import AllocationError, ExpressionError
-from allocator.time_limit import UNLIMITED, TimeLimit
+from allocator.errors import AllocationError, ExpressionError, Mention, Text
+from allocator.time_limit import TimeLimit
 from deviceselectors.compiler import compile_expression
 from deviceselectors.environment import Environment
 from deviceselectors.runtime import effort
@@ -27,7 +27,7 @@ _MAX_CHARACTERS = 1_000_000
 class Selector(NamedTuple):
     """One selector of a class or request; `place` says where it stands, as error texts begin."""
 
-    place: str
+    place: Text
     expression: str
 
 
@@ -39,39 +39,33 @@ class Selectors:
     """Evaluates expressions of stored objects, which may use whatever the newest release knows.
 
     Results are kept with the properties of devices; an evaluation that the time limit ends has none. Not for several threads.
+    A time limit is looked at before each evaluation, and meanwhile.
     """
 
-    def __init__(self, time_limit: TimeLimit = UNLIMITED) -> None:
-        """Begin without any program.
-
-        :param time_limit: how long evaluations may take; looked at before each of them, and meanwhile.
-        """
-        self.time_limit = time_limit
+    def __init__(self) -> None:
+        """Begin without any program."""
         self._programs: dict[tuple[str, bool], Program | str] = {}
         self._characters = 0  # of the expressions among them
 
-    def match_all(self, selectors: Iterable[Selector], device: Device) -> bool:
+    def match_all(self, selectors: Iterable[Selector], device: Device, time_limit: TimeLimit) -> bool:
         """Whether all selectors choose the device, looked at in order until one does not.
 
         :raises AllocationError: if an expression or its evaluation is bad.
         :raises OutOfTime: if the time is over before that is known, as all that follow.
         """
-        return all(self._match(selector, device) for selector in selectors)
+        return all(self._match(selector, device, time_limit) for selector in selectors)
 
-    def _match(self, selector: Selector, device: Device) -> bool:
+    def _match(self, selector: Selector, device: Device, time_limit: TimeLimit) -> bool:
         try:
-            outcome = self.outcome(selector.expression, device)
+            outcome = self.outcome(selector.expression, device, time_limit)
         except CompileError as error:
-            raise AllocationError(f"{selector.place}: CEL compile error: {error}") from None
+            raise AllocationError((*selector.place, f": CEL compile error: {error}")) from None
         if isinstance(outcome, str):
-            text = with_hint(outcome)
-            raise ExpressionError(
-                f"{selector.place} on device {device.id}: CEL runtime error: {text}",
-                f"{selector.place}: CEL runtime error: {text}",
-            )
+            on_device = Mention(" on device ", device)
+            raise ExpressionError((*selector.place, on_device, f": CEL runtime error: {with_hint(outcome)}"))
         return outcome
 
-    def outcome(self, expression: str, device: Device) -> bool | str:
+    def outcome(self, expression: str, device: Device, time_limit: TimeLimit) -> bool | str:
         """Whether an expression chooses the device, or the error with which its evaluation fails.
 
         :raises CompileError: if the expression is not valid.
@@ -79,17 +73,17 @@ class Selectors:
         known = device.shape.properties.matches
         outcome = known.get(expression)
         if outcome is None:
-            self.time_limit.check()
+            time_limit.check()
             compiled = self._program(expression, derived=False)
             try:
-                with effort.watched(self.time_limit.check):
+                with effort.watched(time_limit.check):
                     outcome = compiled.matches(device.prepared)
             except EvaluationError as error:
                 outcome = error.message
             remember(known, expression, outcome, _MAX_EXPRESSIONS)
         return outcome
 
-    def derive(self, name: str, expression: str, device: Device) -> dict[str, Any]:
+    def derive(self, name: str, expression: str, device: Device, time_limit: TimeLimit) -> dict[str, Any]:
         """The attribute that an expression derives from a device.
 
         :param name: the name of the attribute, for the text of an error.
@@ -98,17 +92,17 @@ class Selectors:
         known = device.shape.properties.derived
         found = known.get(expression)
         if found is None:
-            self.time_limit.check()
+            time_limit.check()
             try:
                 compiled = self._program(expression, derived=True)
-                with effort.watched(self.time_limit.check):
+                with effort.watched(time_limit.check):
                     found = compiled.attribute(device.prepared)
             except CompileError as error:
-                raise AllocationError(f"compile derived attribute {name} failed: {error}") from None
+                raise AllocationError((f"compile derived attribute {name} failed: {error}",)) from None
             except EvaluationError as error:
+                on_device = Mention(" on device ", device)
                 raise ExpressionError(
-                    f"evaluate derived attribute {name} on device {device.id} failed: {error.message}",
-                    f"evaluate derived attribute {name} failed: {error.message}",
+                    (f"evaluate derived attribute {name}", on_device, f" failed: {error.message}")
                 ) from None
             remember(known, expression, found, _MAX_EXPRESSIONS)
         return found

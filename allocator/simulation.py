@@ -68,7 +68,7 @@ def _nothing() -> None:
 class Limits(NamedTuple):
     """How long a simulation may take: all of it, and a single pod in seconds; `begin` is called with each pod."""
 
-    whole: TimeLimit = UNLIMITED
+    whole: TimeLimit
     pod: float = inf
     begin: Callable[[], None] = _nothing
 
@@ -77,15 +77,13 @@ class Limits(NamedTuple):
         return self.whole.part(self.pod)
 
 
-UNHURRIED = Limits()
+UNHURRIED = Limits(UNLIMITED)
 
 
 class Simulation:
     """Places pods in a cluster, which keeps what they hold until they are removed."""
 
-    def __init__(
-        self, cluster: SchedulingState, before: Simulation | None = None, limits: Limits = UNHURRIED
-    ) -> None:
+    def __init__(self, cluster: SchedulingState, limits: Limits, before: Simulation | None = None) -> None:
         """`before`: has placed other pods in the cluster, with which these may share claims."""
         self.cluster = cluster
         self.limits = limits
@@ -107,10 +105,13 @@ class Simulation:
         if (node := named_node(pod.spec)) and claims.new_on(node):
             known = self.cluster.nodes.get(node)
             return Placement(pod.name, "", {}, passed_over(node, node if known is None else host_name(known)))
-        self.cluster.time_limit = self.limits.of_pod()
         try:
             answer = self.cluster.place(
-                claims.elsewhere, mode, closed=self._closed(pod), instead=claims.instead
+                claims.elsewhere,
+                mode,
+                self.limits.of_pod(),
+                closed=self._closed(pod),
+                instead=claims.instead,
             )
         except OutOfTime:
             return Placement(pod.name, "", {}, self._out_of_time(), undecided=True)
@@ -169,9 +170,10 @@ class Simulation:
         claims = _Claims(pod, self._claim)
         if (node := named_node(pod.spec)) and claims.new_on(node):
             return None
-        self.cluster.time_limit = self.limits.of_pod()
         try:
-            return self.cluster.weigh(claims.elsewhere, self._closed(pod), claims.instead)
+            return self.cluster.weigh(
+                claims.elsewhere, self.limits.of_pod(), self._closed(pod), claims.instead
+            )
         except OutOfTime:
             return None
 

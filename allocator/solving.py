@@ -10,7 +10,6 @@ from allocator.devices import Device
 from allocator.features import Features
 from allocator.greedy import GreedySearch, lacks_candidates
 from allocator.search import BacktrackLimitError, Search
-from allocator.time_limit import UNLIMITED, TimeLimit
 
 MAX_BACKTRACKS = 40
 """How many devices the plain search may give back. Most pods need none; propagation costs as much as some dozens."""
@@ -23,7 +22,6 @@ def solve(
     all_devices: Mapping[Alternative, Sequence[Device]],
     features: Features,
     hard: Callable[[], None] | None = None,
-    time_limit: TimeLimit = UNLIMITED,
 ) -> bool:
     """Find the first solution.
 
@@ -35,7 +33,7 @@ def solve(
     :returns: whether there is a solution.
     :raises AllocationError: if the search ends with an error.
     :raises SearchLimitError: if it takes too many steps.
-    :raises OutOfTime: if its time is over.
+    :raises OutOfTime: if the attempt's time is over.
     """
     start = attempt.mark()
     easy = GreedySearch(attempt, candidates, all_devices).run(claims)
@@ -45,7 +43,7 @@ def solve(
     if lacks_candidates(attempt, claims, candidates, all_devices):
         return False
     try:
-        return Search(attempt, claims, candidates, all_devices, MAX_BACKTRACKS, time_limit).run()
+        return Search(attempt, claims, candidates, all_devices, MAX_BACKTRACKS).run()
     except BacktrackLimitError:
         attempt.undo(start)
     if hard is not None:
@@ -53,6 +51,4 @@ def solve(
     from allocator.pruning.problem import Problem
     from allocator.pruning.search import PrunedSearch
 
-    return PrunedSearch(
-        Problem(attempt, claims, candidates, all_devices, features), time_limit=time_limit
-    ).run()
+    return PrunedSearch(Problem(attempt, claims, candidates, all_devices, features)).run()

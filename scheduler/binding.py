@@ -155,10 +155,9 @@ class Binder:
 
     def _still_fits(self, claims: Sequence[ClaimOfPod], node: str, results: Sequence[Object]) -> bool:
         """Whether the devices can still be had; the filter has found out already what selectors say of them."""
-        state = self._picture.state
-        state.time_limit = TimeLimit(CHECK_SECONDS)
+        limit = TimeLimit(CHECK_SECONDS)
         try:
-            return state.still_fits([each.claim for each in claims], node, results)
+            return self._picture.state.still_fits([each.claim for each in claims], node, results, limit)
         except OutOfTime:
             raise BindError("there was no time to check its devices") from None
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from allocator.features import Features
 from allocator.scheduling import SchedulingState
-from allocator.time_limit import STEP_SECONDS, TimeLimit
+from allocator.time_limit import STEP_SECONDS, UNLIMITED, TimeLimit
 from cluster.client import Client
 from cluster.objects import ClusterObjects, read_node
 from cluster.reflector import Reflector
@@ -117,7 +117,7 @@ class ClusterPicture:
     def warm_up(self) -> None:
         """Find out now what all nodes see; otherwise the first filter has to, and takes too long in large clusters."""
         with self.lock:
-            self.is_settled = self.state.inventory.settle()
+            self.is_settled = self.state.inventory.settle(UNLIMITED)
             self.state.warm_up()
 
     def warm_up_first(self) -> None:

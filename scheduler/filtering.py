@@ -161,8 +161,12 @@ class Filter:
     ) -> PodAnswer:
         """Ask the allocator, and keep its answer if the pod can be bound."""
         state = self._picture.state
-        state.time_limit = TimeLimit(self._seconds)
-        answer = state.filter([each.claim for each in claims], candidates.nodes, best_fit=self._best_fit)
+        answer = state.filter(
+            [each.claim for each in claims],
+            TimeLimit(self._seconds),
+            candidates.nodes,
+            best_fit=self._best_fit,
+        )
         if not is_binding:
             return answer
         found = zip(answer.nodes.names, answer.nodes.outcomes, strict=True)
@@ -184,7 +188,7 @@ class Filter:
             elif found.fits:
                 fitting.append(node)
             elif answer.refusal or found.error_kind == FATAL or found.error == AWAY:
-                beyond[node] = device_reason(found.summary)
+                beyond[node] = device_reason(found.error)
             else:
                 failed[node] = self._reason(found)
         return Verdicts(fitting, failed, beyond)

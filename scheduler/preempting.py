@@ -9,11 +9,12 @@ deletion would help, and does not ask.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from typing import NamedTuple
 
 from allocator.allocated import allocation_of
-from allocator.time_limit import TimeLimit
+from allocator.time_limit import OutOfTime, TimeLimit
 from resourceapi.manifests import text
 from scheduler.budgets import Budget, by_namespace, importance, violating
 from scheduler.cluster_picture import ClusterPicture
@@ -70,18 +71,16 @@ class Preemption:
     ) -> Mapping[str, Victims]:
         """The victims on the nodes that are decided in time."""
         picture = self._picture
-        picture.state.time_limit = limit
         pods = _Pods(picture.pods.objects.values(), picture.budgets.objects.values())
         nominated = nominated_node(request.pod)
-        if nominated and _Trials(picture, pods, claims, nominated).will_fit():
-            return {}  # kube-scheduler has deleted pods for this one already
-        found = {}
-        for node, victims in request.victims.items():
-            chosen = _Trials(picture, pods, claims, node).victims(pod, victims)
-            if limit.is_over:
-                break  # pods may be among them that need not be
-            if chosen is not None and chosen.uids:
-                found[node] = chosen
+        found: dict[str, Victims] = {}
+        with suppress(OutOfTime):  # then pods may be among the victims on the last node that need not be
+            if nominated and _Trials(picture, pods, claims, nominated, limit).will_fit():
+                return {}  # kube-scheduler has deleted pods for this one already
+            for node, victims in request.victims.items():
+                chosen = _Trials(picture, pods, claims, node, limit).victims(pod, victims)
+                if chosen is not None and chosen.uids:
+                    found[node] = chosen
         return found
 
 
@@ -122,8 +121,16 @@ class _Victim(NamedTuple):
 class _Trials:
     """Whether claims fit on a node without certain pods."""
 
-    def __init__(self, picture: ClusterPicture, pods: _Pods, claims: Sequence[ClaimOfPod], node: str) -> None:
+    def __init__(
+        self,
+        picture: ClusterPicture,
+        pods: _Pods,
+        claims: Sequence[ClaimOfPod],
+        node: str,
+        limit: TimeLimit,
+    ) -> None:
         self._picture = picture
+        self._limit = limit
         self._pods = pods
         self._claims = [each.claim for each in claims]
         self._own = {each.key for each in claims}
@@ -187,8 +194,9 @@ class _Trials:
         if known is None:
             state = self._picture.state
             with state.without(freed):
-                answers = state.filter(self._claims, [self._node]).nodes
+                answers = state.filter(self._claims, self._limit, [self._node]).nodes
             known = self._known[freed] = any(each.fits for each in answers.outcomes)
+            self._limit.check()
         return known
 
     def _freed(self, gone: Sequence[PodRecord]) -> frozenset[str]:

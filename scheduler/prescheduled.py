@@ -167,9 +167,8 @@ class PreScheduledPods:
         if findings.gains == gains or self._search_time.retry_at(pod) is not None:
             return None
         begun = self._search_time.clock()
-        state = self._picture.state
-        state.time_limit = TimeLimit(self._seconds)
-        found = state.filter([each.claim for each in claims], [pod.node]).nodes
+        limit = TimeLimit(self._seconds)
+        found = self._picture.state.filter([each.claim for each in claims], limit, [pod.node]).nodes
         results = found[0].result if found else None
         if results is not None:
             return [Grant(claim, result) for claim, result in zip(new, results, strict=True)]

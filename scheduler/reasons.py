@@ -16,7 +16,6 @@ from allocator.features import Features
 from allocator.inventory import Inventory
 from allocator.rules.selector_outcomes import SelectorOutcomes
 from allocator.scheduler_messages import device_reason
-from allocator.selection import Selectors
 from allocator.time_limit import OutOfTime, TimeLimit
 from resourceapi.objects import Object
 from scheduler.cluster_picture import ClusterPicture
@@ -55,14 +54,12 @@ def _shortfalls(
     state = picture.state
     seen = _Seen(picture.features, state.nodes, state.inventory, state.allocated, {})
     limit = TimeLimit(SECONDS)
-    outcomes = SelectorOutcomes(Selectors(limit), limit)
-    demand = state.demand([each.claim for each in claims if not each.is_allocated])
-    shortfalls = Shortfalls(seen, demand, outcomes)
     found: dict[str, str] = {}
-    for node in nodes[:MOST_NODES]:
-        try:
-            limit.check()
+    try:
+        demand = state.demand([each.claim for each in claims if not each.is_allocated], limit)
+        shortfalls = Shortfalls(seen, demand, SelectorOutcomes(limit, limit))
+        for node in nodes[:MOST_NODES]:
             found[node] = shortfalls.on(node)
-        except OutOfTime:
-            break
+    except OutOfTime:
+        pass
     return found

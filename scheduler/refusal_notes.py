@@ -20,7 +20,7 @@ from allocator.explaining.explanation import ERROR, MISFIT, UNDECIDED, Explanati
 from allocator.explaining.for_tenants import for_tenants, groups_in_the_way, patched_values_in_claims
 from allocator.explaining.snapshot import Snapshot, device_id, results_of
 from allocator.pod_claims import node_selector
-from allocator.time_limit import TimeLimit
+from allocator.time_limit import OutOfTime, TimeLimit
 from resourceapi.node_selection import selects
 from resourceapi.objects import Object
 from scheduler.cluster_picture import ClusterPicture
@@ -75,13 +75,16 @@ def note_on(case: Case, picture: ClusterPicture, seconds: float = SECONDS) -> st
             return thread_time()
 
     limit = TimeLimit(seconds, clock)
-    snapshot = seen.snapshot(picture, claims)
+    try:
+        snapshot = seen.snapshot(picture, claims, limit)
+    except OutOfTime:
+        return _no_time(case.pod)
     others = {name: (NOT_REFUSED,) for name in snapshot.nodes if name not in case.nodes}
-    explanation = explain(snapshot, claims, others, limit, full=others)
+    explanation = explain(snapshot, claims, limit, others, full=others)
     if explanation.verdict in (MISFIT, ERROR) or explanation.refusal:
         return _in_one_line(explanation, case)
     if explanation.verdict == UNDECIDED and not explanation.complete:
-        return f"there was no time to find out whether it fits: {_ask(case.pod)}"
+        return _no_time(case.pod)
     return ""
 
 
@@ -115,7 +118,7 @@ class _Seen(NamedTuple):
             picture.claims.with_assumed(),
         )
 
-    def snapshot(self, picture: ClusterPicture, claims: Sequence[Object]) -> Snapshot:
+    def snapshot(self, picture: ClusterPicture, claims: Sequence[Object], limit: TimeLimit) -> Snapshot:
         """The same, as an explanation needs it.
 
         :param claims: those of the pod; the nodes for which they have devices are there as well.
@@ -128,6 +131,7 @@ class _Seen(NamedTuple):
             [each for each in {**self.claims, **self.assumed}.values() if self._is_here(each)],
             list(picture.rules.objects.values()),
             list(picture.patches.objects.values()),
+            time_limit=limit,
         )
 
     def _is_here(self, claim: Object) -> bool:
@@ -156,6 +160,10 @@ def _in_one_line(explanation: Explanation, case: Case) -> str:
         causes.append(f"there was no time to find out more: {_ask(case.pod)}")
     verdict = in_words.misfit(case.nodes[0] if case.nodes else "any node", case.refused)
     return "; ".join([verdict, *causes]).replace("?; ", "? ")
+
+
+def _no_time(pod: PodRecord) -> str:
+    return f"there was no time to find out whether it fits: {_ask(pod)}"
 
 
 def _ask(pod: PodRecord) -> str:

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from queue import SimpleQueue
 from threading import Event, Lock, Thread
-from time import perf_counter, sleep
+from time import perf_counter, sleep, thread_time
 
 from allocator.errors import AllocationError, NodeError
 from allocator.features import Features
 from allocator.rules.node_operations import OPTIONAL_NODE_OPERATIONS
 from allocator.scheduling import FATAL, Mode, SchedulingState
+from allocator.time_limit import OutOfTime, TimeLimit
 from cluster import store
 from resourceapi.canonical import canonical
 from resourceapi.logs import LOGGER
@@ -25,6 +27,8 @@ from webhook.object_cache import NodeLabels
 
 # Work that takes longer than this, in seconds, is followed by a pause.
 SHORT = 0.003
+# How much computing time one question may take; what is not found out then is not told.
+SECONDS = 0.5
 MOST_PENDING = 50
 MAX_RESULTS = 4096
 MAX_EVALUATIONS = 500_000
@@ -165,7 +169,7 @@ def _serve(queue: SimpleQueue[Change | Question | None], features: Features) -> 
         try:
             if isinstance(item, Question):
                 start = perf_counter()
-                item.finish(_problem(cluster, item.spec))
+                item.finish(_problem(cluster, item.spec, TimeLimit(SECONDS, thread_time)))
                 remembered += _evaluations(cluster, item.spec)
                 if remembered > MAX_EVALUATIONS:
                     _forget(cluster)
@@ -218,14 +222,17 @@ def _change_nodes(changes: Sequence[store.Change[dict[str, str]]], cluster: Sche
             cluster.put_node({"metadata": {"name": name, "labels": labels}, "status": _DECLARED})
 
 
-def _problem(cluster: SchedulingState, spec: Object) -> str:
-    """Why no node can serve a claim."""
-    reason = _refusal(cluster, spec)
+def _problem(cluster: SchedulingState, spec: Object, limit: TimeLimit) -> str:
+    """Why no node can serve a claim; nothing if that is not found out in time."""
+    try:
+        reason = _refusal(cluster, spec, limit)
+    except OutOfTime:
+        return ""
     if reason is None:
         return ""
     parts = list(_parts(spec))
     if len(parts) <= MAX_PARTS:
-        parts = _smallest(cluster, spec, parts)
+        parts = _smallest(cluster, spec, parts, limit)
     names = ", ".join(_name(spec, part) for part in parts)
     if reason:
         return f"kube-scheduler will give up on its pods because of {names}: {reason}"
@@ -233,7 +240,7 @@ def _problem(cluster: SchedulingState, spec: Object) -> str:
     return f"no node can satisfy {these}, even if nobody else used its devices: {names}"
 
 
-def _refusal(cluster: SchedulingState, spec: Object) -> str | None:
+def _refusal(cluster: SchedulingState, spec: Object, limit: TimeLimit) -> str | None:
     """None if the claim fits on some node, otherwise what to do about the error that ends the attempt, if there is one.
 
     The errors' own texts quote values of devices, which are not for whoever may make claims.
@@ -242,7 +249,7 @@ def _refusal(cluster: SchedulingState, spec: Object) -> str | None:
     reason = ""
     for node in cluster.nodes:  # one after the other, since most claims fit on the first
         try:
-            for answer in cluster.place([claim], Mode.ALL_NODES, node).nodes:
+            for answer in cluster.place([claim], Mode.ALL_NODES, limit, node).nodes:
                 if answer.result is not None:
                     return None
                 if answer.error_kind == FATAL:
@@ -264,15 +271,16 @@ def _parts(spec: Object) -> Iterator[Part]:
             yield kind, index
 
 
-def _smallest(cluster: SchedulingState, spec: Object, parts: list[Part]) -> list[Part]:
-    """Those parts of which none can be left out without the others becoming possible."""
-    for part in list(parts):
-        others = [other for other in parts if other != part]
-        if (
-            any(kind == "requests" for kind, _ in others)
-            and _refusal(cluster, _only(spec, others)) is not None
-        ):
-            parts = others
+def _smallest(cluster: SchedulingState, spec: Object, parts: list[Part], limit: TimeLimit) -> list[Part]:
+    """Those parts of which none can be left out without the others becoming possible, as far as there is time."""
+    with suppress(OutOfTime):
+        for part in list(parts):
+            others = [other for other in parts if other != part]
+            if (
+                any(kind == "requests" for kind, _ in others)
+                and _refusal(cluster, _only(spec, others), limit) is not None
+            ):
+                parts = others
     return parts
 
 

@@ -27,8 +27,7 @@ from allocator.explaining.trials import Trials, Undecided
 from allocator.pod_claims import ClaimsOnNodes, node_selector
 from allocator.rules.selector_outcomes import SelectorOutcomes
 from allocator.scheduling_outcome import SchedulingOutcome
-from allocator.selection import Selectors
-from allocator.time_limit import POD_SECONDS, OutOfTime, TimeLimit
+from allocator.time_limit import OutOfTime, TimeLimit
 from resourceapi.node_selection import selects
 from resourceapi.objects import Object
 
@@ -180,8 +179,8 @@ class Explanation:
 def explain(
     snapshot: Snapshot,
     claims: Sequence[Object],
+    time_limit: TimeLimit,
     excluded: Mapping[str, Sequence[str]] | None = None,
-    time_limit: TimeLimit | None = None,
     instead: Sequence[ClaimsOnNodes] = (),
     full: Collection[str] = (),
     gates: Mapping[str, frozenset[str]] = MappingProxyType({}),
@@ -192,8 +191,8 @@ def explain(
     """Explain why a pod fits or not.
 
     :param claims: the claims of the pod (v1, normal form); those with an allocation keep it.
+    :param time_limit: how long it may take.
     :param excluded: the nodes that kube-scheduler rejects before it looks for devices, with the reasons.
-    :param time_limit: how long it may take; POD_SECONDS by default.
     :param instead: what the pod claims on some nodes instead; the first answer is about them as well.
     :param full: those of the excluded nodes that have too little left of CPU and the like: no other node rules open them.
     :param gates: the feature gates that can be turned on, each with all that have to be for it.
@@ -204,18 +203,18 @@ def explain(
     """
     excluded = excluded or {}
     open_nodes = [name for name in snapshot.nodes if name not in excluded]
-    limit = TimeLimit(POD_SECONDS) if time_limit is None else time_limit
-    trials = Trials(snapshot, claims, open_nodes, limit, instead, spared)
-    demand = snapshot.demand(claims)
+    trials = Trials(snapshot, claims, open_nodes, time_limit, instead, spared)
+    demand: list[ClaimDemand] = []
     try:
+        demand = snapshot.demand(claims, time_limit)
         answers = trials.everywhere(trials.as_it_is)
     except OutOfTime:
         explanation = Explanation(demand, [], excluded, SchedulingOutcome.UNDECIDED)
         explanation.complete = False
         return explanation
     explanation = Explanation(demand, answers, excluded, trials.outcome(answers))
-    explanation.refusal = trials.refusal
     try:
+        explanation.refusal = trials.refusal
         open_by_spec = {node: reasons for node, reasons in excluded.items() if node not in full}
         _look_closer(explanation, trials, open_by_spec, gates, openings, made_for)
     except OutOfTime:
@@ -231,7 +230,7 @@ def _look_closer(
     openings: Mapping[str, str],
     made_for: Mapping[str, str],
 ) -> None:
-    outcomes = SelectorOutcomes(Selectors(trials.time_limit), trials.time_limit.part(SECONDS_FOR_REASONS))
+    outcomes = SelectorOutcomes(trials.time_limit, trials.time_limit.part(SECONDS_FOR_REASONS))
     explanation.claim_users, explanation.spared = trials.snapshot.claim_users, trials.spared
     if explanation.verdict == FITS:
         assert explanation.placed is not None

@@ -11,6 +11,7 @@ from allocator.node_resources import PODS, NodeResources, PodNeeds, Shortage, wr
 from allocator.pod_claims import ClaimsOnNodes
 from allocator.pod_nodes import RESOURCES, Refusal
 from allocator.scheduling import Mode
+from allocator.time_limit import TimeLimit
 from resourceapi.objects import Object
 
 #: The most nodes that are tried, and the most remedies.
@@ -24,6 +25,7 @@ def lower_requests(
     resources: NodeResources,
     rejected: Mapping[str, Sequence[Refusal]],
     instead: Sequence[ClaimsOnNodes],
+    time_limit: TimeLimit,
 ) -> Iterator[Remedy]:
     """The requests with which the pod would fit on nodes that lack nothing else, those that leave it most first.
 
@@ -38,7 +40,7 @@ def lower_requests(
     for name in sorted(short, key=lambda name: -_part_left(short[name]))[:MAX_TRIED]:
         if _part_left(short[name]) <= 0:
             break
-        if snapshot.cluster.place(claims, Mode.FILTER, name, instead=instead).nodes[0].fits:
+        if snapshot.cluster.place(claims, Mode.FILTER, time_limit, name, instead=instead).nodes[0].fits:
             offers.setdefault(" and ".join(map(_less, short[name])), []).append(name)
     for less, names in list(offers.items())[:MAX_REMEDIES]:
         yield Remedy(REQUESTS, f"with {less}", less, None, tuple(names), Variation(tuple(claims)))

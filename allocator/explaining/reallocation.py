@@ -8,7 +8,7 @@ from typing import NamedTuple
 from allocator.attempt import Attempt
 from allocator.demand import Alternative, ClaimDemand
 from allocator.devices import Device, DeviceId
-from allocator.errors import AllocationError
+from allocator.errors import AllocationError, in_words
 from allocator.explaining.rejections import Rejection
 from allocator.explaining.snapshot import device_id
 from allocator.rules import RULES
@@ -42,7 +42,7 @@ def refused_again(
             return Refused(device_id(result), "it is in no slice from which devices can be allocated there")
         if alternative is None:
             return Refused(device.id, f"the claim has no request {result.get('request', '')}")
-        if reason := alternative.problem or _reason(evidence, alternative, device):
+        if reason := in_words(alternative.problem) or _reason(evidence, alternative, device):
             return Refused(device.id, reason)
     return None
 

@@ -129,7 +129,7 @@ def _deleted_patches(finder: Finder, patches: Sequence[str]) -> Iterator[Remedy]
 
 
 def _taints(finder: Finder) -> dict[Taint, str]:
-    demanded = finder.trials.snapshot.demand(finder.trials.claims)
+    demanded = finder.trials.snapshot.demand(finder.trials.claims, finder.trials.time_limit)
     return {
         taint_of(taint): spelled(taint)
         for view in finder.views.values()

@@ -31,6 +31,8 @@ class Shortfalls:
 
         The first request that finds too few devices by itself, and the rule that leaves too few; of alternatives, the one
         that comes farthest counts.
+
+        :raises OutOfTime: if the time for outcomes is over before that is known.
         """
         view = NodeView(self._seen, node, self._outcomes)
         for claim in self._demand:
@@ -48,6 +50,7 @@ _TITLES = {rule.name: rule.title for rule in RULES}
 
 def _lack(view: NodeView, alternative: Alternative) -> tuple[int, str]:
     """How many steps an alternative comes by itself before too few devices are left, and at which; 0 if that never happens."""
+    view.outcomes.time_limit.check()
     if alternative.problem:
         return 1, _NO_MATCH
     passed = view.steps(alternative)

@@ -14,7 +14,7 @@ from allocator.explaining.holders import Holder, holder
 from allocator.features import Features
 from allocator.inventory import Inventory
 from allocator.scheduling import SchedulingState
-from allocator.time_limit import UNLIMITED, OutOfTime, TimeLimit
+from allocator.time_limit import OutOfTime, TimeLimit
 from resourceapi.objects import Object
 from resourceapi.quantity import UNSET
 
@@ -110,7 +110,8 @@ class Snapshot:
         taint_rules: Iterable[Object] = (),
         patches: Iterable[Object] = (),
         known: Mapping[str, Slice] = MappingProxyType({}),
-        time_limit: TimeLimit = UNLIMITED,
+        *,
+        time_limit: TimeLimit,
     ) -> None:
         self.features = features
         self.nodes = {node_name(node): node for node in nodes}
@@ -155,16 +156,19 @@ class Snapshot:
         """Who uses each allocated claim, by the name of the claim."""
         return {name: holder(name, claim) for name, claim in self.claims.items()}
 
-    def demand(self, claims: Iterable[Object]) -> list[ClaimDemand]:
+    def demand(self, claims: Iterable[Object], time_limit: TimeLimit) -> list[ClaimDemand]:
         """The requests of those claims that are not allocated yet."""
         return [
-            read_claim(claim, self.classes, self.features) for claim in claims if allocation_of(claim) is None
+            read_claim(claim, self.classes, self.features, time_limit)
+            for claim in claims
+            if allocation_of(claim) is None
         ]
 
-    def changed(self, change: Change, node: str | None = None) -> Snapshot:
+    def changed(self, change: Change, node: str | None, time_limit: TimeLimit) -> Snapshot:
         """A snapshot with a change.
 
         :param node: if given, the new snapshot has only what matters on this node.
+        :raises OutOfTime: if it takes too long to apply patches and rules to its devices.
         """
         nodes: Collection[Object] = self.nodes.values()
         names, claims = list(self._published), list(self.claims)
@@ -177,7 +181,7 @@ class Snapshot:
         if change.without:
             kept = [_without_remembered_groups(claim) for claim in kept]
         if change.features is not None or change.class_selector is not None or change.without_patch:
-            return self._merged_anew(change, nodes, names, kept)
+            return self._merged_anew(change, nodes, names, kept, time_limit)
         slices, known = [self.slices[name] for name in names], self._read_slices
         if change.without_taint is not None:
             slices = [_with_devices(each, partial(_untainted, change.without_taint)) for each in slices]
@@ -185,10 +189,15 @@ class Snapshot:
             slices = [_with_devices(each, partial(_stripped, change.without)) for each in slices]
         if change.without_taint is not None or change.without:
             known = {}
-        return Snapshot(self.features, nodes, self.classes, slices, kept, known=known)
+        return Snapshot(self.features, nodes, self.classes, slices, kept, known=known, time_limit=time_limit)
 
     def _merged_anew(
-        self, change: Change, nodes: Iterable[Object], names: Iterable[str], claims: Iterable[Object]
+        self,
+        change: Change,
+        nodes: Iterable[Object],
+        names: Iterable[str],
+        claims: Iterable[Object],
+        time_limit: TimeLimit,
     ) -> Snapshot:
         """A snapshot with other feature gates, another class or without a patch, on which depends what rules and patches do."""
         classes, features = self.classes, change.features or self.features
@@ -200,7 +209,9 @@ class Snapshot:
         known = {each.name: each for each in self.inventory.published()}
         if features.stable != self.features.stable:
             known = {}
-        return Snapshot(features, nodes, classes, slices, claims, self._rules, patches, known)
+        return Snapshot(
+            features, nodes, classes, slices, claims, self._rules, patches, known, time_limit=time_limit
+        )
 
     @cached_property
     def slices(self) -> dict[str, Object]:

@@ -19,7 +19,6 @@ from allocator.pools import pools_of
 from allocator.rules import RULES
 from allocator.rules.rule import Cause, Evidence, Rule
 from allocator.rules.selector_outcomes import SelectorOutcomes
-from allocator.selection import Selectors
 
 POOL = "pool"
 """The step of incomplete and invalid pools, which comes before the rules about devices."""
@@ -62,7 +61,7 @@ class Passed(NamedTuple):
 class NodeView:
     """A node with its pools, and the rules applied to its devices."""
 
-    def __init__(self, snapshot: Seen, node: str, outcomes: SelectorOutcomes | None = None) -> None:
+    def __init__(self, snapshot: Seen, node: str, outcomes: SelectorOutcomes) -> None:
         """Read the pools of a node.
 
         :param outcomes: a cache of selector outcomes, which all nodes of a snapshot may share.
@@ -71,10 +70,15 @@ class NodeView:
         self.node = snapshot.nodes[node]
         self.features = snapshot.features
         self.pools = pools_of(snapshot.inventory, self.node, snapshot.features)
-        self.outcomes = SelectorOutcomes(Selectors()) if outcomes is None else outcomes
+        self.outcomes = outcomes
         #: an attempt that has taken nothing
         self.attempt = Attempt(
-            self.node, self.pools, snapshot.allocated, snapshot.features, self.outcomes.selectors
+            self.node,
+            self.pools,
+            snapshot.allocated,
+            snapshot.features,
+            outcomes.selectors,
+            outcomes.time_limit,
         )
         self._evidence = Evidence(self.attempt, snapshot.holders, self.outcomes)
 

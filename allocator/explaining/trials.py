@@ -87,7 +87,9 @@ class Trials:
     @property
     def refusal(self) -> str:
         """Why kube-scheduler refuses the pod as it is before it looks at nodes, in its words."""
-        return self.snapshot.cluster.refusal(each for each in self.claims if allocation_of(each) is None)
+        return self.snapshot.cluster.refusal(
+            (each for each in self.claims if allocation_of(each) is None), self.time_limit
+        )
 
     def check_time(self) -> None:
         """Do nothing while there is time.
@@ -101,9 +103,9 @@ class Trials:
         self.time_limit.check()
         cluster = self._snapshot(variation, None).cluster
         closed = (self._closed - variation.opened) | variation.avoided
-        cluster.time_limit = self.time_limit
+        claims = _copies(variation.claims)
         return list(
-            cluster.place(_copies(variation.claims), Mode.FILTER, closed=closed, instead=self.instead).nodes
+            cluster.place(claims, Mode.FILTER, self.time_limit, closed=closed, instead=self.instead).nodes
         )
 
     def outcome(self, answers: Iterable[NodeAnswer]) -> SchedulingOutcome:
@@ -128,8 +130,8 @@ class Trials:
         """The answer of one node to a variation."""
         self.time_limit.check()
         cluster = self._snapshot(variation, node).cluster
-        cluster.time_limit = self.time_limit
-        return cluster.place(_copies(variation.claims), Mode.FILTER, node, instead=self.instead).nodes[0]
+        claims = _copies(variation.claims)
+        return cluster.place(claims, Mode.FILTER, self.time_limit, node, instead=self.instead).nodes[0]
 
     def fits_on(self, node: str, variation: Variation) -> bool:
         """Whether a variation fits on a node; False if the search gave up."""
@@ -186,7 +188,7 @@ class Trials:
         if cached is None:
             if len(snapshots) >= most:
                 snapshots.clear()
-            cached = snapshots[node, change] = self.snapshot.changed(change, node)
+            cached = snapshots[node, change] = self.snapshot.changed(change, node, self.time_limit)
         return cached
 
 

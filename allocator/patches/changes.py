@@ -16,7 +16,7 @@ from allocator.patches.device_names import DeviceNames
 from allocator.patches.matcher import Matcher
 from allocator.patches.patch import Patch
 from allocator.patches.taint_rule import TaintRule
-from allocator.time_limit import UNLIMITED, TimeLimit
+from allocator.time_limit import TimeLimit
 
 _MAX_KNOWN = 16_384
 
@@ -47,7 +47,7 @@ class Changes:
         self._known: dict[tuple[Applied, Applied], Applied] = {}
 
     def applied(
-        self, slice: Slice, before: Sequence[Applied] | None, time_limit: TimeLimit = UNLIMITED
+        self, slice: Slice, before: Sequence[Applied] | None, time_limit: TimeLimit
     ) -> list[Applied] | None:
         """What applies to the devices of a slice after the changes; None if nothing changes about them.
 

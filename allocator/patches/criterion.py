@@ -8,7 +8,7 @@ from weakref import WeakValueDictionary
 
 from allocator.bounded_cache import remember
 from allocator.devices import Slice
-from allocator.time_limit import UNLIMITED, TimeLimit
+from allocator.time_limit import TimeLimit
 from deviceselectors.ast import Node
 from deviceselectors.compiler import compile_expression
 from deviceselectors.device_properties import DeviceProperties
@@ -262,7 +262,7 @@ class Verdicts:
         #: those that more than one value of an attribute can make true
         self._rest: list[Criterion] = []
 
-    def of(self, slice: Slice, time_limit: TimeLimit = UNLIMITED) -> list[Verdict]:
+    def of(self, slice: Slice, time_limit: TimeLimit) -> list[Verdict]:
         """The verdicts on the devices of a slice, which is as it was published.
 
         :raises allocator.time_limit.OutOfTime: if the time is over before they are known; the next call goes on.

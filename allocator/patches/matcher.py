@@ -15,7 +15,7 @@ from allocator.patches.criterion import NO_MATCH, Criterion, Expressions, Filter
 from allocator.patches.device_names import NameIndex
 from allocator.patches.patch import Patch
 from allocator.patches.taint_rule import TaintRule
-from allocator.time_limit import UNLIMITED, TimeLimit
+from allocator.time_limit import TimeLimit
 
 _MAX_FOUND = 65_536
 
@@ -56,7 +56,7 @@ class Matcher:
         self._found: dict[tuple[object, ...], Applied] = {}
         self._last: _VerdictsOnSlice | None = None
 
-    def of(self, slice: Slice, time_limit: TimeLimit = UNLIMITED) -> list[Applied] | None:
+    def of(self, slice: Slice, time_limit: TimeLimit) -> list[Applied] | None:
         """What applies to each device of a slice, which is as it was published; the same object for the same.
 
         :returns: None if nothing applies to any of them.

@@ -19,7 +19,7 @@ from allocator.patches.matcher import Matcher
 from allocator.patches.overrides import MergedShapes
 from allocator.patches.patch import Patch, class_expressions
 from allocator.patches.taint_rule import TaintRule
-from allocator.time_limit import TimeLimit
+from allocator.time_limit import UNLIMITED, TimeLimit
 from resourceapi.go_text import quote
 from resourceapi.objects import Object
 
@@ -257,7 +257,7 @@ def merged_slices(
 
 def _merged_object(obj: Object, merge: Merge, shapes: ShapeRegistry) -> Object:
     slice = Slice(obj, shapes)
-    applied = merge.everything.applied(slice, None)
+    applied = merge.everything.applied(slice, None, UNLIMITED)
     merged = slice if applied is None else merge.merged(slice, applied, shapes)
     if merged is slice:
         return obj

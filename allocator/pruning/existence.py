@@ -15,7 +15,6 @@ from allocator.pruning.problem import Option, Problem
 from allocator.pruning.propagation import Propagation
 from allocator.pruning.state import State, States
 from allocator.pruning.symmetry import Symmetry
-from allocator.time_limit import UNLIMITED, TimeLimit
 
 MAX_DEVICES = 200
 """Pods that need more devices are not searched: each device is a level of recursion."""
@@ -38,7 +37,6 @@ class Existence:
         propagation: Propagation,
         symmetry: Symmetry,
         capacities: Capacities,
-        time_limit: TimeLimit = UNLIMITED,
     ) -> None:
         self._problem = problem
         self._attempt = problem.attempt
@@ -46,7 +44,6 @@ class Existence:
         self._propagation = propagation
         self._symmetry = symmetry
         self._capacities = capacities
-        self._time_limit = time_limit
         self._failed: set[Hashable] = set()
         #: devices by slot, of the solution that is being found and of the last one
         self._solution: dict[int, tuple[Option, int]] = {}
@@ -112,7 +109,7 @@ class Existence:
         self._steps += 1
         if self._steps_left < 0:
             raise _TooManyStepsError
-        self._time_limit.check()
+        self._attempt.time_limit.check()
         domains = self._propagation.domains(tasks, state)
         if domains is not None and self._serve_all(tasks, domains, state):
             return True

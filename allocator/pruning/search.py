@@ -16,7 +16,6 @@ from allocator.pruning.propagation import Propagation
 from allocator.pruning.state import States
 from allocator.pruning.symmetry import Interchangeability, Symmetry
 from allocator.search import Choice, Goal, Outcome, Search
-from allocator.time_limit import UNLIMITED, TimeLimit
 
 MAX_STEPS = 10_000
 STEPS_BEFORE_LOOKING_AHEAD = 100
@@ -30,12 +29,8 @@ class _RestartError(Exception):
 class PrunedSearch(Search):
     """Finds the solution that `Search` finds in far fewer steps."""
 
-    def __init__(
-        self, problem: Problem, max_steps: int = MAX_STEPS, time_limit: TimeLimit = UNLIMITED
-    ) -> None:
-        super().__init__(
-            problem.attempt, problem.claims, problem.devices, problem.everything, time_limit=time_limit
-        )
+    def __init__(self, problem: Problem, max_steps: int = MAX_STEPS) -> None:
+        super().__init__(problem.attempt, problem.claims, problem.devices, problem.everything)
         self._problem = problem
         self._steps_left = max_steps
         states = States(problem)
@@ -46,9 +41,7 @@ class PrunedSearch(Search):
         self._symmetry = Symmetry(problem)
         self._look_ahead_below = max_steps - STEPS_BEFORE_LOOKING_AHEAD
         self._looks_ahead = False
-        self._existence = Existence(
-            problem, states, self._propagation, self._symmetry, capacities, time_limit
-        )
+        self._existence = Existence(problem, states, self._propagation, self._symmetry, capacities)
         self._outcomes: dict[object, Outcome] = {}
         self._options = {o.alternative: o for slot in problem.slots for o in slot.options}
 
@@ -100,7 +93,7 @@ class PrunedSearch(Search):
         self._steps_left -= 1
         if self._steps_left < 0:
             raise SearchLimitError
-        self._time_limit.check()
+        self._attempt.time_limit.check()
         tasks = self._propagation.tasks(goal)
         domains = self._propagation.domains(tasks, self._state)
         if domains is None or not self._may_have_solution(goal, tasks):

@@ -18,7 +18,7 @@ from allocator.capacity_requests import (
 )
 from allocator.demand import MEMORY_BYTES, Alternative
 from allocator.devices import Device
-from allocator.errors import AllocationError
+from allocator.errors import AllocationError, Mention
 from allocator.rules.rule import Cause, Evidence, Objection, Rule, because
 from deviceselectors.lookups import CAPACITY
 from resourceapi.amounts import added
@@ -79,19 +79,17 @@ class Capacity(Rule):
         return Objection(tuple(causes), evidence.holders_of(device))
 
 
-def share_for(state: AttemptState, alternative: Alternative, device: Device, doing: str = "") -> Share:
+def share_for(state: AttemptState, alternative: Alternative, device: Device, *, short: bool = False) -> Share:
     """What the request takes of the device's capacities.
 
-    :param doing: what is being done, for the text of an error.
+    :param short: whether the text of an error names the device without its driver and pool.
     :raises AllocationError: if the amounts go beyond the server's arithmetic.
     """
     try:
         return _share(state, alternative, device)
     except CapacityError as error:
-        doing = doing or f"checking capacity for device {device.id}"
-        raise AllocationError(
-            f"{alternative.place}: {doing}: {error}", f"{alternative.place}: checking capacity: {error}"
-        ) from None
+        for_device = Mention(" for device ", device, short=short)
+        raise AllocationError((*alternative.place, ": checking capacity", for_device, f": {error}")) from None
 
 
 def consumption(state: AttemptState, alternative: Alternative, device: Device) -> Amounts:
@@ -106,7 +104,7 @@ def could_serve(state: AttemptState, alternative: Alternative, device: Device) -
     """
     if not state.features.consumable_capacity:
         return True
-    return share_for(state, alternative, device, f"checking capacity for device {device.id.device}").fits
+    return share_for(state, alternative, device, short=True).fits
 
 
 def serves(requests: Amounts, capacity: Object, fractional: bool) -> bool:

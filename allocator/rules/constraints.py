@@ -73,5 +73,5 @@ def attribute_of(state: AttemptState, alternative: Alternative, device: Device, 
     """
     expression = alternative.derived.get(name)
     if expression is not None:
-        return state.selectors.derive(name, expression, device)
+        return state.selectors.derive(name, expression, device, state.time_limit)
     return published(device, name)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from allocator.devices import Device
 from allocator.selection import CompileError, Selectors
-from allocator.time_limit import UNLIMITED, OutOfTime, TimeLimit
+from allocator.time_limit import OutOfTime, TimeLimit
 from deviceselectors.compiler import compile_expression
 from deviceselectors.device_properties import DeviceProperties
 from deviceselectors.environment import Environment
@@ -43,14 +43,15 @@ _MATCH = Outcome(True)
 class SelectorOutcomes:
     """Evaluates expressions, with reasons."""
 
-    def __init__(self, selectors: Selectors, time_limit: TimeLimit = UNLIMITED) -> None:
+    def __init__(self, time_limit: TimeLimit, for_reasons: TimeLimit) -> None:
         """Begin with no expression.
 
-        :param selectors: evaluates them; its time limit is one for outcomes.
-        :param time_limit: how long reasons may be looked for; later ones are left out.
+        :param time_limit: how long outcomes may be looked for.
+        :param for_reasons: how long reasons may be; later ones are left out.
         """
-        self.selectors = selectors
-        self._time_limit = time_limit
+        self.selectors = Selectors()
+        self.time_limit = time_limit
+        self.for_reasons = for_reasons
         self._expressions: dict[str, _Expression] = {}
 
     def on(self, expression: str, device: Device) -> Outcome:
@@ -67,15 +68,14 @@ class SelectorOutcomes:
     def _expression(self, expression: str) -> _Expression:
         known = self._expressions.get(expression)
         if known is None:
-            known = self._expressions[expression] = _Expression(expression, self.selectors, self._time_limit)
+            known = self._expressions[expression] = _Expression(expression, self)
         return known
 
 
 class _Expression:
-    def __init__(self, expression: str, selectors: Selectors, time_limit: TimeLimit) -> None:
-        self._time_limit = time_limit
+    def __init__(self, expression: str, among: SelectorOutcomes) -> None:
         self._expression = expression
-        self._selectors = selectors
+        self._among = among
         self._outcomes: dict[DeviceProperties, Outcome] = {}
         self._explained: dict[object, tuple[Reason, ...]] = {}
         self._root = compile_expression(expression, Environment("stored")).ast
@@ -96,7 +96,7 @@ class _Expression:
 
     def _evaluate(self, device: Device) -> Outcome:
         try:
-            outcome = self._selectors.outcome(self._expression, device)
+            outcome = self._among.selectors.outcome(self._expression, device, self._among.time_limit)
         except CompileError as error:
             return Outcome(False, error=f"CEL compile error: {error}")
         if isinstance(outcome, str):
@@ -109,10 +109,10 @@ class _Expression:
         known = self._explained.get(sight)
         if known is not None or self._explainer is None:
             return known or ()
-        if len(self._explained) >= MAX_EXPLAINED or self._time_limit.is_over:
+        if len(self._explained) >= MAX_EXPLAINED or self._among.for_reasons.is_over:
             return ()
         try:
-            with effort.watched(self._time_limit.check):
+            with effort.watched(self._among.for_reasons.check):
                 found = tuple(self._explainer.explain(device.prepared)[:_MAX_PARTS])
         except OutOfTime:
             return ()

@@ -69,7 +69,7 @@ class ClassSelectors(_Selectors):
 
     @staticmethod
     def admits(state: AttemptState, alternative: Alternative, device: Device) -> bool:
-        return state.selectors.match_all(alternative.class_selectors, device)
+        return state.selectors.match_all(alternative.class_selectors, device, state.time_limit)
 
 
 class RequestSelectors(_Selectors):
@@ -84,4 +84,4 @@ class RequestSelectors(_Selectors):
 
     @staticmethod
     def admits(state: AttemptState, alternative: Alternative, device: Device) -> bool:
-        return state.selectors.match_all(alternative.request_selectors, device)
+        return state.selectors.match_all(alternative.request_selectors, device, state.time_limit)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from allocator.time_limit import UNLIMITED, TimeLimit
+from allocator.time_limit import TimeLimit
 from classic import memory_objects
 from classic.claims import is_leaving
 from classic.errors import NotYet, SyncError
@@ -36,7 +36,7 @@ _NOBODY: frozenset[str] = frozenset()
 class KubeScheduler:
     """Schedules the pods of an API server."""
 
-    def __init__(self, server: ApiServer, time_limit: TimeLimit = UNLIMITED) -> None:
+    def __init__(self, server: ApiServer, time_limit: TimeLimit) -> None:
         self._server = server
         self._time_limit = time_limit
         self._nodes = Nodes()

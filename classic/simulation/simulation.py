@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from allocator.time_limit import UNLIMITED, TimeLimit
+from allocator.time_limit import TimeLimit
 from classic.objects import Conflict
 from classic.simulation.api_server import ApiServer, Client
 from classic.simulation.controllers import ClaimMaker, DriverController, DriverNotes
@@ -48,7 +48,7 @@ class Outcome(NamedTuple):
         return all(each.node for each in self.pods)
 
 
-def simulate(scenario: Scenario, time_limit: TimeLimit = UNLIMITED) -> Outcome:
+def simulate(scenario: Scenario, time_limit: TimeLimit) -> Outcome:
     """Simulate a scenario.
 
     :param time_limit: how long that may take, in real time.

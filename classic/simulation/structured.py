@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from allocator.features import Features
 from allocator.scheduling import Mode, SchedulingState
 from allocator.simulation import Limits, Pod, Simulation
-from allocator.time_limit import UNLIMITED, TimeLimit
+from allocator.time_limit import TimeLimit
 from classic.claims import class_name_of, is_from_template, namespace_of
 from classic.simulation.admission import CLAIM, CLASS, NODE, POD, TEMPLATE
 from classic.simulation.api_server import ANSWERED_SECONDS, STORED_SECONDS, WATCHED_SECONDS
@@ -26,7 +26,7 @@ _MAKE_SECONDS = 2 * _WRITE_SECONDS + 2 * WATCHED_SECONDS
 _WRITES_OF_CLAIM, _WRITES_OF_POD = 2, 1
 
 
-def with_structured_parameters(scenario: Scenario, time_limit: TimeLimit = UNLIMITED) -> list[PodOutcome]:
+def with_structured_parameters(scenario: Scenario, time_limit: TimeLimit) -> list[PodOutcome]:
     """What becomes of the pods of a scenario if its drivers publish their devices in ResourceSlices.
 
     Each device of a driver is one of a slice, and claims ask for the same number of them. A pod that fits nowhere when it
@@ -50,7 +50,7 @@ class _Structured:
         classes = {name_of(each): _device_class(each) for each in scenario.of_kind(CLASS)}
         slices = list(_slices(scenario))
         state = SchedulingState(Features(), scenario.of_kind(NODE), classes, slices)
-        self._simulation = Simulation(state, limits=Limits(time_limit))
+        self._simulation = Simulation(state, Limits(time_limit))
 
     def outcomes(self) -> Iterator[PodOutcome]:
         """The pods in the order of their creation."""

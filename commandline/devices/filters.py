@@ -40,7 +40,7 @@ class Filters:
         _insist("--node", options.only_node, nodes)
         self._node: Object | None = nodes.get(options.only_node) if options.only_node else None
         _insist("--class", options.only_class, devices.state.classes)
-        self._selectors = Selectors(limit)
+        self._selectors, self._limit = Selectors(), limit
         self._expressions: list[tuple[str, str]] = []
         if options.only_class:
             for expression in class_expressions(devices.state.classes[options.only_class]):
@@ -84,7 +84,7 @@ class Filters:
     def _matches(self, device: Device) -> bool:
         for option, expression in self._expressions:
             try:
-                outcome = self._selectors.outcome(expression, device)
+                outcome = self._selectors.outcome(expression, device, self._limit)
             except CompileError as error:
                 raise UsageError(f"{option}: {error}") from None
             if isinstance(outcome, str):

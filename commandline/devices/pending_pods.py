@@ -61,10 +61,15 @@ class PodsThatFit:
 
     def _places(self, workload: Workload, closed: frozenset[str]) -> Places | None:
         cluster = self._cluster
-        cluster.time_limit = self._limit.part(POD_SECONDS)
         try:
             instead = workload.claims_by_nodes(self._resources)
-            answer = cluster.place(workload.claims, Mode.FILTER, closed=closed, instead=instead)
+            answer = cluster.place(
+                workload.claims,
+                Mode.FILTER,
+                self._limit.part(POD_SECONDS),
+                closed=closed,
+                instead=instead,
+            )
         except OutOfTime:
             return None
         if answer.outcome is SchedulingOutcome.UNDECIDED:

@@ -11,7 +11,7 @@ from allocator.explaining.reallocation import Refused, refused_again
 from allocator.explaining.snapshot import device_id, full_name, results_of
 from allocator.pools import Pool, pools_of
 from allocator.rules.selector_outcomes import SelectorOutcomes
-from allocator.selection import Selectors
+from allocator.time_limit import UNLIMITED
 from commandline.devices.cluster_devices import ClusterDevices
 from resourceapi.node_selection import selects
 from resourceapi.objects import Object
@@ -24,7 +24,7 @@ class Reallocations:
         self._cluster = devices.cluster
         self._inventory = devices.inventory
         self._features = devices.state.features
-        self._outcomes = SelectorOutcomes(Selectors())
+        self._outcomes = SelectorOutcomes(UNLIMITED, UNLIMITED)
         self._pools: dict[str, list[Pool]] = {}
 
     def refused(self, claims: Iterable[Object]) -> list[tuple[Object, Refused]]:
@@ -39,9 +39,14 @@ class Reallocations:
         without = {**claim, "status": {}}
         with self._cluster.without([full_name(claim)]):
             attempt = Attempt(
-                node, self._pools_of(node), self._cluster.allocated, self._features, self._outcomes.selectors
+                node,
+                self._pools_of(node),
+                self._cluster.allocated,
+                self._features,
+                self._outcomes.selectors,
+                UNLIMITED,
             )
-            demand = self._cluster.demand([without])[0]
+            demand = self._cluster.demand([without], UNLIMITED)[0]
             return refused_again(attempt, self._outcomes, demand, results_of(claim))
 
     def _pools_of(self, node: Object) -> list[Pool]:

@@ -179,8 +179,8 @@ def _explain(scenario: Scenario, workload: Workload, node: str, limit: TimeLimit
     found = explain(
         snapshot,
         workload.claims,
-        excluded,
         limit,
+        excluded,
         instead=instead,
         full=full,
         gates=gates,
@@ -190,7 +190,7 @@ def _explain(scenario: Scenario, workload: Workload, node: str, limit: TimeLimit
     )
     if found.verdict == MISFIT and full:
         found.remedies[:0] = lower_requests(
-            snapshot, workload.claims, workload.needs, resources, rejected, instead
+            snapshot, workload.claims, workload.needs, resources, rejected, instead, limit
         )
     if found.verdict == MISFIT and not node:
         with suppress(OutOfTime):

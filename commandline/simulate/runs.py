@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 from allocator.expansion import Expansion, Template, expand
 from allocator.explaining.changes import constraints_of
@@ -101,6 +102,8 @@ def simulate(
     :param templates: the kinds of new nodes to try for pods that fit nowhere.
     :param limits: the time limits of everything together, and of each pod.
     """
+    from allocator.time_limit import OutOfTime
+
     snapshot = scenario.snapshot
     # Pods that are simulated may be in the cluster already.
     resources = scenario.state.node_resources(
@@ -123,11 +126,12 @@ def simulate(
         (each.title, " and for ".join(each.missing)) for each in scenario.workloads if each.missing
     ]
     claims = [claim for workload in scenario.workloads for claim in workload.claims]
-    report.unknown_classes = unknown_classes(snapshot, snapshot.demand(claims))
+    with suppress(OutOfTime):
+        report.unknown_classes = unknown_classes(snapshot, snapshot.demand(claims, limits.whole))
     attributes = _constraint_attributes(pods)
     for objective in [*objectives, *([BATCH] if batch else [])]:
         cluster = _cluster(snapshot, resources)
-        simulation = Simulation(cluster, limits=limits)
+        simulation = Simulation(cluster, limits)
         found = pack(simulation, pods) if objective == BATCH else simulation.run(pods, MODES[objective])
         remaining = fragmentation(cluster.pools(), cluster.allocated, attributes)
         report.runs.append(Run(objective, found, remaining))

@@ -8,6 +8,7 @@ from typing import Any
 from allocator.demand import name_of
 from allocator.features import GATES, Features
 from allocator.scheduling import Mode, NodeAnswer, SchedulingState
+from allocator.time_limit import UNLIMITED
 from resourceapi.decoding import decode
 from resourceapi.model.versions import SCHEMAS_WITH_PROPOSALS
 from resourceapi.objects import Object
@@ -153,7 +154,7 @@ def cluster(
 
 def ask(state: SchedulingState, *claims: Object) -> NodeAnswer:
     """What the first node has for a pod with these claims."""
-    return state.place(claims, Mode.ALL_NODES).nodes[0]
+    return state.place(claims, Mode.ALL_NODES, UNLIMITED).nodes[0]
 
 
 def devices_of(answer: NodeAnswer) -> list[str] | None:

@@ -8,6 +8,7 @@ import pytest
 
 from allocator.best_fit import is_within
 from allocator.scheduling import Mode, PodAnswer, SchedulingState
+from allocator.time_limit import UNLIMITED
 from resourceapi.objects import Object
 from tests.allocator.brute_force import Claim, Part, Pick, breaks_no_rule
 from tests.allocator.mig import ARRIVALS, LAYOUTS, gpus, pods, wanted
@@ -31,7 +32,7 @@ EXAMPLES = 100
 
 
 def place(state: SchedulingState, mode: Mode, *claims: Object) -> PodAnswer:
-    return state.place([{**each, "status": {}} for each in claims], mode)
+    return state.place([{**each, "status": {}} for each in claims], mode, UNLIMITED)
 
 
 def taken(answer: PodAnswer) -> list[str] | None:

@@ -14,6 +14,7 @@ from random import Random
 import pytest
 
 from allocator.scheduling import Mode, SchedulingState
+from allocator.time_limit import UNLIMITED
 from resourceapi.objects import Object
 from tests.allocator.objects import claim, cluster, counter_slice, device, draws, exactly, slice_of
 
@@ -104,7 +105,7 @@ class Story:
             for _, each in (*held, *wanted)
         )
         claims = pod(names, f"pod-{number}", one_claim=self.random.random() < 0.5)
-        assert bool(self.state.place(claims, Mode.FIRST_FIT).placed) == fits
+        assert bool(self.state.place(claims, Mode.FIRST_FIT, UNLIMITED).placed) == fits
         if fits:
             self.placed.append((claims, wanted))
 
@@ -132,7 +133,7 @@ def test_order_does_not_matter(seed: int) -> None:
             for index, size in enumerate(sizes):
                 part, rest = rest[:size], rest[size:]
                 claims = pod(part, f"p{index}", one_claim=random.random() < 0.5)
-                if state.place(claims, Mode.FIRST_FIT).placed:
+                if state.place(claims, Mode.FIRST_FIT, UNLIMITED).placed:
                     placed += part
             assert agree(devices[name] for name in placed)
             assert (len(placed) == len(names)) == together

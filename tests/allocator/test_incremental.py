@@ -15,6 +15,7 @@ from allocator.features import GATES, Features
 from allocator.inventory import Inventory
 from allocator.patches import merged_slices
 from allocator.scheduling import FATAL, NODE, Mode, NodeAnswer, SchedulingState
+from allocator.time_limit import UNLIMITED
 from resourceapi.objects import Object
 from tests.allocator.objects import ALL_FEATURES, DRIVER, claim, device, device_class, exactly, node, slice_of
 from tests.allocator.random_clusters import (
@@ -105,7 +106,7 @@ class ChangingCluster:
     def place(self) -> None:
         claim = random_claim(self.draw, f"claim-{len(self.claims)}")
         mode = self.draw.choice([Mode.FIRST_FIT, Mode.SCHEDULER])
-        if self.cluster.place([claim], mode).placed:
+        if self.cluster.place([claim], mode, UNLIMITED).placed:
             self.claims.append(claim)
 
     def release(self) -> None:
@@ -137,7 +138,7 @@ def _home(slice: Object) -> object:
 def _ask(allocator: Allocator, node: Object, claims: list[Object]) -> NodeAnswer:
     name = node_name(node)
     try:
-        return NodeAnswer(name, allocator.allocate(node, allocator.demand(claims)))
+        return NodeAnswer(name, allocator.allocate(node, allocator.demand(claims, UNLIMITED), UNLIMITED))
     except AllocationError as error:
         return NodeAnswer(name, None, str(error), FATAL, error.fix)
     except NodeError as error:
@@ -176,7 +177,7 @@ def test_answers_are_those_of_a_fresh_allocator(
             random_claim(state.draw, f"question-{step}-{each}")
             for each in range(state.draw.choice([1, 1, 2]))
         ]
-        answers = state.cluster.place(claims, Mode.ALL_NODES).nodes
+        answers = state.cluster.place(claims, Mode.ALL_NODES, UNLIMITED).nodes
         assert without_share_ids(list(answers)) == without_share_ids(state.from_nothing(claims))
 
 
@@ -216,7 +217,7 @@ def test_nodes_that_are_alike_for_claims(monkeypatch: pytest.MonkeyPatch, seed: 
         constraint = draw.choice(["matchAttribute", "matchAttribute", "distinctAttribute"])
         on = draw.choice(["root", "root", "root", "serial"])
         wanted = claim(*requests, name=f"c{step}", constraints=[{constraint: f"{DRIVER}/{on}"}])
-        answers = state.cluster.place([wanted], Mode.ALL_NODES).nodes
+        answers = state.cluster.place([wanted], Mode.ALL_NODES, UNLIMITED).nodes
         assert without_share_ids(list(answers)) == without_share_ids(state.from_nothing([wanted]))
-        if draw.random() < 0.5 and state.cluster.place([wanted], Mode.SCHEDULER).placed:
+        if draw.random() < 0.5 and state.cluster.place([wanted], Mode.SCHEDULER, UNLIMITED).placed:
             state.claims.append(wanted)

@@ -75,12 +75,14 @@ def test_weight_is_about_the_memory(claims: int, requests: int, pods: int, nodes
     """Within a factor of three: of plans of any kind, none of which have claims in common."""
     state = state_of(nodes, devices)
     state.warm_up()
-    state.filter([claim("first")])
+    state.filter([claim("first")], UNLIMITED)
     state.remove_claim("one", "first")
     assert weight(state) == 0
     before = tracemalloc.get_traced_memory()[0]
     for pod in range(pods):
-        answer = state.filter([claim(f"c{pod}-{place}", requests=requests) for place in range(claims)])
+        answer = state.filter(
+            [claim(f"c{pod}-{place}", requests=requests) for place in range(claims)], UNLIMITED
+        )
         del answer
     taken = tracemalloc.get_traced_memory()[0] - before
     assert len(state._plans._plans) == pods
@@ -92,10 +94,10 @@ def test_pods_share_what_claims_ask_for() -> None:
     """Pods that name the same claims in other orders have a plan each, and what a claim asks for is there once."""
     state, claims = state_of(), [claim(f"c{place}") for place in range(20)]
     before = tracemalloc.get_traced_memory()[0]
-    state.filter(claims)
+    state.filter(claims, UNLIMITED)
     of_one = tracemalloc.get_traced_memory()[0] - before
     for pod in range(9):
-        state.filter(Random(pod).sample(claims, len(claims)))
+        state.filter(Random(pod).sample(claims, len(claims)), UNLIMITED)
     assert len(state._plans._plans) == 10
     assert weight(state) > 9 * of_one / 3
     assert tracemalloc.get_traced_memory()[0] - before < 3 * of_one
@@ -104,14 +106,14 @@ def test_pods_share_what_claims_ask_for() -> None:
 def test_plans_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """A namespace that asks for more and more makes room itself: searches of others stay known."""
     state = state_of()
-    state.filter([claim("victim", "other")])
+    state.filter([claim("victim", "other")], UNLIMITED)
     known = weight(state)
     state._plans._plans.most_bytes = 6 * known
     for place in range(50):
-        state.filter([claim(f"c{place}"), claim(f"d{place}")])
+        state.filter([claim(f"c{place}"), claim(f"d{place}")], UNLIMITED)
         assert weight(state) <= 6 * known
     searches = state.effort.searches
-    state.filter([claim("victim", "other")])
+    state.filter([claim("victim", "other")], UNLIMITED)
     assert state.effort.searches == searches
 
 
@@ -122,8 +124,8 @@ def test_plans_end_with_their_last_claim() -> None:
     pair = [claim("a", content="same"), claim("b", "two", content="same"), claim("c")]
     for each in pair:
         state.put_claim(each)
-    state.filter(pair[:1])
-    state.filter([pair[1], pair[2]])
+    state.filter(pair[:1], UNLIMITED)
+    state.filter([pair[1], pair[2]], UNLIMITED)
     demands = [ref(demand) for plan in plans_of(state) for demand in plan.demand]
     assert len({demand() for demand in demands}) == 2
     state.remove_claim("one", "a")
@@ -146,8 +148,8 @@ def plans_of(state: SchedulingState) -> Sequence[plans.Plan]:
 def test_a_name_may_come_again() -> None:
     """A claim of the same name with another content is asked for anew, and the earlier content ends."""
     state = state_of()
-    state.filter([claim("a", content="before")])
-    state.filter([claim("a", content="after")])
+    state.filter([claim("a", content="before")], UNLIMITED)
+    state.filter([claim("a", content="after")], UNLIMITED)
     assert len(plans_of(state)) == 1
     state.remove_claim("one", "a")
     assert not plans_of(state)
@@ -158,7 +160,7 @@ def test_equal_claims_of_a_pod_get_devices_of_their_own() -> None:
     state = state_of(1, 3)
     for number, fits in ((3, True), (4, False)):
         pod = [claim(f"c{place}", requests=1, content="same") for place in range(number)]
-        answer = state.filter(pod).nodes[0]
+        answer = state.filter(pod, UNLIMITED).nodes[0]
         assert answer.fits == fits
         devices = [each["devices"]["results"][0]["device"] for each in answer.result or ()]
         assert devices == (["d0", "d1", "d2"] if fits else [])
@@ -177,8 +179,7 @@ def test_devices_that_are_gone_are_forgotten() -> None:
                 device(f"d{place}", attributes={"text": "x" * 60 + str(version)}) for place in range(32)
             ]
             state.put_slice(slice_of(*devices, name=name, pool=name, nodeName=name))
-        state.time_limit = UNLIMITED
-        state.filter(asked)
+        state.filter(asked, UNLIMITED)
 
     for version in range(5):
         publish(version)

@@ -12,7 +12,8 @@ from allocator.explaining.explanation import CHANCE, ERROR, FITS, Explanation, e
 from allocator.explaining.snapshot import Snapshot
 from allocator.scheduling import Mode
 from allocator.scheduling_outcome import SchedulingOutcome, scheduling_outcome
-from allocator.simulation import Pod, Simulation
+from allocator.simulation import UNHURRIED, Pod, Simulation
+from allocator.time_limit import UNLIMITED
 from resourceapi.objects import Object
 from tests.allocator.objects import (
     ALL_FEATURES,
@@ -41,7 +42,11 @@ def on(name: str, *devices: Object, **spec: int) -> Object:
 def explained(*slices: Object, asked: Object, classes: Object | None = None) -> Explanation:
     names = [each["metadata"]["name"] for each in slices]
     known = {"any": classes or device_class()}
-    return explain(Snapshot(ALL_FEATURES, [node(name) for name in names], known, slices), [asked])
+    return explain(
+        Snapshot(ALL_FEATURES, [node(name) for name in names], known, slices, time_limit=UNLIMITED),
+        [asked],
+        UNLIMITED,
+    )
 
 
 @pytest.mark.parametrize(
@@ -112,11 +117,11 @@ def test_simulated(
     """Nothing is given to the pod, and the node is named."""
     snapshot = cluster(*slices, nodes=[node(each["metadata"]["name"]) for each in slices])
     asked = Pod("p", {"ns/c": claim(request_, constraints=constraints)})
-    found = Simulation(snapshot).place(asked, mode)
+    found = Simulation(snapshot, UNHURRIED).place(asked, mode)
     assert (found.node, found.undecided) == ("", False)
     assert found.error.startswith("an error on c fails the attempt: ")
     assert fix in found.error
-    assert Simulation(snapshot).place(asked._replace(closed=frozenset("c")), mode).node == "a"
+    assert Simulation(snapshot, UNHURRIED).place(asked._replace(closed=frozenset("c")), mode).node == "a"
 
 
 def test_guards() -> None:
@@ -149,13 +154,15 @@ def test_error_where_an_allocated_claim_is_not() -> None:
     here = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["a"]}]}
     own["status"]["allocation"]["nodeSelector"] = {"nodeSelectorTerms": [here]}
     slices = [on("a", GOOD, device("d0")), on("b", BARE)]
-    snapshot = Snapshot(ALL_FEATURES, [node("a"), node("b")], {"any": device_class()}, slices, [own])
+    snapshot = Snapshot(
+        ALL_FEATURES, [node("a"), node("b")], {"any": device_class()}, slices, [own], time_limit=UNLIMITED
+    )
     guarded = f"device.driver != 'x' && ('model' in device.attributes['{DRIVER}']) && {IS_ONE}"
     asked = [own, claim(exactly(selectors=[guarded]))]
-    assert explain(snapshot, asked).verdict == FITS
+    assert explain(snapshot, asked, UNLIMITED).verdict == FITS
     asked = [own, claim(exactly(selectors=[IS_ONE]))]
     # d0 fails as well, but it is taken and so not looked at
-    found = explain(snapshot, asked)
+    found = explain(snapshot, asked, UNLIMITED)
     assert (found.verdict, [each.node for each in found.errors]) == (ERROR, ["b"])
 
 
@@ -172,6 +179,6 @@ def test_many_nodes(fitting: int, verdict: str, placed: str) -> None:
     found = explained(*slices, asked=asked)
     assert (found.verdict, found.error and found.error.node) == (verdict, "bad")
     snapshot = cluster(*slices, nodes=[node(each["metadata"]["name"]) for each in slices])
-    placement = Simulation(snapshot).place(Pod("p", {"ns/c": asked}), Mode.ATTEMPT)
+    placement = Simulation(snapshot, UNHURRIED).place(Pod("p", {"ns/c": asked}), Mode.ATTEMPT)
     assert placement.node == placed
     assert placement.error.startswith("an error on bad fails the attempt: ")

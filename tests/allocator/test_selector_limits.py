@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import count
-from math import inf
 from unittest.mock import patch
 
 import pytest
 
 from allocator.errors import OUT_OF_TIME
 from allocator.scheduling import SchedulingState
-from allocator.time_limit import TimeLimit
+from allocator.time_limit import UNLIMITED, TimeLimit
 from deviceselectors.compiler import Compiled, compile_expression
 from deviceselectors.environment import Environment
 from deviceselectors.runtime import compilation
@@ -73,14 +72,13 @@ def looks(number: float) -> TimeLimit:
     return TimeLimit(number, lambda: float(next(clock)))
 
 
-def errors(state: SchedulingState, asked: Object) -> list[str]:
-    return [each.error for each in state.filter([asked]).nodes.outcomes]
+def errors(state: SchedulingState, asked: Object, limit: TimeLimit = UNLIMITED) -> list[str]:
+    return [each.error for each in state.filter([asked], limit).nodes.outcomes]
 
 
 def test_no_selector_is_evaluated_once_the_time_is_over(evaluations: Evaluations) -> None:
     state = state_of()
-    state.time_limit = TimeLimit(3, evaluations)
-    assert errors(state, many_selectors()) == [OUT_OF_TIME]
+    assert errors(state, many_selectors(), TimeLimit(3, evaluations)) == [OUT_OF_TIME]
     assert evaluations.number == 4
 
 
@@ -90,8 +88,7 @@ def test_each_try_goes_on_where_the_last_one_ended(evaluations: Evaluations) -> 
     state, asked = state_of(devices=8), many_selectors(8)
     found = [OUT_OF_TIME]
     while found == [OUT_OF_TIME]:
-        state.time_limit = TimeLimit(9, evaluations)
-        found = errors(state, asked)
+        found = errors(state, asked, TimeLimit(9, evaluations))
         tries += 1
     assert found == [""]
     assert evaluations.number <= 8 * requests * SELECTORS
@@ -104,18 +101,15 @@ def test_evaluation_is_ended_and_leaves_no_outcome(expression: str, code: bool) 
     expression += f" && {str(code).lower()} in [true, false]"  # programs are cached
     state = state_of()
     asked = claim(exactly(selectors=[expression]))
-    state.time_limit = looks(4)
     with patch.object(compilation, "is_enabled", lambda: code):
-        assert errors(state, asked) == [OUT_OF_TIME]
-    state.time_limit = looks(inf)
+        assert errors(state, asked, looks(4)) == [OUT_OF_TIME]
     assert errors(state, asked) == [""]
 
 
 def test_next_evaluation_has_its_own_limit() -> None:
     """Nothing of an evaluation that was ended is left in the thread."""
     state = state_of()
-    state.time_limit = looks(4)
-    errors(state, claim(exactly(selectors=[LOOPS["bounded"]])))
+    errors(state, claim(exactly(selectors=[LOOPS["bounded"]])), looks(4))
     other = state_of()
     assert errors(other, claim(exactly(selectors=[LOOPS["bounded"] + " || false"]))) == [""]
 

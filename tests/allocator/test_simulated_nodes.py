@@ -8,7 +8,7 @@ from allocator.node_resources import NodeResources, PodNeeds
 from allocator.packing import pack
 from allocator.pod_claims import ClaimsOnNodes
 from allocator.scheduling import Mode, SchedulingState
-from allocator.simulation import Pod, Simulation
+from allocator.simulation import UNHURRIED, Pod, Simulation
 from tests.allocator.objects import claim, cluster, exactly, node, slice_of
 
 GPU = "example.com/gpu"
@@ -34,7 +34,7 @@ def pod(name: str, cpu: int) -> Pod:
 @pytest.mark.parametrize("mode", MODES)
 def test_full_nodes(mode: Mode) -> None:
     """What one pod takes the next cannot have, though devices are left."""
-    simulation = Simulation(two_nodes(n2={"cpu": 8}))
+    simulation = Simulation(two_nodes(n2={"cpu": 8}), UNHURRIED)
     placed = simulation.run([pod(name, 3) for name in "abcd"], mode)
     assert sorted(each.node for each in placed) == ["", "n1", "n2", "n2"]
     assert [each.reason for each in placed if not each.node] == [
@@ -44,7 +44,7 @@ def test_full_nodes(mode: Mode) -> None:
 
 def test_removed_pods() -> None:
     """What a pod has taken is free again when it is removed, or all are."""
-    simulation = Simulation(two_nodes(n2={"pods": 0}))
+    simulation = Simulation(two_nodes(n2={"pods": 0}), UNHURRIED)
     first = simulation.place(pod("a", 3), Mode.ATTEMPT)
     assert not simulation.place(pod("b", 3), Mode.ATTEMPT).node
     simulation.remove(first)
@@ -61,7 +61,7 @@ def test_removed_pods() -> None:
 
 def test_batch() -> None:
     """A batch is placed within what nodes have."""
-    placed = pack(Simulation(two_nodes()), [pod("a", 1), pod("b", 3), pod("c", 3), pod("d", 1)])
+    placed = pack(Simulation(two_nodes(), UNHURRIED), [pod("a", 1), pod("b", 3), pod("c", 3), pod("d", 1)])
     assert sorted(each.node for each in placed) == ["n1", "n1", "n2", "n2"]
 
 
@@ -69,7 +69,7 @@ def test_batch() -> None:
 def test_device_plugins(mode: Mode) -> None:
     """A node's device plugin serves pods as long as it has something; other nodes give devices for a claim."""
     state = two_nodes(n1={GPU: 1})
-    simulation = Simulation(state)
+    simulation = Simulation(state, UNHURRIED)
     placed = []
     for name in ("a", "b", "c"):
         asked = Pod(

@@ -15,7 +15,7 @@ from allocator.fitting.fragmentation import (
 )
 from allocator.packing import pack
 from allocator.scheduling import Mode, SchedulingState
-from allocator.simulation import MODES, Placement, Pod, Simulation
+from allocator.simulation import MODES, UNHURRIED, Placement, Pod, Simulation
 from resourceapi.objects import Object
 from tests.allocator.mig import ARRIVALS, LAYOUTS, gpus, pods, wanted
 from tests.allocator.objects import (
@@ -58,7 +58,7 @@ def test_perfect_batches(family: str) -> None:
     for arrival in ARRIVALS:
         profiles = wanted(16, LAYOUTS[family], arrival, Random(f"batch {family}"))
         asked = pods(profiles)
-        placements = pack(Simulation(gpus(4, 4)), asked)
+        placements = pack(Simulation(gpus(4, 4), UNHURRIED), asked)
         assert all(each.node for each in placements)
         assert [each.pod for each in placements] == [each.name for each in asked]
 
@@ -71,7 +71,7 @@ def test_large_ones_first() -> None:
         pod("two", exactly(count=2)),
         pod("none", exactly(count=9)),
     ]
-    simulation = Simulation(cluster(*_two_and_one(), nodes=[node("n2"), node("n3")]))
+    simulation = Simulation(cluster(*_two_and_one(), nodes=[node("n2"), node("n3")]), UNHURRIED)
     assert nodes(*simulation.run(asked, Mode.FIRST_FIT)) == ["n2", "n2", "", ""]
     simulation.reset()
     assert nodes(*pack(simulation, asked[1:])) == ["n3", "n2", ""]
@@ -86,7 +86,7 @@ def _two_and_one() -> list[Object]:
 
 def test_reset() -> None:
     """Pods that are removed leave the cluster as it was."""
-    simulation = Simulation(three_devices())
+    simulation = Simulation(three_devices(), UNHURRIED)
     asked = [pod("p", exactly(count=2))]
     for _ in range(2):
         assert nodes(*simulation.run(asked, Mode.FIRST_FIT)) == ["n2"]
@@ -98,7 +98,9 @@ def test_shared_claims() -> None:
     """Pods with the same claim share its devices, and so its node."""
     shared = claim(exactly(count=2), name="shared")
     asked = [Pod(name, {"ns/shared": shared}) for name in ("p", "q")]
-    placements = Simulation(three_devices()).run([*asked, pod("r", exactly(count=2))], Mode.FIRST_FIT)
+    placements = Simulation(three_devices(), UNHURRIED).run(
+        [*asked, pod("r", exactly(count=2))], Mode.FIRST_FIT
+    )
     assert nodes(*placements) == ["n2", "n2", ""]
     assert [len(each.results) for each in placements] == [1, 0, 0]
 
@@ -106,12 +108,14 @@ def test_shared_claims() -> None:
 def test_closed_nodes() -> None:
     """A pod does not go where it must not."""
     asked = [pod("p", exactly(), closed=frozenset(("n1",)))]
-    assert nodes(*Simulation(three_devices()).run(asked, Mode.FIRST_FIT)) == ["n2"]
+    assert nodes(*Simulation(three_devices(), UNHURRIED).run(asked, Mode.FIRST_FIT)) == ["n2"]
 
 
 def test_errors() -> None:
     """What the allocator finds wrong with a pod's claims is said."""
-    placement = Simulation(three_devices()).place(pod("p", exactly(device_class="missing")), Mode.FIRST_FIT)
+    placement = Simulation(three_devices(), UNHURRIED).place(
+        pod("p", exactly(device_class="missing")), Mode.FIRST_FIT
+    )
     assert not placement.node
     assert (
         'could not retrieve device class missing: deviceclass.resource.k8s.io "missing" not found'
@@ -123,7 +127,7 @@ def test_errors() -> None:
 def test_missing_class(mode: Mode) -> None:
     """For a class that does not exist, kube-scheduler looks at no node, and says which request names it."""
     listed = first_of("f", alternative("a"), alternative("b", device_class="missing"))
-    placement = Simulation(three_devices()).place(
+    placement = Simulation(three_devices(), UNHURRIED).place(
         pod("p", exactly(), listed, closed=frozenset(("n1",))), mode
     )
     assert not placement.node

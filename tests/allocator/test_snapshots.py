@@ -6,6 +6,7 @@ import pytest
 
 from allocator.features import GATES, Features
 from allocator.scheduling import Mode, SchedulingState
+from allocator.time_limit import UNLIMITED
 from resourceapi.decoding import decode
 from resourceapi.model.versions import SCHEMAS_WITH_PROPOSALS
 from resourceapi.objects import Object
@@ -94,7 +95,7 @@ def test_upgrade_downgrade_upgrade() -> None:
     """An allocation stays as it is; while the gate is off its counter set is blocked, then it is as before."""
     slices = pool(MIG_NOW, WANTED_MIG, part("f", None))
     holder = claim(exactly(), name="holder")
-    assert cluster(*slices).place([holder], Mode.FIRST_FIT).placed
+    assert cluster(*slices).place([holder], Mode.FIRST_FIT, UNLIMITED).placed
     before = holder["status"]["allocation"]
     for features, found in ((KEP_OFF, None), (ALL_FEATURES, ["r=e"])):
         state = cluster(*slices, features=features, holders=[holder])
@@ -171,7 +172,7 @@ def test_set_without_groups_of_a_device_with_groups_on_another() -> None:
     both = device("d", consumesCounters=[draws("s", {"m": "1"}), draws("t", {"m": "1"}, ["a"])])
     counters = counter_slice({"s": {"m": "9"}, "t": {"m": "9"}})
     holder = claim(exactly(), name="holder")
-    assert cluster(counters, slice_of(both, count=2)).place([holder], Mode.FIRST_FIT).placed
+    assert cluster(counters, slice_of(both, count=2)).place([holder], Mode.FIRST_FIT, UNLIMITED).placed
     [result] = holder["status"]["allocation"]["devices"]["results"]
     assert result["compatibilityGroups"] == {"s": [], "t": ["a"]}
     for slices in ([both, *OTHERS], list(OTHERS)):

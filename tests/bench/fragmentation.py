@@ -20,7 +20,8 @@ from allocator.demand import name_of
 from allocator.features import GATES, Features
 from allocator.packing import pack
 from allocator.scheduling import Mode, SchedulingState
-from allocator.simulation import Placement, Pod, Simulation
+from allocator.simulation import UNHURRIED, Placement, Pod, Simulation
+from allocator.time_limit import UNLIMITED
 from resourceapi.objects import Object
 from tests.allocator.mig import ARRIVALS, LAYOUTS, gpus, pods, random_layouts, wanted
 from tests.allocator.objects import decoded
@@ -60,7 +61,7 @@ def _fresh(seeds: int) -> Iterator[Line]:
 
 
 def _line(name: str, cluster: SchedulingState, asked: list[Pod]) -> Line:
-    simulation = Simulation(cluster)
+    simulation = Simulation(cluster, UNHURRIED)
     first = _placed(simulation.run(asked, Mode.FIRST_FIT))
     simulation.reset()
     start = time.process_time()
@@ -117,7 +118,7 @@ def _churn(scenario: Object, asked: list[Pod], mode: Mode) -> int:
             cluster.release(claims[name])
         own = {name: {**claim, "status": {}} for name, claim in pod.claims.items()}
         claims |= own
-        placed += bool(cluster.place(list(own.values()), mode).placed)
+        placed += bool(cluster.place(list(own.values()), mode, UNLIMITED).placed)
     return placed
 
 

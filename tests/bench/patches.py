@@ -19,6 +19,7 @@ from typing import Any
 
 from allocator.features import GATES, Features
 from allocator.scheduling import Mode, SchedulingState
+from allocator.time_limit import UNLIMITED
 from resourceapi.objects import Object
 from tests.bench.allocator import large_slice, wanted_claim
 from tests.bench.load import resident
@@ -99,17 +100,17 @@ def _cluster() -> SchedulingState:
 def _fill(state: SchedulingState, selector: Selector) -> None:
     for number in range(_PATCHES):
         state.put_patch(patch(number, selector))
-    state.settle()
+    state.settle(UNLIMITED)
 
 
 def _change(state: SchedulingState, patch: Object) -> None:
     state.put_patch(patch)
-    state.settle()
+    state.settle(UNLIMITED)
 
 
 def _remove(state: SchedulingState, name: str) -> None:
     state.remove_patch(name)
-    state.settle()
+    state.settle(UNLIMITED)
 
 
 def _times_of_one_more(state: SchedulingState, filter: Object) -> dict[str, float]:
@@ -147,7 +148,7 @@ def _patch(name: str, filter: Object, attributes: Object, *, priority: int = 0) 
 def _schedule(state: SchedulingState) -> None:
     claims = [wanted_claim(f"claim-{index}") for index in range(20)]
     for claim in claims:
-        state.place([claim], Mode.SCHEDULER)
+        state.place([claim], Mode.SCHEDULER, UNLIMITED)
     for claim in claims:
         state.release(claim)
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from allocator.demand import name_of
 from allocator.features import GATES, Features
 from allocator.scheduling import Mode, SchedulingState
+from allocator.time_limit import UNLIMITED
 from resourceapi.decoding import decode
 from resourceapi.model.versions import SCHEMAS
 from resourceapi.objects import Object
@@ -58,7 +59,7 @@ class Replay:
                 if name in self._claims:
                     self.cluster.release(self._claims[name])
             start = _now()
-            answer = self.cluster.place(claims, self.mode, pod.get("node") or None)
+            answer = self.cluster.place(claims, self.mode, UNLIMITED, pod.get("node") or None)
             if self.mode is Mode.ALL_NODES:
                 fitting = sum(node.result is not None for node in answer.nodes)
             clock, processor = _now()

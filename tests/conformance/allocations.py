@@ -7,6 +7,7 @@ from collections import Counter
 from allocator.demand import name_of
 from allocator.features import GATES, Features
 from allocator.scheduling import Mode, NodeAnswer, SchedulingState
+from allocator.time_limit import UNLIMITED
 from resourceapi.decoding import decode
 from resourceapi.encoding import encode
 from resourceapi.model.versions import SCHEMAS
@@ -59,7 +60,7 @@ def _pod(
         if not name_of(decoded):
             decoded.setdefault("metadata", {})["name"] = f"{pod['name']}-{index}"
         wanted.append(claims.get(_key(decoded)) or _remember(claims, decoded))
-    placed = cluster.place(wanted, mode, pod.get("node") or None)
+    placed = cluster.place(wanted, mode, UNLIMITED, pod.get("node") or None)
     answered: Object = {"name": pod["name"]}
     if placed.placed:
         answered["placed"] = placed.placed

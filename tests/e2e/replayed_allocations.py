@@ -12,6 +12,7 @@ from typing import Any
 
 from allocator.features import Features
 from allocator.scheduling import Mode, SchedulingState
+from allocator.time_limit import UNLIMITED
 from cluster.objects import ClusterObjects
 from resourceapi.encoding import encode
 from resourceapi.kinds import CLAIM, DEVICE_CLASS, RESOURCE_SLICE
@@ -93,7 +94,7 @@ class Replay:
 
     def _says(self, key: str, node: str) -> list[Any] | None:
         claim = self._claims[key]
-        answer = self._state.place([claim], Mode.FILTER, only_node=node)
+        answer = self._state.place([claim], Mode.FILTER, UNLIMITED, only_node=node)
         (found,) = answer.nodes
         if not found.fits or found.result is None:
             return None

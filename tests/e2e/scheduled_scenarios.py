@@ -8,6 +8,7 @@ from allocator.explaining.changes import details_of, parts, with_details
 from allocator.explaining.finder import Remedy
 from allocator.explaining.snapshot import Change, Snapshot
 from allocator.pod_nodes import HOSTNAME
+from allocator.time_limit import UNLIMITED
 from resourceapi.objects import Object
 from tests.allocator.explaining.scenarios import OWN
 from tests.allocator.objects import (
@@ -59,7 +60,7 @@ def setting(name: str, seed: int) -> Setting:
 def snapshot_of(asked: Setting) -> Snapshot:
     """The setting as explanations take it."""
     classes = {each["metadata"]["name"]: each for each in CLASSES}
-    return Snapshot(ALL_FEATURES, asked.nodes, classes, asked.slices, asked.holders)
+    return Snapshot(ALL_FEATURES, asked.nodes, classes, asked.slices, asked.holders, time_limit=UNLIMITED)
 
 
 def _device(random: Random, name: str, fussy: bool) -> Object:
@@ -109,7 +110,7 @@ def helped(asked: Setting, remedy: Remedy) -> tuple[Setting, list[Object]]:
     variation = remedy.variation
     released = variation.released or frozenset()
     change = Change(released, variation.without_taint, None, variation.class_selector)
-    snapshot = snapshot_of(asked).changed(change)
+    snapshot = snapshot_of(asked).changed(change, None, UNLIMITED)
     claims, classes = variation.claims, []
     if variation.class_selector is not None:
         old = variation.class_selector[0]

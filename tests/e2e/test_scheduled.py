@@ -17,7 +17,7 @@ from allocator.explaining.snapshot import full_name
 from allocator.features import GATES
 from allocator.pod_nodes import excluded
 from allocator.scheduling import SchedulingState
-from allocator.simulation import MODES, Pod, Simulation
+from allocator.simulation import MODES, UNHURRIED, Pod, Simulation
 from allocator.time_limit import UNLIMITED
 from resourceapi.gates import UNRELEASED_GATES
 from tests.allocator.objects import alternative, claim, exactly, first_of
@@ -69,7 +69,7 @@ def scheduler(kubeconfig: Path, directory: Path) -> Iterator[None]:
 
 def explained(asked: Setting) -> Explanation:
     closed = {name: [each.named for each in found] for name, found in excluded({}, asked.nodes).items()}
-    return explain(snapshot_of(asked), asked.claims, closed, UNLIMITED)
+    return explain(snapshot_of(asked), asked.claims, UNLIMITED, closed)
 
 
 def placed(asked: Setting) -> list[bool]:
@@ -81,7 +81,7 @@ def placed(asked: Setting) -> list[bool]:
         for each in asked.holders:
             cluster.hold(each)
         pod = Pod("p", {full_name(each): each for each in asked.claims}, frozenset(excluded({}, asked.nodes)))
-        found.append(bool(Simulation(cluster).place(pod, mode).node))
+        found.append(bool(Simulation(cluster, UNHURRIED).place(pod, mode).node))
     return found
 
 

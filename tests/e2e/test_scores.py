@@ -7,6 +7,7 @@ from random import Random
 
 from allocator.demand import name_of
 from allocator.features import Features
+from allocator.time_limit import UNLIMITED
 from resourceapi.objects import Object
 from resourceapi.releases import Profile
 from scheduler.scoring import Offer, places_of, upstream_percent
@@ -97,7 +98,7 @@ def scores_of(of: Setting) -> dict[str, int]:
     state = cluster(*of.slices, features=Features(Profile("1.37", {}).gates), classes=CLASSES, nodes=of.nodes)
     for each in of.claims:
         state.hold(each)
-    answers = state.filter(of.claims).nodes
+    answers = state.filter(of.claims, UNLIMITED).nodes
     offers = [
         Offer(answers[place].node, outcome.places)
         for place, outcome in enumerate(answers.outcomes)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
+from allocator.time_limit import UNLIMITED
 from resourceapi.objects import Object
 from scheduler.config import schema_of_config
 from scheduler.decisions import Decision, Decisions
@@ -147,7 +148,7 @@ def mixed_nodes() -> Any:
 
 def decision(*, best_fit: bool = False) -> Decision:
     asked = claim(first_of("r", of_model("first"), of_model("second")))
-    answers = mixed_nodes().filter([asked], best_fit=best_fit).nodes
+    answers = mixed_nodes().filter([asked], UNLIMITED, best_fit=best_fit).nodes
     places = {each.node: place for place, each in enumerate(answers) if each.fits}
     return Decision("uid", 0, [ClaimOfPod("ns/c", asked)], [], answers, places)
 

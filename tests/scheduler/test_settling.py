@@ -8,6 +8,7 @@ from threading import Event, Thread
 import pytest
 
 from allocator.scheduling import Mode
+from allocator.time_limit import UNLIMITED
 from resourceapi.objects import Object
 from resourceapi.releases import Profile
 from scheduler import cluster_picture, settling
@@ -35,7 +36,7 @@ def picture(monkeypatch: pytest.MonkeyPatch) -> ClusterPicture:
 def fitting(picture: ClusterPicture) -> list[str]:
     """The nodes on which a pod that needs a patched device fits."""
     with picture.lock:
-        answers = picture.state.place([picture.claim_objects.objects["ns/c"]], Mode.FILTER).nodes
+        answers = picture.state.place([picture.claim_objects.objects["ns/c"]], Mode.FILTER, UNLIMITED).nodes
         return [answer.node for answer in answers if answer.result is not None]
 
 

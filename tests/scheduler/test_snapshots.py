@@ -10,6 +10,7 @@ import pytest
 
 from allocator.features import Features
 from allocator.scheduling import Mode
+from allocator.time_limit import UNLIMITED
 from resourceapi import deep_json, limits
 from resourceapi.decoding import decode
 from resourceapi.encoding import encode
@@ -74,7 +75,7 @@ def ask(server: Server, parts: tuple[Part, ...], type: str, features: Features =
     number = len(server.claims)
     metadata = {"name": f"c{number}", "namespace": "ns"}
     wanted = decoded("ResourceClaim", {"metadata": metadata, "spec": spec_asking(type)})
-    if not state.place([wanted], Mode.FIRST_FIT).placed:
+    if not state.place([wanted], Mode.FIRST_FIT, UNLIMITED).placed:
         return None
     server.allocate(wanted, f"{UID}-{number}")
     [result] = wanted["status"]["allocation"]["devices"]["results"]
@@ -112,7 +113,7 @@ def test_another_node_admits(server: Server) -> None:
         holders=server.holders(),
     )
     wanted = decoded("ResourceClaim", {"metadata": {"name": "w"}, "spec": spec_asking("vgpu")})
-    assert state.place([wanted], Mode.FIRST_FIT).placed == "o"
+    assert state.place([wanted], Mode.FIRST_FIT, UNLIMITED).placed == "o"
 
 
 def test_upgrade_downgrade_upgrade(server: Server) -> None:
@@ -272,7 +273,7 @@ def test_forger_in_a_claim() -> None:
     spec = spec_asking("mig")
     spec["devices"]["config"] = [{"opaque": lie}]
     wanted = decoded("ResourceClaim", {"metadata": {"name": "c", "namespace": "ns"}, "spec": spec})
-    assert state.place([wanted], Mode.FIRST_FIT).placed
+    assert state.place([wanted], Mode.FIRST_FIT, UNLIMITED).placed
     server.allocate(wanted, UID)
     config = server.claims[0]["status"]["allocation"]["devices"]["config"]
     assert [each["source"] for each in config] == ["FromClaim", "FromClass"]

@@ -14,6 +14,7 @@ import pytest
 from allocator.devices import Slice
 from allocator.features import Features
 from allocator.scheduling import Mode, SchedulingState
+from allocator.time_limit import UNLIMITED
 from cluster.store import Collection
 from deviceselectors.request_budget import RequestBudget
 from resourceapi.manifests import labels_of
@@ -495,7 +496,7 @@ def test_never_wrong_in_random_clusters() -> None:
             policy = Feasibility("Warn", known, PROFILE.gates)
             if policy.problems(copy.deepcopy(wanted["spec"]), ("spec",)):
                 called += 1
-                answers = cluster.place([wanted], Mode.ALL_NODES).nodes
+                answers = cluster.place([wanted], Mode.ALL_NODES, UNLIMITED).nodes
                 assert all(answer.result is None for answer in answers), wanted["spec"]
     assert called > 500
 

@@ -14,6 +14,7 @@ import pytest
 from allocator.devices import Slice
 from allocator.features import Features
 from allocator.scheduling import SchedulingState
+from allocator.time_limit import UNLIMITED, TimeLimit
 from cluster.store import Collection
 from resourceapi.manifests import labels_of
 from resourceapi.objects import Object
@@ -233,7 +234,7 @@ def test_questions_are_bounded(known: DeviceIndex, monkeypatch: pytest.MonkeyPat
     """However many demands come while the allocator is busy, only some of them wait."""
     asked: list[Object] = []
 
-    def record(cluster: SchedulingState, spec: Object) -> str:
+    def record(cluster: SchedulingState, spec: Object, limit: TimeLimit) -> str:
         asked.append(spec)
         return ""
 
@@ -315,13 +316,13 @@ def test_what_is_named_is_a_smallest_set() -> None:
         for _ in range(6):
             spec = random_clusters.random_claim(draw, "c")["spec"]
             parts = list(fitting._parts(spec))
-            if fitting._refusal(cluster, spec) != "" or len(parts) < 2:
+            if fitting._refusal(cluster, spec, UNLIMITED) != "" or len(parts) < 2:
                 continue
             named += 1
-            smallest = fitting._smallest(cluster, spec, parts)
-            assert fitting._refusal(cluster, fitting._only(spec, smallest)) is not None
+            smallest = fitting._smallest(cluster, spec, parts, UNLIMITED)
+            assert fitting._refusal(cluster, fitting._only(spec, smallest), UNLIMITED) is not None
             for part in smallest:
                 rest = [other for other in smallest if other != part]
                 if any(kind == "requests" for kind, _ in rest):
-                    assert fitting._refusal(cluster, fitting._only(spec, rest)) is None
+                    assert fitting._refusal(cluster, fitting._only(spec, rest), UNLIMITED) is None
     assert named > 50

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from allocator.explaining.snapshot import Snapshot, full_name
 from allocator.features import GATES, Features
 from allocator.scheduling import FATAL, Mode, SchedulingState
+from allocator.time_limit import UNLIMITED
 from resourceapi.objects import Object
 from tests.allocator.objects import (
     DRIVER,
@@ -39,7 +40,9 @@ class Scenario(NamedTuple):
 
     def snapshot(self) -> Snapshot:
         features = Features(GATES - {"DRAOptionalNodeOperations"})
-        return Snapshot(features, self.nodes, {"any": device_class()}, self.slices, self.holders)
+        return Snapshot(
+            features, self.nodes, {"any": device_class()}, self.slices, self.holders, time_limit=UNLIMITED
+        )
 
 
 def scenario(seed: int) -> Scenario:
@@ -122,7 +125,7 @@ def fits(
         if full_name(held_claim) not in set(released):
             cluster.hold(held_claim)
     copies = [{**each, "status": dict(each.get("status") or {})} for each in claims]
-    answers = list(cluster.place(copies, Mode.ALL_NODES, only).nodes)
+    answers = list(cluster.place(copies, Mode.ALL_NODES, UNLIMITED, only).nodes)
     return any(each.result is not None for each in answers) and all(
         each.error_kind != FATAL for each in answers
     )

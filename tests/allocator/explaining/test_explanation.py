@@ -13,8 +13,7 @@ from allocator.explaining.holders import Holder, held_by, holder, released
 from allocator.explaining.snapshot import Snapshot
 from allocator.explaining.steps import NodeView
 from allocator.rules.selector_outcomes import SelectorOutcomes
-from allocator.selection import Selectors
-from allocator.time_limit import TimeLimit
+from allocator.time_limit import UNLIMITED, TimeLimit
 from resourceapi.objects import Object
 from tests.allocator.objects import (
     ALL_FEATURES,
@@ -33,7 +32,9 @@ from tests.allocator.objects import (
 
 def snapshot(*holders: Object) -> Snapshot:
     """One node with two devices."""
-    return Snapshot(ALL_FEATURES, [node()], {"any": device_class()}, [slice_of("d0", "d1")], holders)
+    return Snapshot(
+        ALL_FEATURES, [node()], {"any": device_class()}, [slice_of("d0", "d1")], holders, time_limit=UNLIMITED
+    )
 
 
 def test_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -43,7 +44,7 @@ def test_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
         raise SearchLimitError
 
     monkeypatch.setattr(allocation, "solve", give_up)
-    found = explain(snapshot(held("d0")), [claim(exactly(count=9))])
+    found = explain(snapshot(held("d0")), [claim(exactly(count=9))], UNLIMITED)
     assert found.verdict == UNDECIDED
     assert (found.conflict, found.conflicts, found.remedies, found.never) == (None, [], [], None)
 
@@ -56,7 +57,7 @@ def counted(looks: int) -> TimeLimit:
 
 def test_no_time() -> None:
     """When the time is over, the verdict is there, and that more could be said."""
-    found = explain(snapshot(), [claim(exactly(count=3))], time_limit=counted(3))
+    found = explain(snapshot(), [claim(exactly(count=3))], time_limit=counted(8))
     assert (found.verdict, found.complete, found.remedies) == (MISFIT, False, [])
 
 
@@ -69,7 +70,7 @@ def test_no_time_at_all() -> None:
 def test_own_claims_stay() -> None:
     """An allocated claim of the pod itself is not among those whose release is suggested."""
     own = held("d0", name="own")
-    found = explain(snapshot(own, held("d1", name="other")), [own, claim(exactly())])
+    found = explain(snapshot(own, held("d1", name="other")), [own, claim(exactly())], UNLIMITED)
     assert found.verdict == MISFIT
     assert [each.subject for each in found.remedies if each.kind == "release"] == ["ns/other"]
 
@@ -77,8 +78,15 @@ def test_own_claims_stay() -> None:
 def test_totals() -> None:
     """Devices that several nodes reach are counted once in the cluster."""
     nodes = [node("n1"), node("n2")]
-    shared = Snapshot(ALL_FEATURES, nodes, {"any": device_class()}, [slice_of("d0", "d1")], [held("d0")])
-    found = explain(shared, [claim(exactly(count=2))])
+    shared = Snapshot(
+        ALL_FEATURES,
+        nodes,
+        {"any": device_class()},
+        [slice_of("d0", "d1")],
+        [held("d0")],
+        time_limit=UNLIMITED,
+    )
+    found = explain(shared, [claim(exactly(count=2))], UNLIMITED)
     assert [each[1:] for each in found.totals] == [(2, 2, 1, 0)]
     assert [kind.nodes for kind in found.kinds] == [("n1", "n2")]
 
@@ -94,13 +102,15 @@ def test_closest_node() -> None:
             nodeName="n1",
         ),
     ]
-    nodes = Snapshot(ALL_FEATURES, [node("n0"), node("n1")], {"any": device_class()}, slices)
+    nodes = Snapshot(
+        ALL_FEATURES, [node("n0"), node("n1")], {"any": device_class()}, slices, time_limit=UNLIMITED
+    )
     of_model = f"device.attributes['{DRIVER}'].model == '%s'"
     requests = [
         exactly("g", count=2, selectors=[of_model % "g"]),
         exactly("h", selectors=[of_model % "h"]),
     ]
-    found = explain(nodes, [claim(*requests)])
+    found = explain(nodes, [claim(*requests)], UNLIMITED)
     assert [kind.nodes for kind in found.kinds] == [("n1",), ("n0",)]
 
 
@@ -118,8 +128,10 @@ def test_preferred_node(counts: dict[str, int], names: tuple[str, str]) -> None:
         slice_of(*(f"d{index}" for index in range(count)), name=name, pool=name, nodeName=name)
         for name, count in counts.items()
     ]
-    nodes = Snapshot(ALL_FEATURES, [node(name) for name in counts], {"any": device_class()}, slices)
-    found = explain(nodes, [claim(first_of("r", alternative("two", 2), alternative("one")))])
+    nodes = Snapshot(
+        ALL_FEATURES, [node(name) for name in counts], {"any": device_class()}, slices, time_limit=UNLIMITED
+    )
+    found = explain(nodes, [claim(first_of("r", alternative("two", 2), alternative("one")))], UNLIMITED)
     assert found.placed is not None
     assert found.placed.result is not None
     taken = found.placed.result[0]["devices"]["results"][0]["request"]
@@ -130,7 +142,9 @@ def test_preferred_node(counts: dict[str, int], names: tuple[str, str]) -> None:
 def unlike(count: int) -> Snapshot:
     """One node with devices that all differ in an attribute."""
     devices = [device(f"d{index}", attributes={"index": index, "model": "l4"}) for index in range(count)]
-    return Snapshot(ALL_FEATURES, [node()], {"any": device_class()}, [slice_of(*devices)])
+    return Snapshot(
+        ALL_FEATURES, [node()], {"any": device_class()}, [slice_of(*devices)], time_limit=UNLIMITED
+    )
 
 
 def test_reasons_of_devices_that_all_differ() -> None:
@@ -145,17 +159,19 @@ def test_reasons_of_devices_that_all_differ() -> None:
             f'model is "l4"; wanted "h100", and {"index is 0, 1, 2, 3 and 96 others"}; wanted >= 100',
         ),
     ):
-        found = explain(unlike(100), [claim(exactly(selectors=[selector]))])
+        found = explain(unlike(100), [claim(exactly(selectors=[selector]))], UNLIMITED)
         (rejected,) = found.kinds[0].requests[0].steps[-1].rejected
         assert (rejected.devices, rejected.reason) == (100, reason)
 
 
 def test_reasons_take_bounded_time() -> None:
     """When the time is over, it is only said that devices do not match."""
-    outcomes = SelectorOutcomes(Selectors(), counted(1))
+    outcomes = SelectorOutcomes(UNLIMITED, counted(1))
     snapshot = unlike(5)
     view = NodeView(snapshot, "n", outcomes)
-    asked = snapshot.demand([claim(exactly(selectors=[f"device.attributes['{DRIVER}'].index > 9"]))])
+    asked = snapshot.demand(
+        [claim(exactly(selectors=[f"device.attributes['{DRIVER}'].index > 9"]))], UNLIMITED
+    )
     rejected = view.steps(asked[0].requests[0].alternatives[0]).steps[-1].rejected
     assert [each.devices for each in rejected] == [1, 4]
     assert rejected[1].reason == "does not match (the devices are too many and too different to say why)"
@@ -168,8 +184,12 @@ def test_nodes_are_alike_in_what_is_said() -> None:
         slice_of(device("d0", attributes={"model": model}), name=name, pool=name, nodeName=name)
         for name, model in models.items()
     ]
-    nodes = Snapshot(ALL_FEATURES, [node(name) for name in models], {"any": device_class()}, slices)
-    found = explain(nodes, [claim(exactly(selectors=[f"device.attributes['{DRIVER}'].model == 'h100'"]))])
+    nodes = Snapshot(
+        ALL_FEATURES, [node(name) for name in models], {"any": device_class()}, slices, time_limit=UNLIMITED
+    )
+    found = explain(
+        nodes, [claim(exactly(selectors=[f"device.attributes['{DRIVER}'].model == 'h100'"]))], UNLIMITED
+    )
     (kind,) = found.kinds
     assert kind.nodes == ("n1", "n2", "n3")
     (rejected,) = kind.requests[0].steps[-1].rejected

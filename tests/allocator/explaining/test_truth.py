@@ -18,6 +18,7 @@ from allocator.explaining.finder import COUNT, RELEASE, TAINT, TOLERATION, Remed
 from allocator.explaining.snapshot import COUNTERS, GROUPS, Snapshot, full_name
 from allocator.explaining.steps import NodeView
 from allocator.ledgers import Ledger
+from allocator.rules.selector_outcomes import SelectorOutcomes
 from allocator.selection import Selectors
 from allocator.time_limit import UNLIMITED
 from resourceapi.objects import Object
@@ -152,7 +153,14 @@ def _helps(asked: Scenario, snapshot: Snapshot, remedy: Remedy) -> bool:
         slices = [_untainted(slice, remedy.subject) for slice in asked.slices]
         return fits(asked._replace(slices=slices).snapshot(), asked.claims)
     if variation.features is not None:
-        changed = Snapshot(variation.features, asked.nodes, snapshot.classes, asked.slices, asked.holders)
+        changed = Snapshot(
+            variation.features,
+            asked.nodes,
+            snapshot.classes,
+            asked.slices,
+            asked.holders,
+            time_limit=UNLIMITED,
+        )
         return fits(changed, asked.claims)
     assert variation.claims != tuple(asked.claims)
     return fits(snapshot, variation.claims)
@@ -220,8 +228,8 @@ def test_steps(block: int) -> None:
     """Steps follow from each other, and who passes all of them can be taken if nothing else is."""
     for asked, snapshot, _ in explained(block):
         for name in snapshot.nodes:
-            view = NodeView(snapshot, name)
-            for claim in snapshot.demand(asked.claims):
+            view = NodeView(snapshot, name, SelectorOutcomes(UNLIMITED, UNLIMITED))
+            for claim in snapshot.demand(asked.claims, UNLIMITED):
                 for request in claim.requests:
                     for alternative in request.alternatives:
                         steps, selected, left, _, _ = view.steps(alternative)
@@ -242,6 +250,7 @@ def _can_be_taken(snapshot: Snapshot, view: NodeView, alternative: Alternative, 
         snapshot.allocated,
         snapshot.features,
         Selectors(),
+        UNLIMITED,
         lambda pool: Ledger(pool, snapshot.allocated),
     )
     try:

@@ -11,7 +11,7 @@ import pytest
 from allocator.devices import Slice
 from allocator.inventory import Inventory
 from allocator.scheduling import Mode, SchedulingState
-from allocator.time_limit import TimeLimit
+from allocator.time_limit import UNLIMITED, TimeLimit
 from deviceselectors.compiler import compile_expression
 from deviceselectors.environment import Environment
 from deviceselectors.runtime.device import prepare_device
@@ -306,5 +306,7 @@ def test_answers_are_those_of_a_fresh_state(seed: int) -> None:
         for state in (cluster.state, fresh):
             state.put_class(device_class())
         cluster.classes["any"] = device_class()
-        answers = [list(state.place([wanted], Mode.ALL_NODES).nodes) for state in (cluster.state, fresh)]
+        answers = [
+            list(state.place([wanted], Mode.ALL_NODES, UNLIMITED).nodes) for state in (cluster.state, fresh)
+        ]
         assert [each.result is None for each in answers[0]] == [each.result is None for each in answers[1]]

@@ -15,6 +15,7 @@ from allocator.inventory import Inventory
 from allocator.patches import PatchFailure, merged_slices
 from allocator.patches.sources import Given, Giver
 from allocator.scheduling import Mode
+from allocator.time_limit import UNLIMITED
 from resourceapi.objects import Object
 from tests.allocator.objects import (
     ALL_FEATURES,
@@ -193,7 +194,7 @@ def test_claims_see_patched_attributes_by_any_spelling(published: Object, spelle
     wanted = claim(
         exactly(selectors=[selector]), constraints=[{"matchAttribute": f"{DRIVER}/model"}], name="wanted"
     )
-    assert state.place([wanted], Mode.FIRST_FIT).placed == "n"
+    assert state.place([wanted], Mode.FIRST_FIT, UNLIMITED).placed == "n"
 
 
 def test_devices_that_are_replaced_go_at_once() -> None:
@@ -204,7 +205,7 @@ def test_devices_that_are_replaced_go_at_once() -> None:
         inventory.put_patch(patch(attributes={f"{DRIVER}/a": 1}))
         before = [ref(slice) for slice in inventory]
         inventory.put_patch(patch(attributes={f"{DRIVER}/a": 2}))
-        inventory.settle()
+        inventory.settle(UNLIMITED)
         assert [slice() for slice in before] == [None]
     finally:
         gc.enable()

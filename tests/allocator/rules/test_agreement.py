@@ -29,6 +29,7 @@ from allocator.rules.rule import Cause, Evidence, Objection, Rule, because
 from allocator.rules.selector_outcomes import SelectorOutcomes
 from allocator.scheduling import Mode
 from allocator.selection import Selectors
+from allocator.time_limit import UNLIMITED
 from resourceapi.objects import Object
 from tests.allocator.objects import (
     DRIVER,
@@ -137,15 +138,15 @@ def _cluster(draw: random.Random, features: Features) -> Snapshot:
     nodes = [random_node(draw, name) for name in NODES]
     classes = {"any": device_class(), "gpu": device_class("gpu", ["device.driver == 'gpu.example.com'"])}
     # With all gates on, so that claims remember groups that the profile does not know.
-    before = Snapshot(PROFILES["all"], nodes, classes, slices.values())
+    before = Snapshot(PROFILES["all"], nodes, classes, slices.values(), time_limit=UNLIMITED)
     claims = [random_claim(draw, f"holder-{index}") for index in range(6)]
-    holders = [each for each in claims if before.cluster.place([each], Mode.SCHEDULER).placed]
-    return Snapshot(features, nodes, classes, slices.values(), holders)
+    holders = [each for each in claims if before.cluster.place([each], Mode.SCHEDULER, UNLIMITED).placed]
+    return Snapshot(features, nodes, classes, slices.values(), holders, time_limit=UNLIMITED)
 
 
 def _alternatives(snapshot: Snapshot, claims: list[Object]) -> Iterator[Alternative]:
     for each in claims:
-        demand = read_claim(each, snapshot.classes, snapshot.features)
+        demand = read_claim(each, snapshot.classes, snapshot.features, UNLIMITED)
         for request in demand.requests:
             if not demand.problem and not request.problem:
                 yield from (found for found in request.alternatives if not found.problem)
@@ -185,8 +186,8 @@ def _compare(snapshot: Snapshot, claims: list[Object], draw: random.Random, seen
         devices = [each for pool in pools if pool.usable for each in pool.devices]
         asked = list(_alternatives(snapshot, claims))
         selectors = Selectors()
-        attempt = Attempt(at, pools, snapshot.allocated, snapshot.features, selectors)
-        evidence = Evidence(attempt, snapshot.holders, SelectorOutcomes(Selectors()))
+        attempt = Attempt(at, pools, snapshot.allocated, snapshot.features, selectors, UNLIMITED)
+        evidence = Evidence(attempt, snapshot.holders, SelectorOutcomes(UNLIMITED, UNLIMITED))
         for _ in range(3):
             for each in asked:
                 for device_ in devices:
@@ -234,11 +235,11 @@ def _one_pool(*requests: Object, devices: list[Object], **spec: Any) -> tuple[Ev
     """An attempt on one node, with the alternatives that are requested and the devices that there are."""
     parts: Object = {"pool": "pool", "count": 2}
     slices = [slice_of(*devices, **parts), counter_slice({"s": {"m": "1"}}, **parts)]
-    snapshot = Snapshot(PROFILES["all"], [node()], {"any": device_class()}, slices)
+    snapshot = Snapshot(PROFILES["all"], [node()], {"any": device_class()}, slices, time_limit=UNLIMITED)
     (at,) = snapshot.nodes.values()
     (pool,) = pools_of(snapshot.inventory, at, snapshot.features)
-    attempt = Attempt(at, [pool], snapshot.allocated, snapshot.features, Selectors())
-    evidence = Evidence(attempt, snapshot.holders, SelectorOutcomes(Selectors()))
+    attempt = Attempt(at, [pool], snapshot.allocated, snapshot.features, Selectors(), UNLIMITED)
+    evidence = Evidence(attempt, snapshot.holders, SelectorOutcomes(UNLIMITED, UNLIMITED))
     return evidence, attempt, list(_alternatives(snapshot, [claim(*requests, **spec)])), list(pool.devices)
 
 
@@ -282,7 +283,6 @@ def test_only_rules_refuse() -> None:
         "alternative.constraints",
         "alternative.place",
         "device.consumes",
-        "device.id",
         "device.slice",
         "device.slice.skips",
         "device.taints",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from allocator.time_limit import UNLIMITED
 from classic.simulation.ready import NAMES, ready_scenario
 from classic.simulation.simulation import simulate
 from tests.classic.simulation.sequences import expectations, scenario_named, simulated
@@ -15,7 +16,7 @@ POD = "default/device-consumer"
 def test_who_writes_what(name: str) -> None:
     """Each scenario has as many attempts and writes as expected, and ends on the same node."""
     expected = expectations()[name]
-    outcome = simulate(scenario_named(name))
+    outcome = simulate(scenario_named(name), UNLIMITED)
     pod = next(each for each in outcome.pods if each.pod == POD)
     assert (pod.attempts, pod.node) == (expected.attempts, expected.node)
     assert simulated(outcome.timeline.entries, POD) == expected.writes
@@ -29,5 +30,7 @@ def test_all_are_expected() -> None:
 
 def test_a_simulation_is_the_same_each_time() -> None:
     """Time is virtual, and nothing is left to chance."""
-    first, second = (simulate(ready_scenario("claim-deallocated")).timeline.entries for _ in range(2))
+    first, second = (
+        simulate(ready_scenario("claim-deallocated"), UNLIMITED).timeline.entries for _ in range(2)
+    )
     assert first == second
