@@ -52,11 +52,10 @@ def ready_service(
 class ReadinessProbe:
     """Asks one replica, always on the same connection: a handshake each time would be most of a replica's work."""
 
-    def __init__(self, port: int, authority: Path) -> None:
+    def __init__(self, port: int, authority: Path, seconds: float = _PROBE_SECONDS) -> None:
+        """`seconds`: how long an answer is waited for."""
         context = ssl.create_default_context(cafile=str(authority))
-        self._connection = http.client.HTTPSConnection(
-            "127.0.0.1", port, timeout=_PROBE_SECONDS, context=context
-        )
+        self._connection = http.client.HTTPSConnection("127.0.0.1", port, timeout=seconds, context=context)
 
     def is_ready(self, path: str = "/readyz") -> bool:
         """Whether it says that it is ready, or that one of the checks of that is passed."""

@@ -11,7 +11,6 @@ from tests.e2e.client import Answer, Client
 from tests.e2e.scheduling_cluster import PATIENCE_SECONDS, SCHEDULER_NAME
 
 GROUP = "/apis/resource.k8s.io/v1"
-NAMESPACE = "default"
 _READY = {"type": "Ready", "status": "True", "reason": "r", "message": "m"}
 _RESOURCES = {"cpu": "64", "memory": "512Gi", "pods": "110"}
 
@@ -19,8 +18,9 @@ _RESOURCES = {"cpu": "64", "memory": "512Gi", "pods": "110"}
 class Workloads:
     """What users of one namespace do, and what they see."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client, namespace: str = "default") -> None:
         self.client = client
+        self.namespace = namespace
 
     # --- what there is
 
@@ -54,28 +54,46 @@ class Workloads:
     def add_template(self, name: str, spec: Object) -> None:
         """A ResourceClaimTemplate."""
         body = {**_typed("ResourceClaimTemplate", name), "spec": {"spec": spec}}
-        self._created(f"{GROUP}/namespaces/{NAMESPACE}/resourceclaimtemplates", body)
+        self._created(f"{GROUP}/namespaces/{self.namespace}/resourceclaimtemplates", body)
 
     def create_claim(self, name: str, spec: Object) -> Answer:
         """The answer to a claim that a user creates."""
-        path = f"{GROUP}/namespaces/{NAMESPACE}/resourceclaims"
+        path = f"{GROUP}/namespaces/{self.namespace}/resourceclaims"
         return self.client.ask("POST", path, {**_typed("ResourceClaim", name), "spec": spec})
 
+    def add_namespace(self) -> None:
+        """The namespace, if it is not there from the start."""
+        self._created("/api/v1/namespaces", {"metadata": {"name": self.namespace}})
+
+    def clear(self) -> None:
+        """Delete all pods and claims."""
+        for path in (self._pods(), f"{GROUP}/namespaces/{self.namespace}/resourceclaims"):
+            answer = self.client.ask("DELETE", path)
+            assert answer.code == 200, answer.body
+
     def add_pod(
-        self, name: str, *, claim: str = "", template: str = "", node: str = "", nodes: Iterable[str] = ()
+        self,
+        name: str,
+        *,
+        claim: str = "",
+        claims: Iterable[str] = (),
+        template: str = "",
+        node: str = "",
+        nodes: Iterable[str] = (),
     ) -> None:
         """A pod with a claim, perhaps for some nodes only.
 
-        :param claim: the name of its claim, or
+        :param claim: the name of its claim; or `claims`, or
         :param template: of the template for it.
         :param node: where it may run; or `nodes`.
         """
         source = {"resourceClaimName": claim} if claim else {"resourceClaimTemplateName": template}
+        sources = [{"resourceClaimName": each} for each in claims] or [source]
         spec: Object = {
             "schedulerName": SCHEDULER_NAME,
             "terminationGracePeriodSeconds": 0,
-            "resourceClaims": [{"name": "d", **source}],
-            "containers": [{"name": "c", "image": "x", "resources": {"claims": [{"name": "d"}]}}],
+            "resourceClaims": [{"name": f"d{place}", **each} for place, each in enumerate(sources)],
+            "containers": [{"name": "c", "image": "x", "resources": {"claims": [{"name": "d0"}]}}],
         }
         if names := [node] if node else list(nodes):
             required = {"key": "kubernetes.io/hostname", "operator": "In", "values": names}
@@ -102,7 +120,7 @@ class Workloads:
 
     def claim(self, pod: str) -> Any:
         """The claim of a pod as it is now."""
-        listed = self.client.ask("GET", f"{GROUP}/namespaces/{NAMESPACE}/resourceclaims").body["items"]
+        listed = self.client.ask("GET", f"{GROUP}/namespaces/{self.namespace}/resourceclaims").body["items"]
         uid = self.pod(pod)["metadata"]["uid"]
         own = [each for each in listed if _is_of(each, pod, uid)]
         assert len(own) == 1, (pod, own)
@@ -130,7 +148,7 @@ class Workloads:
     def events(self, pod: str, reason: str) -> list[str]:
         """The messages of a pod's events with a reason."""
         query = {"fieldSelector": f"involvedObject.name={pod},reason={reason}"}
-        found = self.client.ask("GET", f"/api/v1/namespaces/{NAMESPACE}/events", query=query)
+        found = self.client.ask("GET", f"/api/v1/namespaces/{self.namespace}/events", query=query)
         return [str(each["message"]) for each in found.body["items"]]
 
     def _until(self, name: str, done: Callable[[Any], bool]) -> None:
@@ -143,9 +161,8 @@ class Workloads:
         answer = self.client.ask("POST", path, body)
         assert answer.code == 201, answer.body
 
-    @staticmethod
-    def _pods() -> str:
-        return f"/api/v1/namespaces/{NAMESPACE}/pods"
+    def _pods(self) -> str:
+        return f"/api/v1/namespaces/{self.namespace}/pods"
 
 
 def _typed(kind: str, name: str) -> Object:
