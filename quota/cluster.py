@@ -45,16 +45,19 @@ class ClusterNamespaces:
         api: Api,
         server: Server,
         *,
+        reserves: bool = False,
         lifetime: float = 2.0,
         clock: Callable[[], float] = monotonic,
     ) -> None:
         """Ask an API server.
 
         :param server: the server to agree with; its release and gates decide what is counted.
+        :param reserves: whether limits hold because of this, rather than by the API server's own rules.
         :param lifetime: seconds for which quotas and classes are cached.
         """
         self._api = api
         self._server = server
+        self._reserves = reserves
         self._lifetime = lifetime
         self._clock = clock
         self._cache: dict[str, tuple[float, Any]] = {}
@@ -162,7 +165,8 @@ class ClusterNamespaces:
             others = Listing(
                 self._api, f"/apis/{HUB}/namespaces/{namespace}/resourceclaims", most=MOST_CLAIMS
             )
-            return usage_of_pod(pod, self._server.profile) if is_charged_to_pod(claim, pod, others) else {}
+            is_charged = is_charged_to_pod(claim, pod, others, is_new=self._reserves)
+            return usage_of_pod(pod, self._server.profile) if is_charged else {}
 
     def _cached(self, key: str, read: Callable[[], Any]) -> Any:
         now = self._clock()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from resourceapi.manifests import uid_of
 from resourceapi.objects import EMPTY, Object
 
 ANNOTATION = "resource.kubernetes.io/extended-resource-claim"
@@ -21,12 +22,14 @@ def owner_of(claim: Object) -> tuple[str, str] | None:
     return None
 
 
-def is_charged_to_pod(claim: Object, pod: Object, others: Iterable[Object]) -> bool:
+def is_charged_to_pod(claim: Object, pod: Object, others: Iterable[Object], *, is_new: bool = False) -> bool:
     """Whether a claim is the one whose devices its pod was charged for.
 
     Until the pod's status names its claim, the first one made counts.
 
     :param others: the namespace's stored claims.
+    :param is_new: whether every other one has been first, also one of the same second with a name that sorts later. The API
+        server does not ask that: it admits one claim after the other in a second for what the pod was charged once.
     """
     owner = owner_of(claim)
     if owner is None or owner != (pod["metadata"].get("name", ""), pod["metadata"].get("uid", "")):
@@ -35,7 +38,11 @@ def is_charged_to_pod(claim: Object, pod: Object, others: Iterable[Object]) -> b
     if status is not None:
         return bool(status.get("resourceClaimName", "") == claim["metadata"].get("name", ""))
     mine = _age(claim)
-    return all(_age(other) >= mine for other in others if (known := owner_of(other)) and known[1] == owner[1])
+    return all(
+        _age(other) >= mine and not (is_new and uid_of(other) != uid_of(claim))
+        for other in others
+        if (known := owner_of(other)) and known[1] == owner[1]
+    )
 
 
 def _age(claim: Object) -> tuple[str, str]:

@@ -17,18 +17,22 @@ from quota.admission import Verdict, admit
 from quota.amounts import only, without_zeros
 from quota.evaluators import Evaluator
 from quota.ledger import EMPTY, Charged, Ledger, from_json, to_json
+from quota.pod_claims import owner_of
 from quota.resource_quotas import ResourceQuota
 from quota.store import Conflict, Store, Stored
+from resourceapi.amounts import Amounts
 from resourceapi.errors import ClaimcheckError
 from resourceapi.kinds import CLAIM
 from resourceapi.objects import Object
-from resourceapi.quantity import ZERO
+from resourceapi.quantity import ZERO, Quantity
 
 TOO_MANY_OTHERS = "the ledger of the namespace is being changed by too many others"
 # A ConfigMap holds 1 MiB at most.
 MAX_LEDGER_BYTES = 900 * 1024
 # When so much is reserved, a recount is due, which strikes what has been stored since the last one.
 MANY_RESERVATIONS = 500
+# Before the uid of a pod, in a reservation for the claim that counts less because of it.
+OF_POD = "pod/"
 # Waiting between attempts, in seconds, doubled from the first to the last.
 FIRST_PAUSE, LAST_PAUSE = 0.002, 0.1
 
@@ -161,7 +165,6 @@ class Reservations:
         is_wanted: Callable[[], bool],
     ) -> tuple[Verdict, Ledger]:
         covered = limits_of(quotas, evaluator)
-        entry = self._entry(claim, evaluator)
         deadline, pauses = self._clock() + self._patience, _pauses()
         fresh = name_is_free = False
         while True:
@@ -170,9 +173,11 @@ class Reservations:
                 self._recount(namespace, covered, deadline)
                 self._insist(deadline)
                 continue
+            # After the ledger is read: whatever that has no reservation for any more is among the claims that are stored now.
+            asked, entry = self._asked(claim, evaluator, ledger)
             if entry.uid in ledger.reserved:
                 return Verdict(tuple(quotas)), ledger
-            verdict = admit(with_usage(quotas, ledger, beside=entry.name), evaluator, claim)
+            verdict = admit(with_usage(quotas, ledger, beside=entry.name), evaluator, asked)
             crowded = len(ledger.reserved) >= MANY_RESERVATIONS
             if (verdict.message or crowded) and not fresh and self._is_stale(namespace):
                 self._recount(namespace, covered, deadline)
@@ -217,12 +222,31 @@ class Reservations:
         ledger = ledger.recounted(self.namespaces.charged(namespace), (), covered)
         return admit(with_usage(quotas, ledger, beside=name), evaluator, claim), ledger
 
-    def _entry(self, claim: Object, evaluator: Evaluator) -> Charged:
-        """What is to be reserved; the API server gives a claim its uid before it asks."""
-        metadata, usage = claim["metadata"], without_zeros(evaluator.usage(claim))
-        held = {name: amount for name, amount in usage.items() if self._is_enforced(name)}
-        name = metadata.get("name", "")
-        return Charged(metadata.get("uid") or name, CLAIM.name, name, held)
+    def _asked(self, claim: Object, evaluator: Evaluator, ledger: Ledger) -> tuple[Object, Charged]:
+        """The claim as it counts, and what is to be reserved; the API server gives a claim its uid before it asks.
+
+        Of the claims that are made for a pod which has been charged already, one counts less. A reservation says so, in place
+        of an amount, as long as that claim may not be stored yet.
+        """
+        metadata = claim["metadata"]
+        name, owner = metadata.get("name", ""), owner_of(claim)
+        uid = metadata.get("uid") or name
+        usage = without_zeros(evaluator.usage(claim))
+        held = self._held(usage, ledger.covered)
+        if owner is not None:
+            alone = {**claim, "metadata": {"name": name, "uid": uid}}
+            whole = without_zeros(evaluator.usage(alone))
+            mark = OF_POD + owner[1]
+            if any(mark in each.usage for each in ledger.reserved.values() if each.uid != uid):
+                claim, held = alone, self._held(whole, ledger.covered)
+            elif usage != whole:
+                held[mark] = Quantity(1)
+        return claim, Charged(uid, CLAIM.name, name, held)
+
+    def _held(self, usage: Amounts, covered: frozenset[str]) -> Amounts:
+        """What a ledger has of a usage: what limits are about. All else takes as much room as tenants like."""
+        limited = {each.partition("/")[2] for each in covered}
+        return {name: a for name, a in usage.items() if name in limited and self._is_enforced(name)}
 
     def _is_stale(self, namespace: str) -> bool:
         """Whether the last recount is too old to refuse a claim by it."""
@@ -249,7 +273,10 @@ class Reservations:
         pauses = _pauses()
         while True:
             _, before = self._read(namespace)
-            found = list(self.namespaces.charged(namespace))
+            found = [
+                each._replace(usage=self._held(each.usage, covered))
+                for each in self.namespaces.charged(namespace)
+            ]
             ages = self._ages(namespace, before, {entry.uid for entry in found})
             expired = {uid for uid, age in ages.items() if age >= self._grace or self._is_deleted(uid)}
             while True:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Condition
@@ -13,7 +14,10 @@ PATIENCE_SECONDS = 5.0
 
 
 class Turns:
-    """Turns at reading: one at a time for each namespace, and few in all."""
+    """Turns at reading: one at a time for each namespace, and few in all. The namespace that has waited longest comes next.
+
+    So however many wait in one namespace, those of another wait for one turn of that namespace at most.
+    """
 
     def __init__(self, most: int = MOST, patience: float = PATIENCE_SECONDS) -> None:
         """Make turns for one process.
@@ -23,7 +27,14 @@ class Turns:
         self._most = most
         self._patience = patience
         self._reading: set[str] = set()
+        #: how many wait in each namespace; the one that has waited longest is first
+        self._waiting: Counter[str] = Counter()
         self._changed = Condition()
+
+    @property
+    def waiting(self) -> int:
+        """How many wait."""
+        return self._waiting.total()
 
     @contextmanager
     def of(self, namespace: str) -> Iterator[None]:
@@ -32,7 +43,10 @@ class Turns:
         :raises Unavailable: if others take too long.
         """
         with self._changed:
-            if not self._changed.wait_for(lambda: self._is_free(namespace), self._patience):
+            self._waiting[namespace] += 1
+            has_come = self._changed.wait_for(lambda: self._is_next(namespace), self._patience)
+            self._leave(namespace, goes_last=has_come)
+            if not has_come:
                 raise Unavailable("too many ask what is in namespaces")
             self._reading.add(namespace)
         try:
@@ -42,5 +56,15 @@ class Turns:
                 self._reading.remove(namespace)
                 self._changed.notify_all()
 
-    def _is_free(self, namespace: str) -> bool:
-        return namespace not in self._reading and len(self._reading) < self._most
+    def _leave(self, namespace: str, *, goes_last: bool) -> None:
+        """One waits no longer; if its turn has come, others of the namespace wait behind all others."""
+        left = self._waiting[namespace] - 1
+        if goes_last or not left:
+            del self._waiting[namespace]
+        if left:
+            self._waiting[namespace] = left
+        self._changed.notify_all()
+
+    def _is_next(self, namespace: str) -> bool:
+        free = (each for each in self._waiting if each not in self._reading)
+        return len(self._reading) < self._most and next(free, None) == namespace

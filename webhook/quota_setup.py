@@ -37,7 +37,7 @@ def make_quota(config: Config, profile: Profile, watched: WatchedCluster) -> Quo
     if not trusts_everybody and config.get("tls", "clientAuthorityFile") is None:
         raise config.error(("quota", "mode"), _NO_CLIENTS)
     api = make_client(config)
-    namespaces = ClusterNamespaces(api, Server(profile))
+    namespaces = ClusterNamespaces(api, Server(profile), reserves=reserves)
     if not reserves:
         return ObservedQuota(namespaces, is_for_known_clients=not trusts_everybody)
     store = ConfigMapStore(api, ledger_namespace(config))

@@ -11,8 +11,10 @@ import pytest
 
 from quota import cluster
 from quota.cluster import ClusterNamespaces
+from quota.config_maps import ConfigMapStore
 from quota.counted_parts import counted_part_of_claim, counted_part_of_pod
 from quota.pod_claims import ANNOTATION
+from quota.reservations import Reservations
 from quota.turns import Turns
 from resourceapi import api_client as apis
 from resourceapi.api_client import Listing, TooLarge, Unavailable
@@ -193,3 +195,43 @@ def test_turns() -> None:
             pass
     with turns.of("a"), turns.of("b"):
         pass
+
+
+def test_turns_are_given_to_who_has_waited_longest() -> None:
+    """However many wait in one namespace, another one is next after one of them; who gives up changes nothing for others."""
+    turns, order = Turns(most=1, patience=PATIENCE_SECONDS), []
+    lock = threading.Lock()
+
+    def read(namespace: str) -> None:
+        with turns.of(namespace), lock:
+            order.append(namespace)
+
+    waiting = [*["noisy"] * 8, "quiet", "other"]
+    threads = [threading.Thread(target=read, args=(each,)) for each in waiting]
+    with turns.of("first"):
+        for number, thread in enumerate(threads, 1):
+            thread.start()
+            while turns.waiting < number:
+                threading.Event().wait(0.001)
+    for thread in threads:
+        thread.join()
+    assert order[:3] == ["noisy", "quiet", "other"]
+    assert sorted(order) == sorted(waiting)
+
+
+def test_claims_for_one_pod_do_not_share_what_it_was_charged() -> None:
+    """Neither one after the other within a second, whatever their names, nor at once: before the first one is stored, its
+    reservation tells."""
+    api = FakeApi()
+    namespaces = with_pod(api, reserves=True)
+    same = {"creationTimestamp": "2026-01-01T00:00:00Z"}
+    assert EXTENDED not in namespaces.evaluator("team").usage(made_for_pod("b", **same))
+    reservations = Reservations(ConfigMapStore(api, "system"), namespaces)
+    messages = [
+        reservations.reserve("team", made_for_pod(name, **same))[0].message for name in ("c", "b", "a")
+    ]
+    assert [bool(message) for message in messages] == [False, True, True], messages
+    api.add(CLAIMS, made_for_pod("c", **same))
+    reservations.recount("team")
+    verdict, _ = reservations.reserve("team", made_for_pod("a", **same))
+    assert "exceeded quota" in verdict.message

@@ -322,6 +322,32 @@ def test_ledger_is_bounded() -> None:
         reservations.reserve(NAMESPACE, claim("b", 1))
 
 
+def test_classes_without_a_limit_take_no_room() -> None:
+    """Claims may name as many classes as they like, which need not exist. Where nothing limits these, the ledger has none of them:
+    it would be full for as long as the claims are there, and nobody could create any in the namespace."""
+    store, cluster, clock = MemoryStore(), Cluster(1000), Clock()
+    reservations = replica(store, cluster, clock)
+    for number in range(8):
+        new = claim(str(number), 1)
+        alternatives = [
+            {"deviceClassName": f"{number}-{each}-{'x' * 240}", "allocationMode": "ExactCount", "count": 1}
+            for each in range(31 * 8)
+        ]
+        new["spec"]["devices"]["requests"] += [
+            {"name": f"r{first}", "firstAvailable": alternatives[first : first + 8]}
+            for first in range(0, len(alternatives), 8)
+        ]
+        reservations.reserve(NAMESPACE, new)
+        cluster.store(new)
+        reservations.recount(NAMESPACE)
+    verdict, _ = reservations.reserve(NAMESPACE, claim("another", 1))
+    assert not verdict.message
+    stored = store.get(NAMESPACE)
+    assert stored is not None
+    assert len(str(stored.content)) < 2_000
+    assert ledger_of(store) == (8, ["another"])
+
+
 def test_users_are_known() -> None:
     """The ledger knows who uses most: what is counted, the largest first, and what is reserved."""
     store, cluster, clock = MemoryStore(), Cluster(100), Clock()
