@@ -34,13 +34,11 @@ class Caller(NamedTuple):
     ``doubt``: why it may be somebody else than a client that may ask for everything; empty if its certificate proves that.
     ``deadline``: how long it waits.
     ``size``: bytes of the request's body.
-    ``is_stranger``: whether clients are identified by certificates, and this one is not.
     """
 
     doubt: str
     deadline: Deadline
     size: int = 0
-    is_stranger: bool = False
 
 
 def seconds_to_answer(query: str, most: float) -> float:

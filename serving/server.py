@@ -178,4 +178,4 @@ class Server:
         """
         doubt = NO_CERTIFICATE if self._clients is None else self._clients.check(certificate)
         deadline = self._deadline(seconds_to_answer(query, self._limits.answer_seconds))
-        return Caller(doubt, deadline, size, self._clients is not None and bool(doubt))
+        return Caller(doubt, deadline, size)

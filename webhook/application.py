@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from threading import Event, Thread
 
 from deviceselectors.request_budget import RequestBudget
 from deviceselectors.runtime import compilation
+from resourceapi.logs import log
 from serving import supervisor
 from serving.bodies import Limits
 from serving.certificate_setup import certificates_are_own, check_notes, make_tls, require_given_files
@@ -17,7 +19,7 @@ from serving.config_file import Config
 from serving.configured import Configured
 from serving.routes import Route
 from serving.tls import ServerTLS
-from webhook.assembly import make_cluster, make_context, watched_files
+from webhook.assembly import left_out, make_cluster, make_context, watched_files
 from webhook.config import load_config
 from webhook.injection_setup import injects_itself, make_injection, make_keeper
 from webhook.routes import ReviewLimits, deadline, make_routes
@@ -36,7 +38,7 @@ def check(config: Config) -> list[str]:
     config.is_only_checked = True
     make_context(config)
     _check_connections(config)
-    return check_notes(config)
+    return [*check_notes(config), *filter(None, [left_out(config)])]
 
 
 def serve(config: Config) -> None:
@@ -72,6 +74,8 @@ class Webhooks(Configured):
         _check_connections(self._config)
         compilation.set_enabled(self._config.get("expressions", "compile"))
         warm_up(make_context(self._config).server)
+        if said := left_out(self._config):
+            log(logging.WARNING, said)
 
     def certificates(self, runtime: Path) -> Keeper | None:
         """What makes and renews own certificates."""

@@ -23,7 +23,7 @@ from serving.api_server import CUSTOM_RESOURCES, make_client, make_profile, patc
 from serving.config_file import Config, ConfigError
 from validation.server import Server
 from webhook.cluster import DEVICES, PARTS, Cluster, WatchedCluster, with_inventory
-from webhook.context import OFF, WARN, Context
+from webhook.context import ENFORCE, OFF, WARN, Context
 from webhook.feasibility import Feasibility
 from webhook.object_cache import host_name_of
 from webhook.policy_setup import make_label_guard, make_policies
@@ -31,6 +31,11 @@ from webhook.prescheduled import PreScheduledPods
 from webhook.quota_setup import make_quota
 
 WATCH = "Watch"
+_NO_CLIENTS = (
+    "only the API server may ask for it, since that takes time and tells of devices: name the authority of its client "
+    "certificate in tls.clientAuthorityFile (or set policies.feasibility.insecureSkipClientVerify: then everybody who "
+    "reaches the port can ask)"
+)
 
 
 def make_context(config: Config, watched: WatchedCluster | None = None) -> Context:
@@ -124,7 +129,30 @@ def _feasibility(
     mode = config.get("policies", "feasibility", "mode")
     if mode == OFF or not (DEVICES in watched.parts or cluster.devices.is_known):
         return None
-    return Feasibility(mode, cluster.devices, profile.gates)
+    trusts_everybody = config.get("policies", "feasibility", "insecureSkipClientVerify")
+    if not trusts_everybody and config.get("tls", "clientAuthorityFile") is None:
+        if mode == ENFORCE:
+            raise config.error(
+                ("policies", "feasibility", "mode"), f"policies.feasibility.mode: {_NO_CLIENTS}"
+            )
+        return None
+    return Feasibility(mode, cluster.devices, profile.gates, is_for_known_clients=not trusts_everybody)
+
+
+def left_out(config: Config) -> str:
+    """What is not answered for want of certificates, and what to do about it; empty if nothing."""
+    get = config.get
+    is_wanted = get("policies", "feasibility", "mode") == WARN and (
+        get("apiServer", "devices") == WATCH or get("inventory")
+    )
+    is_answered = get("policies", "feasibility", "insecureSkipClientVerify") or get(
+        "tls", "clientAuthorityFile"
+    )
+    return (
+        f"no warnings about claims that no device can satisfy: {_NO_CLIENTS}"
+        if is_wanted and not is_answered
+        else ""
+    )
 
 
 def _facts(profile: Profile, inventory: Iterable[Object]) -> Facts:

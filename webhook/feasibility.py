@@ -55,12 +55,19 @@ class Allowance:
 
 
 class Feasibility:
-    """Remembers what it has found out about kinds of devices, within bounds."""
+    """Remembers what it has found out about kinds of devices, within bounds.
+
+    :param is_for_known_clients: whether it is only for clients that a certificate identifies, as it takes time, and tells
+        of devices.
+    """
 
     name = "feasibility"
 
-    def __init__(self, mode: str, devices: DeviceIndex, gates: frozenset[str]) -> None:
+    def __init__(
+        self, mode: str, devices: DeviceIndex, gates: frozenset[str], *, is_for_known_clients: bool = True
+    ) -> None:
         self.mode = mode
+        self.is_for_known_clients = is_for_known_clients
         self._devices = devices
         self._searches: OrderedDict[Demand, Search] = OrderedDict()
         self._reasons: dict[tuple[str, Demand, int], str] = {}

@@ -117,7 +117,7 @@ class _Verdict:
         obj = self._object_with_new_spec() if feasibility is not None else None
         if feasibility is None or obj is None or obj.kind.claim_spec is None:
             return
-        if self.caller.is_stranger:
+        if feasibility.is_for_known_clients and self.caller.doubt:
             if feasibility.mode == ENFORCE:
                 self.audit[feasibility.name] = "unknown client"
                 why = f"feasibility is checked only for an API server that shows its certificate: {self.caller.doubt}"

@@ -63,6 +63,7 @@ def configuration(objects: list[Object], server: ApiServer, token_file: Path) ->
     if "quota" in whole:
         # these API servers show no certificate
         whole["quota"]["insecureSkipClientVerify"] = True
+    whole["policies"]["feasibility"]["insecureSkipClientVerify"] = True
     return whole
 
 

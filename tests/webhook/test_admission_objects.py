@@ -47,6 +47,7 @@ class Looking:
 
     name = "looking"
     mode = "Enforce"
+    is_for_known_clients = True
 
     def __init__(self) -> None:
         self.objects: list[Object] = []

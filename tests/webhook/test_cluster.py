@@ -13,7 +13,7 @@ from resourceapi.releases import Profile
 from serving.certificate_store import DirectoryStore, maintain
 from serving.certificates import Terms
 from serving.config_file import ConfigError
-from tests.webhook.test_config import TLS, load
+from tests.webhook.test_config import FOR_ALL, TLS, load
 from webhook.assembly import make_cluster, make_context
 from webhook.cluster import Cluster
 from webhook.devices import DeviceIndex
@@ -78,7 +78,7 @@ def test_unreadable_authorities(tmp_path: Path) -> None:
 
 def test_contexts_share_what_is_followed(tmp_path: Path) -> None:
     """Another configuration changes what is done with it, not what is known."""
-    config = load(tmp_path, TLS + WATCHING.format(ca=authority(tmp_path), more=EVERYTHING))
+    config = load(tmp_path, TLS + WATCHING.format(ca=authority(tmp_path), more=EVERYTHING) + FOR_ALL)
     cluster = make_cluster(config)
     for _ in range(2):
         context = make_context(config, cluster)

@@ -14,7 +14,7 @@ from commandline.main import main
 from serving.config_file import ConfigError
 from tests.webhook.examples import admission
 from webhook.application import check
-from webhook.assembly import make_context, watched_files
+from webhook.assembly import left_out, make_context, watched_files
 from webhook.config import load_config, schema_of_config
 from webhook.label_guard import BUILT_IN, LabelGuard
 from webhook.labels import LabelRule
@@ -24,6 +24,7 @@ from webhook.quota_setup import ledger_namespace
 from webhook.reviews import parse_admission
 
 TLS = "tls: {directory: certificates}\n"
+FOR_ALL = "policies: {feasibility: {insecureSkipClientVerify: true}}\n"
 
 
 def load(tmp_path: Path, text: str) -> Any:
@@ -260,10 +261,30 @@ def test_feasibility_needs_devices(tmp_path: Path) -> None:
     """It is told as soon as there are slices in the inventory, or the cluster is followed; unless it is off."""
     (tmp_path / "slice.yaml").write_text(SLICE)
     inventory = TLS + "inventory: [slice.yaml]\n"
-    assert make_context(load(tmp_path, TLS)).feasibility is None
-    assert make_context(load(tmp_path, inventory)).feasibility is not None
+    assert make_context(load(tmp_path, TLS + FOR_ALL)).feasibility is None
+    assert make_context(load(tmp_path, inventory + FOR_ALL)).feasibility is not None
     off = inventory + "policies: {feasibility: {mode: 'Off'}}\n"
     assert make_context(load(tmp_path, off)).feasibility is None
+
+
+def test_feasibility_needs_certificates(tmp_path: Path) -> None:
+    """What takes time and tells of devices is for API servers that show a certificate; who configures none is told so."""
+    (tmp_path / "slice.yaml").write_text(SLICE)
+    inventory = TLS + "inventory: [slice.yaml]\n"
+    assert make_context(load(tmp_path, inventory)).feasibility is None
+    said = left_out(load(tmp_path, inventory))
+    assert said.startswith(
+        "no warnings about claims that no device can satisfy: only the API server may ask for it, "
+    )
+    for text in (TLS, inventory + FOR_ALL, inventory + "policies: {feasibility: {mode: 'Off'}}\n"):
+        assert left_out(load(tmp_path, text)) == ""
+    enforced = inventory + "policies: {feasibility: {mode: Enforce}}\n"
+    with pytest.raises(ConfigError, match=r"policies\.feasibility\.mode: only the API server may ask for it"):
+        make_context(load(tmp_path, enforced))
+    known = enforced.replace("tls: {", "tls: {clientAuthorityFile: ca.crt, ")
+    feasibility = make_context(load(tmp_path, known)).feasibility
+    assert feasibility is not None
+    assert feasibility.is_for_known_clients
 
 
 def test_patch_of_the_inventory_that_cannot_be_read(tmp_path: Path) -> None:

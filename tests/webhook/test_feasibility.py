@@ -531,14 +531,18 @@ def test_values_of_devices_are_not_told(
     assert warning.endswith(said)
 
 
-def test_strangers_get_no_warnings(policy: Feasibility) -> None:
-    """Where API servers are known by their certificate, nobody else is told of devices; where they are not, it is so
-    for everybody."""
+def test_strangers_get_no_warnings(
+    known: DeviceIndex, policy: Feasibility, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody but an API server is told of devices, or has the service look for them, unless that is configured so."""
     review = admission(one("gpus"))
-    judged = context(rules=False, feasibility=policy)
     nobody = Caller("a client certificate is needed", RequestBudget(60.0, 1_000_000))
-    assert validate(review, judged, nobody)["response"]["warnings"]
-    response = validate(review, judged, nobody._replace(is_stranger=True))["response"]
+    for_all = Feasibility("Warn", known, PROFILE.gates, is_for_known_clients=False)
+    assert validate(review, context(rules=False, feasibility=for_all), nobody)["response"]["warnings"]
+    judged = context(rules=False, feasibility=policy)
+    assert validate(review, judged)["response"]["warnings"]
+    monkeypatch.setattr(Feasibility, "problems", None)  # nothing is looked for
+    response = validate(review, judged, nobody)["response"]
     assert response["allowed"]
     assert response.keys().isdisjoint(("warnings", "auditAnnotations"))
 
@@ -546,7 +550,7 @@ def test_strangers_get_no_warnings(policy: Feasibility) -> None:
 def test_strangers_are_refused_where_it_is_enforced(known: DeviceIndex, policy: Feasibility) -> None:
     """What cannot be told cannot be admitted either, be it possible or not."""
     judged = context(rules=False, feasibility=Feasibility("Enforce", known, PROFILE.gates))
-    stranger = Caller("a client certificate is needed", RequestBudget(60.0, 1_000_000), is_stranger=True)
+    stranger = Caller("a client certificate is needed", RequestBudget(60.0, 1_000_000))
     messages = set()
     for obj in (one("gpus"), one("gpu")):
         response = validate(admission(obj), judged, stranger)["response"]

@@ -86,7 +86,7 @@ def test_no_worker_compiles(tmp_path: Path, compiled: bool) -> None:
         listen={"workers": _WORKERS},
         expressions={"compile": compiled},
         inventory=[str(_inventory(tmp_path))],
-        policies={"feasibility": {"mode": "Warn"}},
+        policies={"feasibility": {"mode": "Warn", "insecureSkipClientVerify": True}},
     )
     command = [sys.executable, "-c", _WATCHED, "serve", "--config", str(tmp_path / "webhook.yaml")]
     process = subprocess.Popen(
