@@ -5,7 +5,6 @@ Source: the CEL language definition; the accepted strings are those of Go's strc
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 from deviceselectors.ast import Literal
@@ -14,7 +13,7 @@ from deviceselectors.libraries.estimates import Argument, wrapped
 from deviceselectors.libraries.function import Function, Overload
 from deviceselectors.libraries.max_sizes import MaxSize
 from deviceselectors.runtime import effort, times
-from deviceselectors.runtime.number_text import format_double
+from deviceselectors.runtime.number_text import format_double, parse_double
 from deviceselectors.runtime.operators import checked_int
 from deviceselectors.runtime.values import (
     INT_MAX,
@@ -88,55 +87,10 @@ def _string_to_uint(text: str) -> Uint:
 
 def _string_to_double(text: str) -> float:
     effort.spend(len(text))
-    value = _parse_float(text)
+    value = parse_double(text)
     if value is None:
         raise _mismatch("string", "double")
     return value
-
-
-def _parse_float(text: str) -> float | None:
-    """A float as Go's strconv.ParseFloat takes it; None also when it is too large."""
-    body = text[1:] if text[:1] in ("+", "-") else text
-    lower = body.lower()
-    if lower in ("inf", "infinity"):
-        return float("-inf") if text[0] == "-" else float("inf")
-    if text.lower() == "nan":
-        return float("nan")
-    if not text.isascii() or not _underscores_fit(body):
-        return None
-    plain = text.replace("_", "")
-    if re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", plain):
-        value = float(plain)
-    elif re.fullmatch(r"[+-]?0[xX]([0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?\d+", plain):
-        try:
-            value = float.fromhex(plain)
-        except OverflowError:
-            return None
-    else:
-        return None
-    return None if value in (float("inf"), float("-inf")) else value
-
-
-def _underscores_fit(body: str) -> bool:
-    """Underscores only between digits, or between base prefix and digit."""
-    if "_" not in body:
-        return True
-    hexadecimal = body[:2] in ("0x", "0X")
-    digits = "0123456789abcdefABCDEF" if hexadecimal else "0123456789"
-    previous_is_digit = hexadecimal
-    after_underscore = False
-    for c in body[2:] if hexadecimal else body:
-        if c in digits:
-            previous_is_digit, after_underscore = True, False
-        elif c == "_":
-            if not previous_is_digit:
-                return False
-            previous_is_digit, after_underscore = False, True
-        elif after_underscore:
-            return False
-        else:
-            previous_is_digit = False
-    return not after_underscore
 
 
 def _string_to_bytes(text: str) -> bytes:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 UNBOUNDED = float("inf")
 _MAX_DEPTH = 16
+#: What exceeds any limit of cost by far; whole numbers would go on growing, up to those that no float can hold.
+_BEYOND_LIMITS = 1e30
 
 
 class MaxSize:
@@ -22,7 +24,7 @@ class MaxSize:
     depth: int
 
     def __init__(self, count: float, item: MaxSize | None = None, number: int | None = None) -> None:
-        self.count = count
+        self.count = count if count < _BEYOND_LIMITS else UNBOUNDED
         #: deeper nesting is not distinguished, so that looking at a size takes no time
         self.item = item if item is None or item.depth < _MAX_DEPTH else UNKNOWN
         self.depth = 1 if self.item is None else self.item.depth + 1

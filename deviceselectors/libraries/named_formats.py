@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from math import ceil
 from typing import Any
@@ -19,15 +18,16 @@ from deviceselectors.runtime.values import NONE, Optional, register_type
 from deviceselectors.sizes import TRAVERSAL, Size, scale
 from resourceapi import names
 
-_LABEL_1035 = r"[a-z]([-a-z0-9]*[a-z0-9])?"
 _LABEL_1035_TEXT = (
     "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, "
     "and end with an alphanumeric character "
     "(e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')"
 )
-_UUID = r"[0-9a-fA-F]{8}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{12}"
-_BASE64 = r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})"
-_CLOCK = r"([0-9]{2}):([0-9]{2}):([0-9]{2})(?:[^\n][0-9]+)?(?:z|[+-][0-9]{2}:[0-9]{2})"
+_UPPER = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_LOWER = _UPPER.lower()
+_DIGITS = "0123456789"
+#: The digits of each part of a UUID; there may be hyphens between them.
+_UUID = (8, 4, 4, 4, 12)
 
 
 class Format:
@@ -69,7 +69,7 @@ def _label_1035(text: str) -> list[str]:
     problems = []
     if len(text.encode("utf-8", "surrogatepass")) > names.LABEL_LENGTH:
         problems.append(f"must be no more than {names.LABEL_LENGTH} characters")
-    if not re.fullmatch(_LABEL_1035, text):
+    if not text or text.strip(_LOWER + _DIGITS + "-") or text[0] not in _LOWER or text[-1] == "-":
         problems.append(_LABEL_1035_TEXT)
     return problems
 
@@ -83,11 +83,20 @@ def _uri(text: str) -> list[str]:
 
 
 def _uuid(text: str) -> list[str]:
-    return [] if re.fullmatch(_UUID, text) else ["does not match the UUID format"]
+    rest = text
+    for digits in _UUID:
+        part, rest = rest[:digits], rest[digits:]
+        if len(part) < digits or part.strip(_DIGITS + "abcdefABCDEF"):
+            return ["does not match the UUID format"]
+        if digits != _UUID[-1]:
+            rest = rest.removeprefix("-")
+    return ["does not match the UUID format"] if rest else []
 
 
 def _byte(text: str) -> list[str]:
-    return [] if re.fullmatch(_BASE64, text) else ["invalid base64"]
+    characters = text[:-2] + text[-2:].rstrip("=")
+    is_valid = text and not len(text) % 4 and not characters.strip(_UPPER + _LOWER + _DIGITS + "+/")
+    return [] if is_valid else ["invalid base64"]
 
 
 def _is_date(text: str) -> bool:
@@ -100,11 +109,29 @@ def _date(text: str) -> list[str]:
 
 def _datetime(text: str) -> list[str]:
     parts = text.lower().split("t")
-    if len(parts) >= 2 and len(text) >= 4 and _is_date(parts[0]):
-        clock = re.fullmatch(_CLOCK, parts[1])
-        if clock and clock[1] <= "23" and clock[2] <= "59" and clock[3] <= "59":
-            return []
-    return ["invalid datetime"]
+    is_valid = len(parts) >= 2 and len(text) >= 4 and _is_date(parts[0]) and _is_time(parts[1])
+    return [] if is_valid else ["invalid datetime"]
+
+
+def _is_time(text: str) -> bool:
+    """Whether it is `15:04:05` with a zone in lower case, and perhaps decimals behind any one character."""
+    clock, rest = text[:8], text[8:]
+    if clock[2:3] != ":" or clock[5:6] != ":" or not _is_pair(clock[:2], "23"):
+        return False
+    if not (_is_pair(clock[3:5], "59") and _is_pair(clock[6:], "59")):
+        return False
+    zone = rest[-1:] if rest.endswith("z") else rest[-6:]
+    decimals = rest[: len(rest) - len(zone)]
+    if decimals and (len(decimals) < 2 or decimals[0] == "\n" or decimals[1:].strip(_DIGITS)):
+        return False
+    return zone == "z" or (
+        zone[:1] in ("+", "-") and zone[3:4] == ":" and _is_pair(zone[1:3]) and _is_pair(zone[4:])
+    )
+
+
+def _is_pair(text: str, greatest: str = "99") -> bool:
+    """Whether it is two digits, up to a number."""
+    return len(text) == 2 and not text.strip(_DIGITS) and text <= greatest
 
 
 FORMATS = {

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from deviceselectors.ast import Call
     from deviceselectors.issues import Issues
     from deviceselectors.runtime.inlines import Inline
+    from deviceselectors.runtime.regexes import Regex
     from deviceselectors.runtime.writer import Writer
 
 _NO_OVERLOAD = "no such overload"
@@ -41,18 +42,14 @@ def _matches(text: Any, pattern: Any) -> bool:
 
 
 def _find(text: str, pattern: str) -> str:
-    from deviceselectors.runtime.regexes import find_first
-
-    return find_first(_engine(pattern), text)
+    return _search_first(_engine(pattern), text)
 
 
 def _find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
-    from deviceselectors.runtime.regexes import find_all
-
-    return find_all(_engine(pattern), text, limit)
+    return _search_all(_engine(pattern), text, limit)
 
 
-def _engine(pattern: str) -> Any:
+def _engine(pattern: str) -> Regex:
     from deviceselectors.runtime.regex_syntax import RegexError
     from deviceselectors.runtime.regexes import compile_paid
 
@@ -65,20 +62,16 @@ def _engine(pattern: str) -> Any:
 # With a literal pattern it is compiled once, and these search with what came of it.
 
 
-def _search(pattern: Any, text: str) -> bool:
+def _search(pattern: Regex, text: str) -> bool:
     return pattern.search(text) is not None
 
 
-def _search_first(pattern: Any, text: str) -> str:
-    from deviceselectors.runtime.regexes import find_first
-
-    return find_first(pattern, text)
+def _search_first(pattern: Regex, text: str) -> str:
+    return pattern.find(text)
 
 
-def _search_all(pattern: Any, text: str, limit: int = -1) -> list[str]:
-    from deviceselectors.runtime.regexes import find_all
-
-    return find_all(pattern, text, limit)
+def _search_all(pattern: Regex, text: str, limit: int = -1) -> list[str]:
+    return pattern.find_all(text, limit)
 
 
 def _check_literal(node: Call, issues: Issues) -> None:

@@ -1,10 +1,63 @@
-"""Numbers and durations as Go's formatting prints them."""
+"""Doubles as Go reads them (strconv.ParseFloat), and numbers and durations as its formatting prints them."""
 
 from __future__ import annotations
 
-from math import isinf, isnan
+from math import inf, isinf, isnan, nan
 
 from resourceapi.go_text import mantissa, positional, shortest_digits, sign_of
+
+_INFINITIES = frozenset(("inf", "infinity"))
+_DECIMAL = "0123456789"
+_HEXADECIMAL = _DECIMAL + "abcdef"
+#: Go reads no more of an exponent's digits: ten to that power is out of any range, unless as many zeros make up for it.
+_EXPONENT_DIGITS = 5
+
+
+def parse_double(text: str) -> float | None:
+    """The double that a text denotes, in time proportional to its length; None also when it is too large."""
+    if not text.isascii():
+        return None
+    sign = -1.0 if text[:1] == "-" else 1.0
+    lower = text.lower()
+    unsigned = lower[1:] if lower[:1] in ("+", "-") else lower
+    if unsigned in _INFINITIES:
+        return sign * inf
+    if lower == "nan":
+        return nan
+    value = _finite(unsigned)
+    return None if value is None or isinf(value) else sign * value
+
+
+def _finite(text: str) -> float | None:
+    """A number in lower case without its sign; infinite when it is too large."""
+    is_hexadecimal = text.startswith("0x")
+    number, mark, power = text.partition("p" if is_hexadecimal else "e")
+    whole, _, fraction = number.removeprefix("0x").partition(".")
+    if not (whole or fraction) or (is_hexadecimal and not mark):
+        return None
+    allowed = _HEXADECIMAL if is_hexadecimal else _DECIMAL
+    # an underscore may follow the prefix 0x as if its zero were a digit of the number
+    digits = _digits(f"0{whole}" if is_hexadecimal else whole, allowed), _digits(fraction, allowed)
+    minus = "-" if power[:1] == "-" else ""
+    exponent = _digits(power[1:] if power[:1] in ("+", "-") else power, _DECIMAL)
+    if None in digits or exponent is None or (mark and not exponent):
+        return None
+    exponent = minus + (exponent.lstrip("0")[:_EXPONENT_DIGITS] or "0")
+    try:
+        if is_hexadecimal:
+            return float.fromhex("{}.{}p".format(*digits) + exponent)
+        return float("{}.{}e".format(*digits) + exponent)
+    except OverflowError:
+        return inf
+
+
+def _digits(text: str, allowed: str) -> str | None:
+    """The digits without the underscores between them; None if there is anything else."""
+    if "_" in text:
+        if text[0] == "_" or text[-1] == "_" or "__" in text:
+            return None
+        text = text.replace("_", "")
+    return None if text.strip(allowed) else text
 
 
 def format_double(value: float) -> str:

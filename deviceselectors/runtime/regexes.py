@@ -4,14 +4,13 @@ Patterns are parsed by Go's rules (`regexsyntax`) and run on google-re2, which r
 told neither names of classes nor flags, and sees no characters beyond ASCII: what a pattern cannot tell apart becomes
 one byte, in the pattern and in the text. That makes the engine's programs small, and offsets the same in both.
 
-Where google-re2 is not installed, a small part of the syntax is translated for Python's `re`: what means the same there
-and cannot backtrack for long; anything else is an error.
+The engine's time is linear in the text, but some patterns keep all of their instructions busy: then it is the product of
+both. As nothing tells them from others beforehand, each search is charged as effort for that product.
 """
 
 from __future__ import annotations
 
 import functools
-import re
 import threading
 from bisect import bisect_right
 from collections import OrderedDict
@@ -19,7 +18,7 @@ from typing import Any, Protocol
 
 from deviceselectors.runtime import effort
 from deviceselectors.runtime.character_classes import Ranges
-from deviceselectors.runtime.regex_syntax import Expression, RegexError, parse, problem
+from deviceselectors.runtime.regex_syntax import Expression, parse, problem
 
 _CACHE_SIZE = 256
 #: Patterns that compile to more instructions are refused.
@@ -30,29 +29,26 @@ _ENGINE_MEMORY = 2 << 20
 _MAX_ENGINES = 64
 #: Steps of effort for an instruction that is compiled.
 _COMPILING = 16
-#: A search for all matches may read a character this often for each quarter of a unit; beyond it is effort.
-_FREE_READS = 100
-_READS_PER_STEP = 10
-#: Elements of a list of matches cost memory as this many characters do.
-_PART = 16
+#: So many instructions may look at a character in a step of effort: some tenths of a microsecond.
+_INSTRUCTIONS_PER_STEP = 32
+#: And so many in a search that counts for nothing: it takes hardly longer than to call the engine.
+_FREE_INSTRUCTIONS = 2048
+#: A search for one of all matches is a call of the engine, and its result an element in memory.
+_PART = 64
 
 _ASCII = 0x80
 _MAX_CELLS = 0x100 - _ASCII
 _MAX_REMEMBERED = 4096
 _REPLACEMENT = 0xFFFD
 
-_NEEDS_RE2 = "this regular expression needs the Python package google-re2"
-
-# literals, escaped punctuation, simple classes, the point; each with at most one quantifier
-_ATOM = r"(?:[A-Za-z0-9 _@#%&=:;,<>/!\"'~`-]|\\[.+*?()\[\]{}|^$/\\-]|\[\^?(?:[A-Za-z0-9_.:/ -])+\]|\.)"
-_SIMPLE = rf"\^?(?:{_ATOM}(?:[*+?]|\{{\d{{1,3}}\}})?)*\$?"
-_MAX_LOOPS = 2
-
 
 class Pattern(Protocol):
-    """What both engines' compiled patterns offer."""
+    """What is used of the engine's compiled patterns."""
 
-    def search(self, text: Any, pos: int = ..., /) -> Any:
+    #: its instructions
+    programsize: int
+
+    def search(self, text: bytes, pos: int = ..., /) -> Any:
         """The first match from a position on, or None."""
         ...
 
@@ -87,7 +83,7 @@ class _ManyCells(ValueError):
 class Regex:
     """A compiled pattern. Safe to use from several threads."""
 
-    __slots__ = ("_cells", "_engine", "_source", "longest", "straight", "work")
+    __slots__ = ("_cells", "_engine", "_free", "_size", "_source", "longest", "straight", "work")
 
     def __init__(self, expression: Expression) -> None:
         """Prepare the engine.
@@ -107,7 +103,9 @@ class Regex:
         #: the steps of effort that it takes to make it
         self.work = expression.size * _COMPILING + sum([len(ranges) for ranges in classes])
         self._engine: Pattern | None = None
-        self._start()
+        self._size = max(expression.size, self._start().programsize)
+        #: so many characters are searched for nothing
+        self._free = _FREE_INSTRUCTIONS // self._size
 
     def _start(self) -> Pattern:
         """A new engine.
@@ -136,23 +134,30 @@ class Regex:
         self._engine = None
 
     def _encoded(self, text: str) -> bytes:
+        """The text as the engine reads it, for a search that is charged."""
+        if len(text) > self._free:
+            self._charge(len(text))
         if text.isascii():
             return text.encode("ascii")
+        effort.spend(len(text))
         if self._cells is None:
             return text.encode("utf-8", "replace")
         return text.translate(self._cells).encode("latin-1")
+
+    def _charge(self, reads: float) -> None:
+        effort.spend(int(reads) * self._size // _INSTRUCTIONS_PER_STEP)
 
     def search(self, text: str) -> Any:
         """Something if there is a match, else None."""
         return (self._engine or self._start()).search(self._encoded(text))
 
-    def find(self, text: str) -> str | None:
-        """The first match."""
+    def find(self, text: str) -> str:
+        """The first match, an empty string if there is none."""
         encoded = self._encoded(text)
         match = (self._engine or self._start()).search(encoded)
-        return None if match is None else self._slice(text, encoded, match)
+        return "" if match is None else self._slice(text, encoded, match)
 
-    def find_all(self, text: str, limit: int) -> list[str]:
+    def find_all(self, text: str, limit: int = -1) -> list[str]:
         """All matches that do not overlap; an empty one right behind another match does not count.
 
         A search may read far beyond its match, to no avail, and the next one again: what that takes is counted.
@@ -161,7 +166,7 @@ class Regex:
         engine = self._engine or self._start()
         found: list[str] = []
         position, previous_end, size = 0, -1, len(encoded)
-        free = _FREE_READS * size
+        reads: float = 0
         while position <= size and (limit < 0 or len(found) < limit):
             match = engine.search(encoded, position)
             if match is None:
@@ -169,13 +174,12 @@ class Regex:
             start, end = match.span()
             if start != end or start != previous_end:
                 found.append(self._slice(text, encoded, match))
-                if len(found) % 1024 == 0:
-                    effort.spend(1024 * _PART)
+                effort.spend(_PART)
             if not self.straight:
-                free -= min(self.longest, size - end)
-                if free < 0:
-                    effort.spend(1 - int(free) // _READS_PER_STEP)
-                    free = 0
+                reads += min(self.longest, size - end)
+                if reads > self._free:
+                    self._charge(reads)
+                    reads = 0
             position = end + 1 if end == position else end
             if self._cells is None:
                 while position < size and encoded[position] & 0xC0 == 0x80:
@@ -259,67 +263,23 @@ def check(pattern: str) -> None:
 
 
 @functools.lru_cache(maxsize=_CACHE_SIZE)
-def compile_regex(pattern: str) -> Regex | Pattern:
+def compile_regex(pattern: str) -> Regex:
     """The compiled pattern.
 
     :raises RegexError: if it is no regular expression to Go, or too large
     """
-    try:
-        import re2  # noqa: F401
-    except ImportError:
-        return _translate(pattern)
     expression = parse(pattern)
     if expression.size > _MAX_SIZE:
         raise problem("expression too large", pattern)
     return Regex(expression)
 
 
-def compile_paid(pattern: str) -> Regex | Pattern:
+def compile_paid(pattern: str) -> Regex:
     """The compiled pattern, whose making counts as effort.
 
     :raises RegexError: if it is no regular expression to Go, or too large
     :raises CelPanic: if the evaluation has no effort left
     """
     compiled = compile_regex(pattern)
-    if isinstance(compiled, Regex):
-        effort.spend(compiled.work)
+    effort.spend(compiled.work)
     return compiled
-
-
-def _translate(pattern: str) -> Pattern:
-    loops = pattern.count("*") + pattern.count("+")
-    if not re.fullmatch(_SIMPLE, pattern) or loops > _MAX_LOOPS:
-        raise RegexError(_NEEDS_RE2)
-    if pattern.endswith("$") and not pattern.endswith("\\$"):
-        # Python's $ also matches before a line feed at the end
-        pattern = pattern[:-1] + r"\Z"
-    return re.compile(pattern)
-
-
-# ---------------------------------------------------------------- functions
-
-
-def find_first(pattern: Regex | Pattern, text: str) -> str:
-    """The first match, an empty string if there is none."""
-    if isinstance(pattern, Regex):
-        return pattern.find(text) or ""
-    match = pattern.search(text)
-    return str(match.group(0)) if match else ""
-
-
-def find_all(pattern: Regex | Pattern, text: str, limit: int = -1) -> list[str]:
-    """All matches that do not overlap; an empty one right behind another match does not count."""
-    if isinstance(pattern, Regex):
-        return pattern.find_all(text, limit)
-    found: list[str] = []
-    position, previous_end = 0, -1
-    while position <= len(text) and (limit < 0 or len(found) < limit):
-        match = pattern.search(text, position)
-        if match is None:
-            break
-        start, end = match.span()
-        if start != end or start != previous_end:
-            found.append(match.group(0))
-        position = end + 1 if end == position else end
-        previous_end = end
-    return found

@@ -5,7 +5,6 @@ Source: RFC 3339 and Go's package time, whose leniencies are kept (one-digit hou
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from deviceselectors.runtime import effort
@@ -23,8 +22,6 @@ _UNITS = {
     "m": 60_000_000_000,
     "h": 3_600_000_000_000,
 }
-#: A number, its decimals, and everything up to the next number.
-_PART = re.compile(r"([0-9]*)(?:\.([0-9]*))?([^0-9.]*)")
 _DAYS_BEFORE_MONTH = (0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334)
 _DIGITS = "0123456789"
 _DAY = 86400
@@ -44,14 +41,14 @@ def parse_duration(text: str) -> Duration | None:
     total = 0
     position = start
     while True:
-        part = _PART.match(text, position)
-        if part is None:
-            return None
-        whole, fraction, name = part[1], part[2] or "", part[3]
+        whole, position = _span(text, position, True)
+        fraction = ""
+        if text[position : position + 1] == ".":
+            fraction, position = _span(text, position + 1, True)
+        name, position = _span(text, position, False)
         unit = _UNITS.get(name)
         if unit is None or not (whole or fraction) or len(whole) > 30:
             return None
-        position = part.end()
         total += int(whole or 0) * unit + _fraction(fraction, unit)
         if total > INT_MAX + 1:
             return None
@@ -60,6 +57,14 @@ def parse_duration(text: str) -> Duration | None:
     if sign < 0:
         return Duration(-total)
     return Duration(total) if total <= INT_MAX else None
+
+
+def _span(text: str, start: int, are_digits: bool) -> tuple[str, int]:
+    """The digits from a position on, or what is neither a digit nor a point; and where that ends."""
+    end = start
+    while end < len(text) and (text[end] in _DIGITS) is are_digits and text[end] != ".":
+        end += 1
+    return text[start:end], end
 
 
 def _fraction(digits: str, unit: int) -> int:

@@ -11,7 +11,6 @@ Source: the documentation of Python's `dis` module for 3.11, 3.12 and 3.13. What
 from __future__ import annotations
 
 import opcode
-import re
 import sys
 from collections.abc import Collection
 from types import CodeType
@@ -40,7 +39,6 @@ ATTRIBUTES = frozenset(
 #: Numbers of the generator's own are costs and limits.
 MAX_NUMBER = 1 << 31
 
-_LOCAL = re.compile(r"[dc]|[tabv][1-9][0-9]*").fullmatch
 _OPTIMIZED, _NEW_LOCALS = 0x1, 0x2
 
 #: The function that makes a list a tuple, among those of CALL_INTRINSIC_1.
@@ -178,8 +176,16 @@ def _verify_frame(code: CodeType) -> None:
     if code.co_kwonlyargcount or code.co_posonlyargcount:
         raise UnsafeCodeError("parameters by name or by position only")
     for local in code.co_varnames:
-        if not _LOCAL(local):
+        if not _is_local(local):
             raise UnsafeCodeError("a local name of no known form")
+
+
+def _is_local(name: str) -> bool:
+    """Whether it is one of the names that generated code has: `d`, `c`, and `t1`, `a1`, `b1`, `v1` and so on."""
+    number = name[1:]
+    if not number:
+        return name in ("d", "c")
+    return name[0] in "tabv" and number[0] != "0" and number.isascii() and number.isdigit()
 
 
 def _is_plain(constant: Any) -> bool:

@@ -7,7 +7,6 @@ module nor any file elsewhere: `zoneinfo.ZoneInfo(name)` would look for a packag
 from __future__ import annotations
 
 import errno
-import re
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,7 +14,7 @@ from zoneinfo import TZPATH, ZoneInfo
 
 from deviceselectors.runtime.values import CelError
 
-_name = re.compile(r"[A-Za-z0-9_+.-]+(?:/[A-Za-z0-9_+.-]+)*").fullmatch
+_CHARACTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_+.-/")
 #: What a file system allows in a path, and between two slashes.
 _MAX_PATH, _MAX_PART = 4000, 255
 _UNREADABLE = {errno.EISDIR: "is a directory"}
@@ -34,7 +33,7 @@ def zone(name: str) -> ZoneInfo:
     if len(encoded) > _MAX_PATH or any(len(part) > _MAX_PART for part in encoded.split(b"/")):
         raise CelError("file name too long")
     path = _path(name)
-    if path and not _name(path):
+    if not _CHARACTERS.issuperset(path) or path.endswith("/"):
         raise CelError(f"unknown time zone {name}")
     found = _read(path)
     if found is None:

@@ -63,4 +63,4 @@ def _answer(question: dict[str, Any]) -> dict[str, Any]:
         compiled = regexes.compile_regex(question["pattern"])
     except RegexError as error:
         return {"error": str(error)}
-    return {"found": [regexes.find_all(compiled, text) for text in question["texts"]]}
+    return {"found": [compiled.find_all(text) for text in question["texts"]]}

@@ -189,3 +189,35 @@ def test_effort_begins_anew() -> None:
         effort.begin()
         Interpreter(plan, COST_LIMIT)(prepare_device(DEVICE, DRIVER))
         assert effort.spent() < effort.LIMIT
+
+
+def doubled(text: str, times: int, body: str) -> str:
+    """An expression about `s`, which is a text after so many doublings."""
+    for _ in range(times):
+        body = f"cel.bind(s, s + s, {body})"
+    return f"cel.bind(s, {json.dumps(text)}, {body})"
+
+
+def test_numbers_that_are_nearly_right() -> None:
+    """A text of digits that is no number is known as such in one pass: backtracking took time by its square."""
+    refusal = "type conversion error from 'string' to 'double'"
+    assert outcomes(doubled("0" * 4_000, 2, 'double(s + "x") > 1.0')) == (refusal,) * 3
+    compiled = compile_expression(f'double("{"0" * 9_900}x") > 1.0', Environment("stored"))
+    assert compiled.error == f"program instantiation failed: {refusal}"
+
+
+@pytest.mark.parametrize("call", ["matches('{}')", "find('{}') == 'x'", "findAll('{}').size() == 1"])
+def test_patterns_that_keep_all_instructions_busy(call: str) -> None:
+    """An engine that must follow each instruction at each character is paid for that: 3.5 s in a single call before."""
+    expression = doubled("abbabaabaaababbab" * 235, 8, f"s.{call.format('.*a(.{99}){9}c')}")
+    for variant in outcomes(expression):
+        assert OUT_OF_MEMORY in str(variant)
+
+
+@pytest.mark.parametrize("call", [".replace('a', 'aa')", ".split('').join('aa')"])
+def test_sizes_beyond_any_number(call: str) -> None:
+    """Bounds of sizes that multiply with each call end somewhere: they became too large for a float, with a traceback."""
+    for expression in (f"'b'{call * (10_000 // len(call))} == 'b'", f"'b'{call * 60} == 'b'"):
+        compiled = compile_expression(expression, Environment("stored"))
+        if compiled.ast is not None:
+            assert Program(compiled.ast).evaluate(prepare_device(DEVICE, DRIVER)).value is True

@@ -7,9 +7,9 @@ import time
 import pytest
 
 from deviceselectors.libraries.calls import resolve
-from deviceselectors.runtime import regexes
+from deviceselectors.runtime import effort
 from deviceselectors.runtime.regex_syntax import RegexError
-from deviceselectors.runtime.regexes import compile_regex, find_all
+from deviceselectors.runtime.regexes import compile_regex
 
 _matches = resolve("matches", ("matches",))
 
@@ -57,7 +57,8 @@ def test_groups_nested_at_the_limit_and_above() -> None:
 )
 def test_find_all(pattern: str, text: str, limit: int, found: list[str]) -> None:
     """Matches do not overlap; empty ones count unless they touch the match before."""
-    assert find_all(compile_regex(pattern), text, limit) == found
+    effort.begin()
+    assert compile_regex(pattern).find_all(text, limit) == found
 
 
 def test_end_of_text_is_the_very_end() -> None:
@@ -71,26 +72,3 @@ def test_no_catastrophic_backtracking() -> None:
     start = time.process_time()
     assert not _matches("a" * 10_000 + "b", "^(a|a)*(a*)*$")
     assert time.process_time() - start < 60
-
-
-@pytest.mark.parametrize(
-    ("pattern", "matching", "other"),
-    [
-        pytest.param("^A100.*$", "A100-SXM", "XA100", id="prefix"),
-        pytest.param("[0-9]{4}$", "x2024", "2024\n", id="class-and-end"),
-        pytest.param("a\\.b?c", "a.c", "axc", id="escape"),
-    ],
-)
-def test_translation_without_re2(pattern: str, matching: str, other: str) -> None:
-    """Simple patterns work without google-re2, with the same meaning."""
-    translated = regexes._translate(pattern)
-    for compiled in (translated, compile_regex(pattern)):
-        assert compiled.search(matching)
-        assert not compiled.search(other)
-
-
-@pytest.mark.parametrize("pattern", ["(a|b)", "a*b*c*", "\\d", "(?i)a", "[[:alpha:]]", "a*?"])
-def test_no_translation_of_more(pattern: str) -> None:
-    """What might mean something else to Python, or backtrack for long, is refused without google-re2."""
-    with pytest.raises(RegexError, match="google-re2"):
-        regexes._translate(pattern)
