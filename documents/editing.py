@@ -10,13 +10,14 @@ is not the value asked for (anchors that are shared, say) the document is writte
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any
 
 from documents import emitting
 from documents.comments import comments_in
 from documents.errors import MalformedText
+from documents.expansion import Expansion
 from documents.tree import ALIAS, MAPPING, SCALAR, SEQUENCE, Node
 from documents.yaml_tree import read_nodes
 from documents.yaml_values import is_merge, key_of, to_value
@@ -54,7 +55,7 @@ def same(left: Any, right: Any) -> bool:
 
 def _value_of(text: str) -> Any:
     root, _ = read_nodes(text)
-    return None if root is None else to_value(root)
+    return None if root is None else to_value(root, Expansion(len(text)))
 
 
 def leading_comments(text: str) -> list[str]:
@@ -93,7 +94,7 @@ class _Editor:
     def value(self, node: Node, end: int, new: Any) -> str:
         """What `text[node.start:end]` becomes when the node's value becomes the new one."""
         text = self.text
-        if same(to_value(node), new):
+        if same(self._read(node), new):
             return text[node.start : end]
         if node.kind == ALIAS:
             raise _CannotEdit
@@ -104,6 +105,10 @@ class _Editor:
         if node.kind == SEQUENCE and isinstance(new, list) and new:
             return self._sequence(node, end, new)
         raise _CannotEdit
+
+    def _read(self, node: Node) -> Any:
+        """The value of a node as it is in the text."""
+        return to_value(node, Expansion(len(self.text)))
 
     def _column(self, offset: int) -> int:
         return offset - (self.text.rfind("\n", 0, offset) + 1)
@@ -211,7 +216,7 @@ class _Editor:
         """An entry's text from the mapping's column on, with a new value."""
         text, value = self.text, entry.value
         start = self._behind_indent(entry.start, column)
-        if same(to_value(value), new):
+        if same(self._read(value), new):
             return text[start : entry.end]
         if (
             value.kind in (MAPPING, SEQUENCE)
@@ -241,7 +246,7 @@ class _Editor:
         """Entry by entry; entries that the new list has not fall away, further ones are appended."""
         column = self._column(node.start)
         children = node.children
-        if len(new) < len(children) and (kept := _kept(children, new)):
+        if len(new) < len(children) and (kept := _kept(map(self._read, children), new)):
             return self._only(node, end, kept)
         starts = [
             node.start,
@@ -250,7 +255,7 @@ class _Editor:
         pieces = []
         for child, start, stop, item in zip(children, starts, [*starts[1:], end], new, strict=False):
             begin = self._behind_indent(start, column)
-            if same(to_value(child), item):
+            if same(self._read(child), item):
                 pieces.append(self.text[begin:stop])
             elif (
                 child.start == child.end
@@ -308,7 +313,7 @@ class _Editor:
 
     def _flow(self, node: Node, new: Any) -> str:
         """A flow collection in place; keys and entries that stay keep their text and what is between them."""
-        if same(to_value(node), new):
+        if same(self._read(node), new):
             return self.text[node.start : node.end]
         if node.kind == MAPPING and isinstance(new, dict) and node.children:
             return self._flow_mapping(node, new)
@@ -390,12 +395,12 @@ def _order(entries: dict[str, _Entry], pieces: dict[str, str], new: dict[str, An
     return order
 
 
-def _kept(children: Sequence[Node], new: list[Any]) -> list[bool]:
+def _kept(items: Iterable[Any], new: list[Any]) -> list[bool]:
     """Which entries of a sequence are those of the new one, in order; empty if it has others, too."""
     kept = []
     at = 0
-    for child in children:
-        stays = at < len(new) and same(to_value(child), new[at])
+    for item in items:
+        stays = at < len(new) and same(item, new[at])
         kept.append(stays)
         at += stays
     return kept if at == len(new) else []

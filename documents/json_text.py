@@ -39,7 +39,7 @@ def read_value(text: str, start: int) -> tuple[Any, int]:
     # Most texts have fewer brackets than levels allowed: then nothing needs to be walked.
     if text.count("[", start, end) + text.count("{", start, end) > MAX_DEPTH and _depth(value) > MAX_DEPTH:
         raise too_deep(start)
-    if "\\u" in text:
+    if text.find("\\u", start, end) >= 0:
         value = _without_lone_surrogates(value, re.compile("[\ud800-\udfff]").sub)
     return value, end
 

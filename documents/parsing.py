@@ -8,6 +8,7 @@ from typing import Any
 from documents.block_style import NotBlockStyle, read_block_style
 from documents.document import Document
 from documents.errors import DocumentError, MalformedText
+from documents.expansion import Expansion
 from documents.garbage import CollectorPaused
 from documents.source import Source
 from documents.sources import decode
@@ -31,12 +32,13 @@ def parse(content: bytes | str, file: str = "-") -> Iterator[Document | Document
             yield error
             return
     source = Source(file, content)
+    expansion = Expansion(len(content))
     index = 0
     for chunk in split(content):
         document: Document | DocumentError | None
         try:
             with CollectorPaused(chunk.end - chunk.start):
-                document = _document(source, chunk, index)
+                document = _document(source, chunk, index, expansion)
         except MalformedText as error:
             document = source.error(min(error.offset, len(content.rstrip())), error.message, error.hint)
         if document is None:
@@ -50,9 +52,12 @@ def parse(content: bytes | str, file: str = "-") -> Iterator[Document | Document
             yield document
 
 
-def _document(source: Source, chunk: Chunk, index: int) -> Document | DocumentError | None:
+def _document(
+    source: Source, chunk: Chunk, index: int, expansion: Expansion
+) -> Document | DocumentError | None:
     """The document in a chunk, None for an empty one.
 
+    :param expansion: what aliases may still add to the source.
     :raises MalformedText: if it cannot be read.
     """
     if chunk.error:
@@ -68,7 +73,7 @@ def _document(source: Source, chunk: Chunk, index: int) -> Document | DocumentEr
             value = read_block_style(text.replace("\r\n", "\n") if "\r" in text else text)
             chunk.is_simple = True
         except NotBlockStyle:
-            value, ignored = _read_fully(text, chunk)
+            value, ignored = _read_fully(text, chunk, expansion)
     chunk.value = value
     if value is None:
         return None
@@ -81,7 +86,7 @@ def _document(source: Source, chunk: Chunk, index: int) -> Document | DocumentEr
     return document
 
 
-def _read_fully(text: str, chunk: Chunk) -> tuple[Any, int | None]:
+def _read_fully(text: str, chunk: Chunk, expansion: Expansion) -> tuple[Any, int | None]:
     """The value of a YAML document by the full reader, and where text that is ignored begins."""
     from documents.yaml_tree import offset_of_ignored_text, read_nodes
     from documents.yaml_values import to_value
@@ -90,7 +95,7 @@ def _read_fully(text: str, chunk: Chunk) -> tuple[Any, int | None]:
         root, end = read_nodes(text)
         if root is None:
             return None, None
-        return to_value(root), offset_of_ignored_text(text, end)
+        return to_value(root, expansion), offset_of_ignored_text(text, end)
     except MalformedText as error:
         raise _explained(error, text, chunk) from None
 

@@ -26,6 +26,10 @@ _QUOTE, _COLON = "\ue010", "\ue011"
 _REPLACED_PLACES = 20
 _REPLACED_TEXT = 100_000
 
+# libyaml compares every directive with all before it. None is accepted in the end: its document begins behind `---`.
+_DIRECTIVES = 100
+_preamble = re.compile(r"(?:%[^\n]*\n|[ \t\r]*(?:#[^\n]*)?\n)*").match
+
 _properties = re.compile(r"(?:[!&]\S*\s*)*").match
 
 
@@ -41,6 +45,9 @@ def read_nodes(text: str) -> tuple[Node | None, int]:
         raise MalformedText(
             mark.start(), "a byte order mark in the middle of the file", "remove the character"
         )
+    preamble = _preamble(text) if "%" in text else None
+    if preamble and len(re.findall("^%", preamble[0], re.MULTILINE)) > _DIRECTIVES:
+        raise MalformedText(preamble.end(), "did not find expected <document start>")
     retries = 0 if _QUOTE in text or _COLON in text or len(text) > _REPLACED_TEXT else _REPLACED_PLACES
     replaced = False
     while True:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from documents.errors import MalformedText
+from documents.expansion import Expansion
 from documents.scalars import UnrepresentableNumber, json_float, json_integer, key_text, resolve_plain
 from documents.tree import (
     ALIAS,
@@ -30,26 +31,27 @@ _TAG = "tag:yaml.org,2002:"
 _RESOLVED_TAGS = frozenset(_TAG + name for name in ("str", "bool", "int", "float", "null", "timestamp"))
 
 
-def to_value(root: Node) -> Any:
+def to_value(root: Node, expansion: Expansion) -> Any:
     """The JSON value of a node tree.
 
-    :raises MalformedText: for values that kubectl refuses.
+    :param expansion: what aliases may still add.
+    :raises MalformedText: for values that kubectl refuses, or that are beyond what is read.
     """
-    return _Values().value(root, 0)
+    return _Values(expansion).value(root, 0)
 
 
 class _Values:
     """Turns nodes into values and keeps count of what aliases add."""
 
-    def __init__(self) -> None:
+    def __init__(self, expansion: Expansion) -> None:
+        self.expansion = expansion
         self.count = 0
         self.aliased = 0
-        self.alias_depth = 0
-        self.open_aliases: set[int] = set()
+        self.aliases: dict[int, Node] = {}  # that are being followed, by identity, the outermost first
 
     def value(self, node: Node, depth: int, key: bool = False) -> Any:
         self.count += 1
-        if depth > MAX_DEPTH or self.count > MAX_VALUES or self.alias_depth:
+        if depth > MAX_DEPTH or self.count > MAX_VALUES or self.aliases:
             self._check(node, depth)
         if node.kind is SCALAR:
             if not node.plain and not node.tag:
@@ -68,8 +70,9 @@ class _Values:
             raise too_deep(node.start)
         if self.count > MAX_VALUES:
             raise too_many(node.start)
-        if self.alias_depth:
+        if self.aliases:
             self.aliased += 1
+            self.expansion.add(node, next(iter(self.aliases.values())))
             if (
                 self.aliased > _FREE_ALIASED
                 and self.count > _FREE_VALUES
@@ -78,16 +81,14 @@ class _Values:
                 raise MalformedText(node.start, "document contains excessive aliasing")
 
     def _aliased(self, node: Node, depth: int, key: bool) -> Any:
-        if id(node) in self.open_aliases:
+        if id(node) in self.aliases:
             raise MalformedText(node.start, f"anchor '{node.value}' value contains itself")
         assert node.target is not None
-        self.open_aliases.add(id(node))
-        self.alias_depth += 1
+        self.aliases[id(node)] = node
         try:
             return self.value(node.target, depth + 1, key)
         finally:
-            self.alias_depth -= 1
-            self.open_aliases.discard(id(node))
+            del self.aliases[id(node)]
 
     def _mapping(self, node: Node, depth: int, pairs: list[tuple[str, Any]]) -> bool:
         """Appends the mapping's pairs; says whether a key is written twice (a merge may override)."""

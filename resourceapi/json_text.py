@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from resourceapi.field_path import Path
-from resourceapi.go_text import REPLACEMENT, json_text
+from resourceapi.go_text import REPLACEMENT, json_parts, json_string, json_text
 from resourceapi.json_values import (
     MAX_DEPTH,
     MAX_INT_DIGITS,
@@ -152,6 +152,13 @@ class Raw:
     def exceeds(self, limit: int) -> bool:
         """Whether the text as sent has more than ``limit`` bytes."""
         if self._whole is not None and len(self._whole.text) * 4 <= limit:
+            return False
+        if self._whole is None and self._source is None:
+            size = 0  # aliases may stand for much more than is written: nothing is built that is too large
+            for part in json_parts(self.value, json_string):
+                size += len(part.encode("utf-8", "surrogateescape"))
+                if size > limit:
+                    return True
             return False
         return len(self.source.encode("utf-8", "surrogateescape")) > limit
 

@@ -15,6 +15,7 @@ from validation.checks import Checks
 
 METADATA: Path = ("metadata",)
 _ONLY_NAMES = frozenset(("name", "namespace"))
+_MOST_CONTROLLERS = 100
 OWNERS = ObjectMeta["ownerReferences"].type
 OPERATIONS = ("Apply", "Update")
 SUBRESOURCE_BYTES = 256
@@ -152,7 +153,7 @@ def check_annotations(annotations: dict[str, str], path: Path, checks: Checks) -
 
 
 def _check_owners(owners: list[Object], path: Path, checks: Checks) -> None:
-    controller = ""
+    controller, shown, more = "", None, 0
     for index, owner in enumerate(owners):
         if checks.profile.is_classic:
             _check_classic_owner(owner, path, checks)
@@ -162,8 +163,11 @@ def _check_owners(owners: list[Object], path: Path, checks: Checks) -> None:
             continue
         name = f"{owner.get('kind', '')}/{owner.get('name', '')}"
         if controller:
+            more += 1
+            if more > _MOST_CONTROLLERS:  # each message shows all owners
+                continue
             detail = 'Only one reference can have Controller set to true. Found "true" in references for '
-            shown = checks.internal(OWNERS, owners)
+            shown = shown or checks.internal(OWNERS, owners)
             checks.invalid(path, shown, f"{detail}{controller} and {name}")
         else:
             controller = name

@@ -181,6 +181,7 @@ def _check_against_limit(
 def _check_claims(entries: list[Object], claims: list[str], path: Path, checks: Checks) -> None:
     """Which of the pod's claims, or (not in 1.30) which requests in them, a container uses."""
     used: set[str] = set()
+    parts: dict[str, int] = {}  # of each claim, how many of its requests are used
     for index, entry in enumerate(entries):
         at: Path = (*path, index)
         name = entry.get("name", "")
@@ -190,23 +191,27 @@ def _check_claims(entries: list[Object], claims: list[str], path: Path, checks: 
         if name in used:
             checks.report(DUPLICATE, at, name)
         else:
-            used.add(_check_claim_use(name, entry.get("request", ""), used, at, checks))
+            used.add(_check_claim_use(name, entry.get("request", ""), used, parts, at, checks))
         if name not in claims:
             checks.report(NOT_FOUND, at, name, _unknown_claim(claims))
 
 
-def _check_claim_use(name: str, request: str, used: set[str], path: Path, checks: Checks) -> str:
+def _check_claim_use(
+    name: str, request: str, used: set[str], parts: dict[str, int], path: Path, checks: Checks
+) -> str:
     """The use of a claim, or of one request in it; returns what is used then."""
     if not request:
         # The whole claim overlaps with every request of it that is used already.
-        for other in used:
-            if "/" in other and other.partition("/")[0] == name:
-                checks.report(DUPLICATE, path, name)
+        for _ in range(parts.get(name, 0)):
+            checks.report(DUPLICATE, path, name)
         return name
     checks.problems(formats.dns_label(request), (*path, "request"))
     part = f"{name}/{request}"
     if part in used:
         checks.report(DUPLICATE, path, part)
+    else:
+        claim = part.partition("/")[0]
+        parts[claim] = parts.get(claim, 0) + 1
     return part
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from documents.block_style import MAX_DEPTH, MAX_SCALAR, NotBlockStyle, read_block_style
 from documents.errors import MalformedText
+from documents.expansion import Expansion
 from documents.yaml_tree import read_nodes
 from documents.yaml_values import to_value
 
@@ -57,7 +58,7 @@ spec:
 
 def fully_read(text: str) -> Any:
     root, _ = read_nodes(text)
-    return None if root is None else to_value(root)
+    return None if root is None else to_value(root, Expansion(len(text)))
 
 
 def agree(text: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -140,6 +140,19 @@ def test_raw_json_is_returned_compactly() -> None:
     assert raw.exceeds(22)
     assert raw == Raw({"b": Number("1.0"), "a": "<é>"})
     assert raw != Raw({"a": "<é>", "b": Number("1.0")})
+
+
+def test_raw_json_is_measured_before_it_is_built() -> None:
+    """A value that aliases of YAML make much larger than its file is looked at only up to the limit."""
+
+    class Parts(list[str]):
+        def __iter__(self) -> Iterator[str]:
+            yield "x" * 100
+            raise AssertionError("looked at more than the limit")
+
+    assert Raw({"a": Parts(["", ""])}).exceeds(100)
+    assert not Raw({"a": ["é"]}).exceeds(12)
+    assert Raw({"a": ["é"]}).exceeds(11)
 
 
 SNIPPETS = st.sampled_from(
