@@ -114,6 +114,35 @@ class Device:
         return self.shape.properties.prepared
 
 
+class DeviceNodes:
+    """For which nodes the devices of a slice are, if each says so itself: as large as what they say."""
+
+    __slots__ = ("_by_name", "_everywhere", "_selected")
+
+    def __init__(self, devices: Sequence[Device]) -> None:
+        self._everywhere = 0
+        self._by_name: dict[str, int] = {}
+        selected: dict[str, tuple[Object, int]] = {}
+        for place, device in enumerate(devices):
+            bit, spec = 1 << place, device.spec
+            if name := spec.get("nodeName"):
+                self._by_name[name] = self._by_name.get(name, 0) | bit
+            elif spec.get("allNodes"):
+                self._everywhere |= bit
+            elif (selector := spec.get("nodeSelector")) is not None:
+                key = canonical(selector)
+                selected[key] = (selector, selected.get(key, (selector, 0))[1] | bit)
+        self._selected = list(selected.values())
+
+    def on(self, node: Object) -> int:
+        """The devices that a node can use: a bit for each, at its place in the slice."""
+        found = self._everywhere | self._by_name.get(node_name(node), 0)
+        for selector, bits in self._selected:
+            if selects(selector, node):
+                found |= bits
+        return found
+
+
 class Slice(SliceHeader):
     """A ResourceSlice; compared by identity."""
 
@@ -136,7 +165,11 @@ class Slice(SliceHeader):
         ]
         #: what expressions see of the devices (see `allocator.patches.criterion`)
         self.sights: dict[object, tuple[Hashable, ...]] = {}
+        self._device_nodes: DeviceNodes | None = None
+        self._places: dict[str, int] | None = None
         self.has_groups = any(device.groups for device in self.devices)
+        #: whether a device has binding conditions, even an empty list of them
+        self.binds_late = any("bindingConditions" in device.spec for device in self.devices)
         #: whether it matters beyond its nodes: it has counters, or devices take from some
         self.is_counting = bool(self.counter_sets) or any(device.consumes for device in self.devices)
 
@@ -144,6 +177,7 @@ class Slice(SliceHeader):
         """A slice that differs in the shapes of its devices; they share all else."""
         other = copy(self)
         other.sights = {}
+        other._device_nodes = None
         other.devices = tuple(
             [
                 Device(device.id, _reshaped(device, shape), device.slice, shape)
@@ -173,7 +207,19 @@ class Slice(SliceHeader):
             return True
         if self.node_name or self.spec.get("allNodes") or "nodeSelector" in self.spec:
             return node_matches(self.spec, node)
-        return self.per_device and any(node_matches(device.spec, node) for device in self.devices)
+        return self.per_device and bool(self.reached(node))
+
+    def reached(self, node: Object) -> int:
+        """Of a slice whose devices are for nodes of their own, those that a node can use: a bit for each, at its place."""
+        if self._device_nodes is None:
+            self._device_nodes = DeviceNodes(self.devices)
+        return self._device_nodes.on(node)
+
+    def place_of(self, device: str) -> int | None:
+        """The place of the (last) device with this name; None if there is none."""
+        if self._places is None:
+            self._places = {each.id.device: place for place, each in enumerate(self.devices)}
+        return self._places.get(device)
 
 
 def _reshaped(device: Device, shape: DeviceShape) -> Object:

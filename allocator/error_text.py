@@ -61,5 +61,5 @@ def _part(
         return claims.index(part)
     id = part.what.id
     place = next(place for place, state in enumerate(states) if state.pool.id == id[:2])
-    device = states[place].place(id[2]) if len(id) > 2 else None
+    device = states[place].pool.place(id[2]) if len(id) > 2 else None
     return _Spot(part.words, part.otherwise, part.short, place, device)

@@ -14,7 +14,10 @@ from allocator.patches.merge import Merge, PatchFailure
 from allocator.patches.sources import DeviceSources, sources
 from allocator.time_limit import UNLIMITED, OutOfTime, TimeLimit
 from resourceapi.objects import Object
+from resourceapi.weighed_cache import WeighedCache
 
+#: How much memory the devices of slices take that are put together.
+TOGETHER_BYTES = 32 << 20
 Listener = Callable[[Slice | None, Slice | None], None]
 """Is told of a change: what was there before, and what is there now."""
 
@@ -30,7 +33,7 @@ class Generation(NamedTuple):
 class PoolSlices:
     """All slices of a pool, of any generation and for any node, by name."""
 
-    __slots__ = ("_generations", "_shared", "by_name", "found_out")
+    __slots__ = ("_generations", "_repeats", "_shared", "by_name", "found_out")
 
     def __init__(self) -> None:
         self.by_name: dict[str, Slice] = {}
@@ -38,13 +41,14 @@ class PoolSlices:
         self.found_out: dict[object, Any] = {}
         self._generations: dict[tuple[int, bool], Generation] | None = None
         self._shared: tuple[Slice, ...] | None = None
+        self._repeats: bool | None = None
 
     def __iter__(self) -> Iterator[Slice]:
         return iter(self.by_name.values())
 
     def changed(self) -> None:
         """What has been found out does not hold any more."""
-        self._generations = self._shared = None
+        self._generations = self._shared = self._repeats = None
         self.found_out = {}
 
     @property
@@ -53,6 +57,14 @@ class PoolSlices:
         if self._shared is None:
             self._shared = tuple(slice for slice in self.by_name.values() if not slice.node_name)
         return self._shared
+
+    @property
+    def repeats(self) -> bool:
+        """Whether any two devices have the same name."""
+        if self._repeats is None:
+            names = [device.id.device for slice in self.by_name.values() for device in slice.devices]
+            self._repeats = len(set(names)) < len(names)
+        return self._repeats
 
     def has_newer(self, generation: int) -> bool:
         """Whether the pool has slices of a newer generation."""
@@ -113,6 +125,8 @@ class Inventory:
         self._waiting: list[str] | None = []
         self._is_behind = False
         self._failures: dict[str, PatchFailure] | None = {}
+        #: the devices of several slices of a pool that nodes see together
+        self._together: WeighedCache[tuple[Slice, ...], tuple[Device, ...]] = WeighedCache(TOGETHER_BYTES)
         for slice in slices:
             self.put(slice)
 
@@ -330,10 +344,21 @@ class Inventory:
             return self._shared
         return self._of_node.setdefault(slice.node_name, {})
 
+    def together(self, slices: tuple[Slice, ...]) -> tuple[Device, ...]:
+        """The devices of slices of a pool, in order; made again where too many others have been asked for since."""
+        found = self._together.get(slices)
+        if found is None:
+            found = tuple([device for slice in slices for device in slice.devices])
+            if slices:
+                weight = 8 * (len(found) + len(slices))
+                self._together.put(slices, found, weight, str(slices[0].pool))
+        return found
+
     def _tell(self, old: Slice | None, new: Slice | None) -> None:
         for slice in (old, new):
             if slice is not None:
                 self.of_pool(slice.pool).changed()
+                self._together.drop(str(slice.pool))
         for listener in self.listeners:
             listener(old, new)
 

@@ -8,7 +8,7 @@ they are asked next. The state of shared pools is looked at when they are asked,
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import count
 from weakref import WeakValueDictionary
 
@@ -19,7 +19,7 @@ from allocator.inventory import Inventory
 from allocator.pools import Pool, by_pool, pool_of, rank
 from allocator.results import only_on
 from allocator.rules.node_operations import declares_node_operations
-from allocator.shared_pools import ReachingSlices, SharedPools, reaching_slices
+from allocator.shared_pools import Reach, SharedPools
 from allocator.states import PoolState
 from resourceapi.objects import Object
 
@@ -93,8 +93,8 @@ class NodeEntry:
         self.declares = declares_node_operations(node)
         self.view: View | None = None
         self.node_class: NodeClass | None = None
-        #: slices for some nodes, not by a node's name, that reach it
-        self.reached: ReachingSlices = {}
+        #: slices for some nodes, not by a node's name, that reach it (`Reach`)
+        self.reached = 0
         #: up to which change of those `reached` is right
         self.seen = -1
 
@@ -111,11 +111,14 @@ class Nodes:
         self._entries = {entry.name: entry for entry in map(NodeEntry, nodes)}
         #: own pools of nodes, by pool and node
         self._own: dict[tuple[str, str], dict[str, PoolState]] = {}
-        self._shared_pools: WeakValueDictionary[frozenset[object], SharedPools] = WeakValueDictionary()
+        self._shared_pools: WeakValueDictionary[int, SharedPools] = WeakValueDictionary()
+        #: the states of pools in them, by the slices that are seen: many nodes may see the same of a pool, and not of others
+        self._shared_states: dict[PoolId, WeakValueDictionary[tuple[Slice, ...], PoolState]] = {}
         self._layouts: WeakValueDictionary[object, Layout] = WeakValueDictionary()
         self._classes: WeakValueDictionary[object, NodeClass] = WeakValueDictionary()
-        #: names of slices that reach other nodes than before
-        self._moves: list[str] = []
+        self._reach = Reach(self._chosen())
+        #: names of slices that reach other nodes than before, and the bits that they had
+        self._moves: list[tuple[str, int]] = []
         self._has_stale = False
         self._order: list[NodeEntry] | None = None
         inventory.listeners.append(self._slice_changed)
@@ -160,18 +163,31 @@ class Nodes:
             for slice in self._inventory.of_pool(pool):
                 if slice.node_name:
                     self._forget(slice.node_name)
-        for_all = any(slice.for_all for slice in changed)
+        of_pools = [slice for pool in pools for slice in self._inventory.of_pool(pool).shared]
+        for_all = any(slice.for_all for slice in (*changed, *of_pools))
+        bits = self._reach.bits(name)
+        for slice in of_pools:
+            bits |= self._reach.bits(slice.name)
+        for pool in pools:
+            self._shared_states.pop(pool, None)
         for shared in list(self._shared_pools.values()):
-            if for_all or name in shared.names or not pools.isdisjoint(shared.pools):
+            if for_all or shared.reached & bits:
                 shared.stale = self._has_stale = True
         if _reaches_others(old, new):
-            self._move(name)
+            self._move(name, new)
 
-    def _move(self, name: str) -> None:
+    def _move(self, name: str, slice: Slice | None) -> None:
         forget = len(self._moves) >= _MAX_MOVES
+        before = self._reach.bits(name)
+        self._reach.remove(name)
+        if slice is not None and not slice.node_name and not slice.for_all:
+            self._reach.put(slice)
         if forget:
             self._moves.clear()
-        self._moves.append(name)
+            self._reach = Reach(self._chosen())
+            self._shared_pools = WeakValueDictionary()
+            before = 0
+        self._moves.append((name, before))
         for entry in self._entries.values():
             entry.node_class = None
             if forget:
@@ -182,9 +198,11 @@ class Nodes:
         for name, state in self._own.get(pool, {}).items():
             if state.update(device):
                 self._entries[name].node_class = None
-        if self._inventory.has_shared:
-            for shared in list(self._shared_pools.values()):
-                shared.update(device)
+        id, has_changed = PoolId(*pool), False
+        for state in list(self._shared_states.get(id, {}).values()):
+            has_changed = state.update(device) or has_changed
+        for shared in list(self._shared_pools.values()) if has_changed else ():
+            shared.update(id)
 
     # --- looking
 
@@ -259,9 +277,9 @@ class Nodes:
 
     # --- shared pools
 
-    def _named(self, names: Container[str]) -> list[Slice]:
+    def _chosen(self) -> list[Slice]:
         """Slices without a node's name that are not for all nodes."""
-        return [slice for slice in self._inventory.shared() if not slice.for_all and slice.name in names]
+        return [slice for slice in self._inventory.shared() if not slice.for_all]
 
     def _pools(self, slices: dict[PoolId, list[Slice]]) -> list[Pool | None]:
         return [pool_of(id, each, self._inventory, self._features) for id, each in slices.items()]
@@ -269,40 +287,52 @@ class Nodes:
     def _shared_pools_of(self, entry: NodeEntry) -> SharedPools:
         """The shared pools that a node sees."""
         self._look(entry)
-        key: frozenset[object] = frozenset(entry.reached.items())
-        shared = self._shared_pools.get(key)
+        shared = self._shared_pools.get(entry.reached)
         if shared is None:
-            shared = self._shared_pools[key] = SharedPools(tuple(entry.reached), entry.node)
+            shared = self._shared_pools[entry.reached] = SharedPools(entry.reached, entry.node)
             self._fill(shared)
+        entry.reached = shared.reached  # one object for all nodes that see the same
         return shared
 
     def _look(self, entry: NodeEntry) -> None:
         """Find out which slices without a node's name reach the node."""
         if entry.seen < 0:
-            slices = (slice for slice in self._inventory.shared() if not slice.for_all)
-            entry.reached = reaching_slices(entry.node, slices)
+            entry.reached = self._reach.of(entry.node, self._chosen())
         elif entry.seen < len(self._moves):
-            moved = set(self._moves[entry.seen :])
-            for name in moved:
-                entry.reached.pop(name, None)
-            entry.reached |= reaching_slices(entry.node, self._named(moved))
+            moved: dict[str, None] = {}
+            for name, before in self._moves[entry.seen :]:
+                entry.reached &= ~before
+                moved[name] = None
+            slices = [slice for slice in self._chosen() if slice.name in moved]
+            entry.reached |= self._reach.of(entry.node, slices)
         entry.seen = len(self._moves)
 
     def _fill(self, shared: SharedPools) -> bool:
         """Look at the slices again; whether there are other pools now, or another order of them."""
-        slices = [slice for slice in self._inventory.shared() if slice.for_all or slice.name in shared.names]
+        reached = {slice.name for slice in self._reach.among(self._chosen(), shared.reached)}
+        slices = [slice for slice in self._inventory.shared() if slice.for_all or slice.name in reached]
         found = by_pool(slices, self._features)
         # A pool that is in order but has no devices here is none that anything could come from.
-        pools = [
-            pool for pool in self._pools(found) if pool is not None and (pool.devices or not pool.usable)
+        states = [
+            state
+            for id, each in found.items()
+            if (state := self._shared_state(id, tuple(each))) is not None
+            and (state.pool.size or not state.pool.usable)
         ]
-        pools.sort(key=rank)
-        shapes: Sequence[object] = [pool.shape(shared.node) for pool in pools]
-        return shared.fill(
-            frozenset(slice.pool for slice in slices),
-            {pool.id: PoolState(pool, self._allocated) for pool in pools},
-            shapes,
-        )
+        states.sort(key=lambda state: rank(state.pool))
+        return shared.fill(states, [state.pool.shape(shared.node) for state in states])
+
+    def _shared_state(self, id: PoolId, slices: tuple[Slice, ...]) -> PoolState | None:
+        """The state of the pool that these slices belong to; None if they are obsolete."""
+        known = self._shared_states.get(id)
+        if known is None:
+            known = self._shared_states[id] = WeakValueDictionary()
+        state = known.get(slices)
+        if state is None:
+            pool = pool_of(id, slices, self._inventory, self._features)
+            if pool is not None:
+                state = known[slices] = PoolState(pool, self._allocated)
+        return state
 
 
 def _concerns_one_node(old: Slice | None, new: Slice | None) -> bool:

@@ -286,4 +286,6 @@ def _picks(states: Sequence[PoolState], taken: Solution) -> list[list[Pick]]:
 
 
 def _pick(place: int, state: PoolState, device: str) -> Pick:
-    return place, state.place(device)
+    of_pool = state.pool.place(device)
+    assert of_pool is not None
+    return place, of_pool

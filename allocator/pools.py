@@ -6,7 +6,7 @@ Source: KEP-4381 ("Publishing node resources": generations, resourceSliceCount),
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from allocator.device_shapes import SliceShape
@@ -35,8 +35,10 @@ class Pool:
     __slots__ = (
         "_own",
         "_rest",
+        "_shape",
+        "_together",
+        "binds_late",
         "counter_sets",
-        "devices",
         "id",
         "incomplete",
         "invalid",
@@ -44,22 +46,25 @@ class Pool:
         "slices",
     )
 
-    def __init__(self, id: PoolId) -> None:
+    def __init__(self, id: PoolId, together: Callable[[tuple[Slice, ...]], Sequence[Device]]) -> None:
+        """`together`: the devices of slices."""
         self.id = id
+        self._together = together
         #: not all slices are there
         self.incomplete = False
         #: what is wrong with the slices, if anything
         self.invalid = ""
         #: those for this node that have devices, in the order in which they are tried
         self.slices: tuple[Slice, ...] = ()
-        #: of the slices for this node, in the order in which they are tried
-        self.devices: tuple[Device, ...] = ()
+        #: whether a device has binding conditions, even an empty list of them: such pools are tried last
+        self.binds_late = False
         self.counter_sets: CounterSets = {}
         #: those of its slices: with devices for this node, and the ones that count for all nodes
         self.slice_shapes: tuple[tuple[SliceShape, ...], ...] = ()
         #: slices with devices that take from counters, on whatever node; nothing if all are on this one
         self._rest: tuple[Slice, ...] = ()
         self._own: frozenset[str] = frozenset()
+        self._shape: Shape | None = None
 
     @property
     def is_spread(self) -> bool:
@@ -84,21 +89,43 @@ class Pool:
 
     def shape(self, node: Object) -> Shape:
         """Something to compare: pools of equal shape that are equally used serve claims on their nodes alike."""
-        return self.id.driver, self.incomplete, bool(self.invalid), self.slice_shapes, self.reached(node)
+        if self._shape is None:
+            self._shape = self.id.driver, self.incomplete, bool(self.invalid), self.slice_shapes
+        reached = self.reached(node)
+        return (*self._shape, reached) if reached else self._shape
 
-    def reached(self, node: Object) -> tuple[tuple[bool, ...], ...]:
-        """Of slices whose devices are for nodes of their own, which can be used on a node."""
-        return tuple([_reached(slice, node) for slice in self.slices if slice.per_device])
+    def reached(self, node: Object) -> tuple[int, ...]:
+        """Of slices whose devices are for nodes of their own, which can be used on a node: a bit for each device."""
+        return tuple([slice.reached(node) for slice in self.slices if slice.per_device])
+
+    @property
+    def devices(self) -> Sequence[Device]:
+        """Those of the slices, in the order in which they are tried.
+
+        They are put together when they are asked for: every node may see other slices, and these have very many devices.
+        """
+        slices = self.slices
+        return slices[0].devices if len(slices) == 1 else self._together(slices)
+
+    @property
+    def size(self) -> int:
+        """How many devices there are."""
+        return sum([len(slice.devices) for slice in self.slices])
+
+    def place(self, device: str) -> int | None:
+        """The index of a device among the pool's devices; None if it is not one of them."""
+        before = 0
+        for slice in self.slices:
+            place = slice.place_of(device)
+            if place is not None:
+                return before + place
+            before += len(slice.devices)
+        return None
 
     @property
     def usable(self) -> bool:
         """Whether devices can be taken from it."""
         return not (self.incomplete or self.invalid)
-
-    @property
-    def binds_late(self) -> bool:
-        """Whether a device has binding conditions, even an empty list of them: such pools are tried last."""
-        return any("bindingConditions" in device.spec for device in self.devices)
 
 
 def pools_of(inventory: Inventory, node: Object, features: Features) -> list[Pool]:
@@ -150,7 +177,7 @@ def _add(slices: list[Slice], slice: Slice) -> None:
 
 def pool_of(id: PoolId, slices: Sequence[Slice], inventory: Inventory, features: Features) -> Pool | None:
     """The pool that these slices for a node belong to; None if they are obsolete."""
-    pool = Pool(id)
+    pool = Pool(id, inventory.together)
     everywhere = inventory.of_pool(id)
     if len(slices) > 1 and features.stable:
         slices = _as_they_came(slices, everywhere.by_name)
@@ -169,9 +196,9 @@ def pool_of(id: PoolId, slices: Sequence[Slice], inventory: Inventory, features:
     if len(slices) > 1 and not features.stable:
         slices = sorted(slices, key=lambda slice: slice.name)
     if elsewhere and features.partitionable_devices:
-        _fill_from_afar(pool, slices, _counting(everywhere, generation, features))
+        _fill_from_afar(pool, slices, _counting(everywhere, generation, features), everywhere)
     else:
-        _fill(pool, slices, features)
+        _fill(pool, slices, features, everywhere)
     return pool
 
 
@@ -181,12 +208,11 @@ def _as_they_came(slices: Sequence[Slice], known: Iterable[str]) -> list[Slice]:
     return sorted(slices, key=lambda slice: order[slice.name])
 
 
-def _fill(pool: Pool, slices: Sequence[Slice], features: Features) -> None:
+def _fill(pool: Pool, slices: Sequence[Slice], features: Features, everywhere: PoolSlices) -> None:
     """Take in the slices of a pool, which are all for the node, or say what is wrong with them."""
     counters = [slice for slice in slices if slice.counter_sets]
-    _take_devices(
-        pool, [slice for slice in slices if not (features.partitionable_devices and slice.counter_sets)]
-    )
+    with_devices = [slice for slice in slices if not (features.partitionable_devices and slice.counter_sets)]
+    _take_devices(pool, with_devices, everywhere)
     pool.slice_shapes = (
         tuple(slice.shape for slice in pool.slices),
         tuple(slice.shape for slice in counters),
@@ -194,23 +220,25 @@ def _fill(pool: Pool, slices: Sequence[Slice], features: Features) -> None:
     if features.partitionable_devices and not pool.invalid:
         pool.invalid = _counter_problem(pool.counter_sets, counters, pool.slices)
     if pool.invalid:
-        pool.slices = pool.devices = pool.slice_shapes = ()
+        pool.slices = pool.slice_shapes = ()
+        pool.binds_late = False
 
 
-def _fill_from_afar(pool: Pool, slices: Sequence[Slice], counting: Counting) -> None:
+def _fill_from_afar(pool: Pool, slices: Sequence[Slice], counting: Counting, everywhere: PoolSlices) -> None:
     """Take in the slices for the node of a pool with counters that other slices have or take from."""
     pool.share(counting, slices)
-    _take_devices(pool, [slice for slice in slices if not slice.counter_sets])
+    _take_devices(pool, [slice for slice in slices if not slice.counter_sets], everywhere)
     pool.slice_shapes = (tuple(slice.shape for slice in pool.slices), counting.slice_shapes)
     pool.invalid = pool.invalid or counting.problem
     if pool.invalid:
-        pool.slices = pool.devices = pool.slice_shapes = ()
+        pool.slices = pool.slice_shapes = ()
+        pool.binds_late = False
 
 
-def _take_devices(pool: Pool, slices: Iterable[Slice]) -> None:
+def _take_devices(pool: Pool, slices: Iterable[Slice], everywhere: PoolSlices) -> None:
     pool.slices = tuple(slices)
-    pool.devices = tuple(device for slice in pool.slices for device in slice.devices)
-    pool.invalid = _repeated(pool.devices)
+    pool.binds_late = any(slice.binds_late for slice in pool.slices)
+    pool.invalid = _repeated(pool.slices) if everywhere.repeats else ""
 
 
 def _counting(everywhere: PoolSlices, generation: int, features: Features) -> Counting:
@@ -228,12 +256,8 @@ def _counting(everywhere: PoolSlices, generation: int, features: Features) -> Co
     return found
 
 
-def _reached(slice: Slice, node: Object) -> tuple[bool, ...]:
-    return tuple(device.reaches(node) for device in slice.devices)
-
-
-def _repeated(devices: Iterable[Device]) -> str:
-    names = [device.id.device for device in devices]
+def _repeated(slices: Sequence[Slice]) -> str:
+    names = [device.id.device for slice in slices for device in slice.devices]
     if len(set(names)) == len(names):
         return ""
     seen = set()

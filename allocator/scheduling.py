@@ -217,11 +217,14 @@ class SchedulingState:
 
     def warm_up(self) -> None:
         """Find out now what all nodes see rather than with the first pod."""
+        seen: set[Slice] = set()
         for entry in self._known.settled():
             self._known.class_of(entry)
             for state in self._known.view_of(entry).states():
-                for device in state.pool.devices:
-                    device.shape.properties.prepared  # noqa: B018 - a cached property
+                seen.update(state.pool.slices)
+        for slice in seen:
+            for device in slice.devices:
+                device.shape.properties.prepared  # noqa: B018 - a cached property
 
     def place(
         self,

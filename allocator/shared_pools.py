@@ -4,22 +4,62 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from allocator.devices import DeviceId, PoolId, Slice
+from allocator.devices import PoolId, Slice
 from allocator.pools import rank
 from allocator.states import PoolState, Signature
 from resourceapi.objects import Object
 
-ReachingSlices = dict[str, tuple[bool, ...]]
-"""The slices, by name, that reach a node; if their devices are for nodes of their own, which of them do."""
 
+class Reach:
+    """Which slices for some nodes, not by a node's name, reach a node, as a number: a bit for each slice.
 
-def reaching_slices(node: Object, slices: Iterable[Slice]) -> ReachingSlices:
-    """Those of the slices that reach a node."""
-    return {
-        slice.name: tuple(device.reaches(node) for device in slice.devices) if slice.per_device else ()
-        for slice in slices
-        if slice.reaches(node)
-    }
+    If the devices of a slice are for nodes of their own, it has a bit for each device as well. There may be thousands of nodes
+    which all see other slices, so what is kept for each of them has to be small. Bits are never given to another slice.
+    """
+
+    def __init__(self, slices: Iterable[Slice] = ()) -> None:
+        #: by name of the slice, the place of its first bit and how many it has
+        self._ranges: dict[str, tuple[int, int]] = {}
+        self._end = 0
+        for slice in slices:
+            self.put(slice)
+
+    def put(self, slice: Slice) -> None:
+        """Give a slice bits of its own, other ones than before."""
+        length = 1 + (len(slice.devices) if slice.per_device else 0)
+        self._ranges[slice.name] = (self._end, length)
+        self._end += length
+
+    def remove(self, name: str) -> None:
+        """Take its bits from a slice."""
+        self._ranges.pop(name, None)
+
+    def bits(self, name: str) -> int:
+        """All bits of a slice; 0 if it has none."""
+        start, length = self._ranges.get(name, (0, 0))
+        return ((1 << length) - 1) << start
+
+    def of(self, node: Object, slices: Iterable[Slice]) -> int:
+        """The bits of those of the slices that reach a node."""
+        found = bytearray((self._end + 7) // 8)
+        for slice in slices:
+            if slice.reaches(node):
+                start, length = self._ranges[slice.name]
+                bits = 1 | (slice.reached(node) << 1 if slice.per_device else 0)
+                first, last = start >> 3, (start + length + 7) >> 3
+                piece = int.from_bytes(found[first:last], "little") | bits << (start & 7)
+                found[first:last] = piece.to_bytes(len(found[first:last]), "little")
+        return int.from_bytes(found, "little")
+
+    def among(self, slices: Iterable[Slice], reached: int) -> list[Slice]:
+        """Those of the slices that reach a node which has these bits."""
+        known = reached.to_bytes((self._end + 8) // 8, "little")
+        found = []
+        for slice in slices:
+            start, length = self._ranges.get(slice.name, (0, 0))
+            if length and known[start >> 3] >> (start & 7) & 1:
+                found.append(slice)
+        return found
 
 
 class SharedPools:
@@ -30,20 +70,17 @@ class SharedPools:
         "_shapes",
         "_signature",
         "_version",
-        "names",
         "node",
-        "pools",
+        "reached",
         "signature_bytes",
         "stale",
         "states",
     )
 
-    def __init__(self, names: Iterable[str], node: Object) -> None:
-        """`names`: of the slices; `node`: one of the nodes."""
-        self.names = frozenset(names)
+    def __init__(self, reached: int, node: Object) -> None:
+        """`reached`: which slices are seen beside those for all nodes (`Reach`); `node`: one of the nodes."""
+        self.reached = reached
         self.node = node
-        #: all whose slices are seen, also such as are out of date
-        self.pools: frozenset[PoolId] = frozenset()
         #: those that are tried, in order; replaced, never changed
         self.states: dict[PoolId, PoolState] = {}
         #: whether slices have changed
@@ -55,23 +92,20 @@ class SharedPools:
         #: about how much memory a signature takes
         self.signature_bytes = 0
 
-    def fill(
-        self, pools: frozenset[PoolId], states: dict[PoolId, PoolState], shapes: Sequence[object]
-    ) -> bool:
+    def fill(self, states: Sequence[PoolState], shapes: Sequence[object]) -> bool:
         """Take these pools; whether they are others than before, or in another order."""
         before = [rank(state.pool) for state in self.states.values()]
-        self.pools, self.states = pools, states
+        self.states = {state.pool.id: state for state in states}
         if self._shapes != tuple(shapes):
             self._shapes = tuple(shapes)
             self._version += 1
-        self.signature_bytes = sum(150 + len(state.pool.devices) // 8 for state in states.values())
+        self.signature_bytes = sum(150 + state.pool.size // 8 for state in states)
         self.stale, self._signature = False, None
-        return before != [rank(state.pool) for state in states.values()]
+        return before != [rank(state.pool) for state in states]
 
-    def update(self, device: DeviceId) -> None:
-        """A device is held by more or less than before."""
-        state = self.states.get(PoolId(*device[:2]))
-        if state is not None and state.update(device):
+    def update(self, pool: PoolId) -> None:
+        """Devices of a pool are held by more or less than before."""
+        if pool in self.states:
             self._signature = None
 
     @property

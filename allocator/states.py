@@ -16,13 +16,11 @@ Signature = Any
 class PoolState:
     """The state of a pool as some nodes see it. An update takes constant time."""
 
-    __slots__ = ("_allocated", "_groups", "_ledger", "_places", "_shares", "_signature", "_whole", "pool")
+    __slots__ = ("__weakref__", "_allocated", "_groups", "_ledger", "_shares", "_signature", "_whole", "pool")
 
     def __init__(self, pool: Pool, allocated: AllocatedState) -> None:
         self.pool = pool
         self._allocated = allocated
-        #: by device name, a bit
-        self._places = {device.id.device: 1 << place for place, device in enumerate(pool.devices)}
         self._whole = 0
         self._shares: dict[int, frozenset[Any]] = {}
         self._groups: dict[str, object] = {}
@@ -30,10 +28,6 @@ class PoolState:
         self._ledger: Ledger | None = None
         for held in allocated.of_pool(pool.id):
             self._update(held)
-
-    def place(self, name: str) -> int:
-        """The index of a device among the pool's devices."""
-        return self._places[name].bit_length() - 1
 
     def update(self, device: DeviceId) -> bool:
         """Update the state after the allocation of a device has changed.
@@ -47,7 +41,8 @@ class PoolState:
 
     def _update(self, device: DeviceId) -> bool:
         name, allocated = device.device, self._allocated
-        bits = self._places.get(name, 0)
+        place = self.pool.place(name)
+        bits = 0 if place is None else 1 << place
         remembered = frozenset(frozenset(each.items()) for each in allocated.groups(device))
         if not any(remembered):
             remembered = frozenset()

@@ -96,6 +96,11 @@ class WeighedCache(Generic[Key, Value]):
         self._dropped(key)
         return entry.value
 
+    def drop(self, owner: str) -> None:
+        """Take out all that belongs to an owner."""
+        for key in list(self._keys.get(owner, ())):
+            self.pop(key)
+
     def clear(self) -> None:
         """Forget everything."""
         self._entries.clear()
