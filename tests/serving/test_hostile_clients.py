@@ -287,6 +287,84 @@ def test_a_thousand_idle_connections(impatient: Running, open_files: None) -> No
                 assert connection.recv(1) == b""
 
 
+POST = b"POST /validate HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+ENDLESS = {
+    "pipelined": (b"", b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n" * 500),
+    "pipelined-metrics": (b"", b"GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n" * 500),
+    "upgraded": (
+        b"GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n",
+        b"x" * 16384,
+    ),
+    "connected": (b"CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n", b"x" * 16384),
+    "line": (b"", b"x" * 16384),
+    "header": (b"GET / HTTP/1.1\r\nX: ", b"x" * 16384),
+    "headers": (b"GET / HTTP/1.1\r\n", b"a: b\r\n" * 3000),
+    "body-of-a-page": (
+        b"GET /healthz HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n",
+        b"4000\r\n" + b"x" * 0x4000 + b"\r\n",
+    ),
+    "chunks": (POST, b"1\r\n \r\n" * 3000),
+    "chunk-extension": (POST + b"1;", b"x" * 16384),
+    "trailers": (POST + b"0\r\n", b"a: b\r\n" * 3000),
+}
+WITHOUT_END = 1024**3
+HELD = 32 * 1024 * 1024
+
+
+@pytest.mark.parametrize("name", ENDLESS)
+def test_senders_without_end(impatient: Running, name: str) -> None:
+    """Whatever has no end is not kept: the connection ends, or no more is read of it while nobody reads the answers."""
+    begin, part = ENDLESS[name]
+    before = memory(impatient)
+    context = ssl.create_default_context(cafile=str(impatient.authority))
+    with socket.create_connection(("127.0.0.1", impatient.port), PATIENCE_SECONDS) as plain:
+        wire = context.wrap_socket(plain, server_hostname="127.0.0.1")
+        wire.settimeout(1)  # beyond that, no more is read
+        sent = 0
+        with suppress(OSError):
+            wire.sendall(begin)
+            while sent < WITHOUT_END:
+                wire.sendall(part)
+                sent += len(part)
+        wire.close()
+    assert sent < WITHOUT_END
+    assert impatient.ask("GET", "/healthz") == (200, b"ok\n")
+    assert memory(impatient) - before < HELD
+
+
+def memory(service: Running) -> int:
+    """How many bytes the workers take (Linux)."""
+    children = Path(f"/proc/{service.process.pid}/task/{service.process.pid}/children").read_text().split()
+    pages = [int(Path(f"/proc/{child}/statm").read_text().split()[1]) for child in children]
+    return sum(pages) * resource.getpagesize()
+
+
+def test_huge_client_hellos(impatient: Running, open_files: None) -> None:
+    """A few bytes announce a ClientHello of 128 KiB, for which OpenSSL makes room: a connection takes no more than that."""
+    before = memory(impatient)
+    announcing = b"\x16\x03\x01\x00\x04" + b"\x01\x01\xff\xf0"
+    with ExitStack() as stack:
+        for _ in range(IDLE):
+            plain = stack.enter_context(
+                socket.create_connection(("127.0.0.1", impatient.port), PATIENCE_SECONDS)
+            )
+            plain.sendall(announcing)
+        assert impatient.review("/validate", admission(claim()))["response"]["allowed"]
+        assert memory(impatient) - before < IDLE * 256 * 1024
+
+
+def test_no_tickets(service: Running) -> None:
+    """Their making would be a third of a handshake, and API servers resume no sessions."""
+    context = ssl.create_default_context(cafile=str(service.authority))
+    context.minimum_version = ssl.TLSVersion.TLSv1_3
+    with socket.create_connection(("127.0.0.1", service.port), PATIENCE_SECONDS) as plain:
+        wire = context.wrap_socket(plain, server_hostname="127.0.0.1")
+        wire.sendall(b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n")
+        assert b" 200 " in wire.recv(1000)
+        assert wire.session is None or not wire.session.has_ticket
+        wire.close()
+
+
 def test_huge_batches_to_convert(service: Running) -> None:
     """Several batches of tens of thousands of objects at once, good and bad, are answered."""
     good = json.dumps(conversion([claim()] * 20_000, "v1beta1")).encode()

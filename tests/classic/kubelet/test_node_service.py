@@ -6,8 +6,8 @@ import asyncio
 import logging
 
 import pytest
-from grpc import StatusCode
-from grpc.aio import AioRpcError
+from grpc import Compression, StatusCode
+from grpc.aio import AioRpcError, UnaryUnaryMultiCallable, insecure_channel
 
 from classic.kubelet.cdi import ContainerEdits, Device
 from classic.kubelet.node_service import MOST_CLAIMS
@@ -221,6 +221,27 @@ def test_bytes_that_kubelet_never_sends(node: Node, name: str) -> None:
                     node_v1alpha3.NodePrepareResourcesResponse,
                 )
             assert failed.value.code() is code
+            assert (await node.kubelet.prepare(DRIVER, claim()))[uid(0)].error == ""
+
+    asyncio.run(scenario())
+
+
+def test_a_message_that_grows(node: Node) -> None:
+    """What is compressed counts as it is afterwards, and is not expanded beyond that."""
+
+    async def scenario() -> None:
+        async with (
+            node.plugin(RecordingDriver()),
+            insecure_channel(
+                f"unix:{node.settings.endpoint}", options=[("grpc.max_send_message_length", -1)]
+            ) as channel,
+        ):
+            sending: UnaryUnaryMultiCallable[bytes, bytes] = channel.unary_unary(
+                f"/{node_v1alpha3.SERVICE}/{node_v1alpha3.PREPARE}"
+            )
+            with pytest.raises(AioRpcError) as failed:
+                await sending(bytes(MOST_REQUEST_BYTES + 1), compression=Compression.Gzip)
+            assert failed.value.code() is StatusCode.RESOURCE_EXHAUSTED
             assert (await node.kubelet.prepare(DRIVER, claim()))[uid(0)].error == ""
 
     asyncio.run(scenario())

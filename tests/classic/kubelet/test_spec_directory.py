@@ -63,6 +63,20 @@ def test_what_a_killed_plugin_left_is_overwritten(tmp_path: Path) -> None:
     assert sorted(file.name for file in tmp_path.iterdir()) == [NAME, "victim"]
 
 
+def test_a_link_in_the_place_of_a_spec(tmp_path: Path) -> None:
+    """It is replaced or removed, and what it leads to stays."""
+    victim, specs = tmp_path / "victim", directory(tmp_path)
+    victim.write_text("mine", encoding="utf-8")
+    (tmp_path / NAME).symlink_to(victim)
+    specs.write(CLAIM, [device("1")])
+    assert not (tmp_path / NAME).is_symlink()
+    (tmp_path / NAME).unlink()
+    (tmp_path / NAME).symlink_to(victim)
+    specs.remove(CLAIM)
+    assert victim.read_text(encoding="utf-8") == "mine"
+    assert [file.name for file in tmp_path.iterdir()] == ["victim"]
+
+
 def test_the_same_device_of_two_claims(tmp_path: Path) -> None:
     """Has two names, as runtimes refuse a name that is in two specs."""
     specs = directory(tmp_path)
