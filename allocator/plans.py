@@ -26,9 +26,8 @@ Solution = Sequence[tuple[Taken, ...]]
 """The devices that each claim gets."""
 MOST_BYTES = 128 << 20
 """How much memory all plans may take with what has been found out for them."""
-# About what a plan takes beside the demands of its claims, an outcome, a template and each device in it, and what is told
-# of a node to find equivalent ones.
-_PLAN_BYTES, _OUTCOME_BYTES, _TEMPLATE_BYTES, _DEVICE_BYTES, _NODE_BYTES = 1500, 350, 400, 420, 500
+# About what a plan takes beside the demands of its claims, an outcome, and what is told of a node to find equivalent ones.
+_PLAN_BYTES, _OUTCOME_BYTES, _NODE_BYTES = 1500, 350, 500
 
 
 class Outcome:
@@ -55,6 +54,12 @@ class Outcome:
         self.fits = templates is not None
         #: whether the search was given up, or its time was over
         self.is_undecided = error in UNDECIDED
+
+    @property
+    def weight(self) -> int:
+        """About how many bytes it takes."""
+        templates = sum([template.weight for template in self.templates or ()])
+        return _OUTCOME_BYTES + len(self.error) + templates
 
     @property
     def places(self) -> tuple[int, ...]:
@@ -256,13 +261,14 @@ class Plans:
     ) -> tuple[ResultTemplate, ...]:
         """The templates from which the results on any node of the class are made."""
         features = self._allocator.features
-        plan.bytes_of_outcomes += sum([_TEMPLATE_BYTES + _DEVICE_BYTES * len(each) for each in taken])
-        return tuple(
+        found = tuple(
             [
                 ResultTemplate(claim, each, picks, features)
                 for claim, each, picks in zip(plan.demand, taken, _picks(states, taken), strict=True)
             ]
         )
+        plan.bytes_of_outcomes += sum([template.weight for template in found])
+        return found
 
     def _search(
         self,

@@ -148,6 +148,8 @@ def _signature(requirement: Object) -> tuple[object, ...]:
     )
 
 
+_TEMPLATE_BYTES, _DEVICE_BYTES = 400, 420
+
 Pick = tuple[int, int]
 """A device by its place: which of the pools that the node sees, which device of the pool."""
 
@@ -173,6 +175,11 @@ class ResultTemplate:
     """
 
     __slots__ = ("_config", "_devices", "_is_bound", "_selector", "places")
+
+    @property
+    def weight(self) -> int:
+        """About how many bytes it takes."""
+        return _TEMPLATE_BYTES + _DEVICE_BYTES * len(self._devices)
 
     def __init__(
         self, claim: ClaimDemand, taken: Sequence[Taken], picks: Sequence[Pick], features: Features

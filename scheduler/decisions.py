@@ -9,11 +9,13 @@ from typing import NamedTuple
 
 from allocator.answers import Answers
 from resourceapi.objects import Object
-from scheduler.newest import Newest
+from resourceapi.weighed_cache import WeighedCache
 from scheduler.pod_claims import ClaimOfPod
 
 #: How long the bind of a pod is waited for after its filter, in seconds, before the next pod is filtered.
 IN_FLIGHT_SECONDS = 0.05
+#: How much memory all decisions may take, and about how much each takes for a node.
+MOST_BYTES, NODE_BYTES = 192 << 20, 150
 
 
 class Decision(NamedTuple):
@@ -27,11 +29,18 @@ class Decision(NamedTuple):
     """
 
     uid: str
+    namespace: str
     term: int
     claims: Sequence[ClaimOfPod]
     allocated: Sequence[ClaimOfPod]
     answers: Answers
     places: Mapping[str, int]
+
+    @property
+    def weight(self) -> int:
+        """About how many bytes it takes; what plans have as well counts."""
+        outcomes = sum([outcome.weight for outcome in {*self.answers.outcomes}])
+        return NODE_BYTES * len(self.answers) + outcomes
 
     def results(self, node: str) -> Sequence[Object] | None:
         """An AllocationResult (v1, normal form) for each of the ``claims``; None if the pod does not fit on the node."""
@@ -49,7 +58,7 @@ class Decisions:
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         self._clock = clock
         # those of pods that are deleted or bound by others are pushed out in time
-        self._decisions: Newest[Decision] = Newest()
+        self._decisions: WeighedCache[str, Decision] = WeighedCache(MOST_BYTES)
         self._in_flight: dict[str, float] = {}
         self._settled = Condition()  # its lock is for the two above; one decision may be looked up without it
 
@@ -59,7 +68,7 @@ class Decisions:
             if not decision.places:
                 self._decisions.pop(decision.uid)
             else:
-                self._decisions.put(decision.uid, decision, len(decision.answers))
+                self._decisions.put(decision.uid, decision, decision.weight, decision.namespace)
                 self._in_flight[decision.uid] = self._clock() + IN_FLIGHT_SECONDS
 
     def get(self, uid: str) -> Decision | None:

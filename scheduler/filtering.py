@@ -173,7 +173,9 @@ class Filter:
         places = {node: place for place, (node, outcome) in enumerate(found) if outcome.fits}
         unallocated = [each for each in claims if not each.is_allocated]
         allocated = [each for each in claims if each.is_allocated]
-        self._decisions.put(Decision(pod.uid, term, unallocated, allocated, answer.nodes, places))
+        self._decisions.put(
+            Decision(pod.uid, pod.namespace, term, unallocated, allocated, answer.nodes, places)
+        )
         return answer
 
     def _verdicts(self, answer: PodAnswer, candidates: CandidateNodes) -> Verdicts:
@@ -209,7 +211,7 @@ class Filter:
             retry_at = self._search_time.ended(pod, self._search_time.clock() - begun)
         else:
             self._search_time.decided(pod)
-        self._refusals.put(pod.uid, gains, claims, candidates, verdicts, retry_at)
+        self._refusals.put(pod, gains, claims, candidates, verdicts, retry_at)
         return Refused(pod, candidates, verdicts, gains, "", tuple(claims), answer, retry_at)
 
     def _put_off(
@@ -228,7 +230,7 @@ class Filter:
             verdicts = last.verdicts_on(candidates.nodes, self._undecided)
             if last.retry_at == retry_at:
                 return verdicts
-        self._refusals.put(pod.uid, gains, claims, candidates, verdicts, retry_at)
+        self._refusals.put(pod, gains, claims, candidates, verdicts, retry_at)
         return Refused(pod, candidates, verdicts, gains, "", tuple(claims), None, retry_at)
 
     def _reason(self, outcome: Outcome) -> str:

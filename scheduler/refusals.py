@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from resourceapi.weighed_cache import WeighedCache
 from scheduler.extender_api import CandidateNodes, Verdicts
-from scheduler.newest import Newest
 from scheduler.pod_claims import ClaimOfPod
+from scheduler.pods import PodRecord
+
+#: How much memory all refusals may take, and about how much each takes for a node.
+MOST_BYTES, NODE_BYTES = 192 << 20, 250
 
 
 class Refusal(NamedTuple):
@@ -23,6 +27,12 @@ class Refusal(NamedTuple):
     nodes: frozenset[str]
     verdicts: Verdicts
     retry_at: float | None = None
+
+    @property
+    def weight(self) -> int:
+        """About how many bytes it takes."""
+        reasons = {*self.verdicts.failed.values(), *self.verdicts.beyond_preemption.values()}
+        return NODE_BYTES * len(self.nodes) + sum(map(len, reasons))
 
     def verdicts_on(self, nodes: Sequence[str], otherwise: str) -> Verdicts:
         """The verdicts about other nodes than before.
@@ -41,7 +51,7 @@ class Refusals:
     """The latest refusal of each pod, by its uid; for one thread at a time."""
 
     def __init__(self) -> None:
-        self._refusals: Newest[Refusal] = Newest()
+        self._refusals: WeighedCache[str, Refusal] = WeighedCache(MOST_BYTES)
         self._term = 0
 
     def begin(self, term: int) -> None:
@@ -55,7 +65,7 @@ class Refusals:
 
     def put(
         self,
-        uid: str,
+        pod: PodRecord,
         gains: int,
         claims: list[ClaimOfPod],
         candidates: CandidateNodes,
@@ -64,7 +74,7 @@ class Refusals:
     ) -> None:
         """Remember that a pod fits on none of the candidates, as far as that was decided."""
         refusal = Refusal(gains, _state_of(claims), frozenset(candidates.nodes), verdicts, retry_at)
-        self._refusals.put(uid, refusal, len(candidates.nodes))
+        self._refusals.put(pod.uid, refusal, refusal.weight, pod.namespace)
 
     def last(self, uid: str) -> Refusal | None:
         """What was said of a pod last, whether or not it still holds."""

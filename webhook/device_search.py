@@ -28,6 +28,12 @@ class Demand(NamedTuple):
     selectors: tuple[str, ...]
     capacity: tuple[tuple[str, Quantity], ...]
 
+    @property
+    def size(self) -> int:
+        """About how many bytes it takes."""
+        texts = (*self.class_selectors, *self.selectors, *[name for name, _ in self.capacity])
+        return 200 + 250 * len(self.capacity) + sum([60 + len(text) for text in texts])
+
 
 class Search:
     """Which groups of devices fulfil a demand, as far as that has been asked; goes on where it was.

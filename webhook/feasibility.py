@@ -19,6 +19,7 @@ from resourceapi.field_path import Path
 from resourceapi.logs import log
 from resourceapi.objects import EMPTY, Object
 from resourceapi.quantity import Quantity
+from resourceapi.weighed_cache import WeighedCache
 from webhook.device_search import Demand, OverBudget, Search, expressions
 from webhook.devices import DeviceIndex, PlacedGroup
 
@@ -30,7 +31,8 @@ SHARE = 0.1
 MOST_SAVED = 0.05
 # Outcomes and characters of expressions, whose programs take about as much memory, in units of 100 bytes or so.
 MAX_REMEMBERED = 200_000
-MAX_REASONS = 4096
+# How much memory reasons take, with the demands that they are for.
+REASONS_BYTES = 16 << 20
 Problem = tuple[Path, str]
 """Where in the claim something is impossible, and why."""
 ALL = "All"
@@ -70,7 +72,7 @@ class Feasibility:
         self.is_for_known_clients = is_for_known_clients
         self._devices = devices
         self._searches: OrderedDict[Demand, Search] = OrderedDict()
-        self._reasons: dict[tuple[str, Demand, int], str] = {}
+        self._reasons: WeighedCache[tuple[str, Demand, int], str] = WeighedCache(REASONS_BYTES)
         self._groups: list[PlacedGroup] = []
         self._revision = -1
         self._environment = Environment(
@@ -129,11 +131,9 @@ class Feasibility:
         search.refresh(self._current_groups(), self._revision)
         return search
 
-    def reasons(self) -> dict[tuple[str, Demand, int], str]:
+    def reasons(self) -> WeighedCache[tuple[str, Demand, int], str]:
         """Reasons that hold as long as the inventory stays: by class, demand and number of devices."""
         self._current_groups()
-        if len(self._reasons) >= MAX_REASONS:
-            self._reasons.clear()
         return self._reasons
 
     def _current_groups(self) -> list[PlacedGroup]:
@@ -161,7 +161,8 @@ class _Inventory:
         key = (class_name, demand, wanted)
         found = reasons.get(key)
         if found is None:
-            found = reasons[key] = self._impossible(class_name, demand, wanted)
+            found = self._impossible(class_name, demand, wanted)
+            reasons.put(key, found, demand.size + len(found))
         return found
 
     def _impossible(self, class_name: str, demand: Demand, wanted: int) -> str:

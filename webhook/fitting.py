@@ -10,6 +10,7 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
+from hashlib import blake2b
 from queue import SimpleQueue
 from threading import Event, Lock, Thread
 from time import perf_counter, sleep, thread_time
@@ -23,6 +24,7 @@ from cluster import store
 from resourceapi.canonical import canonical
 from resourceapi.logs import LOGGER
 from resourceapi.objects import EMPTY, Object
+from resourceapi.weighed_cache import WeighedCache
 from webhook.object_cache import NodeLabels
 
 # Work that takes longer than this, in seconds, is followed by a pause.
@@ -30,7 +32,9 @@ SHORT = 0.003
 # How much computing time one question may take; what is not found out then is not told.
 SECONDS = 0.5
 MOST_PENDING = 50
-MAX_RESULTS = 4096
+# How large those may be in JSON before no more are taken, and how much memory answers take.
+PENDING_BYTES, KNOWN_BYTES = 4 << 20, 4 << 20
+_DIGEST_BYTES = 20
 MAX_EVALUATIONS = 500_000
 PAUSE = 3
 ENDS = "looking for devices ends with an error"
@@ -87,11 +91,12 @@ class Fitting:
         The spec has its defaults.
         """
         devices = spec.get("devices", EMPTY)
-        key = canonical([devices.get("requests"), devices.get("constraints")])
+        text = canonical([devices.get("requests"), devices.get("constraints")]).encode()
+        key = blake2b(text, digest_size=_DIGEST_BYTES).digest()
         known = self._results.get(key)
         if known is not None:
             return known
-        question = self._results.ask(key, spec)
+        question = self._results.ask(key, spec, len(text))
         if question is None:
             return ""
         self.start()
@@ -104,15 +109,20 @@ class Fitting:
 class Question:
     """A spec that somebody may wait to know about.
 
+    :param key: the same for the same demands.
+    :param size: how many bytes they have in JSON.
     :param is_first: whether no other question was pending.
     :param generation: how often the cluster had changed.
     """
 
-    def __init__(self, results: _Results, key: str, spec: Object, *, is_first: bool, generation: int) -> None:
+    def __init__(
+        self, results: _Results, key: bytes, spec: Object, size: int, *, is_first: bool, generation: int
+    ) -> None:
         self.is_first = is_first
         self.generation = generation
         self.key = key
         self.spec = spec
+        self.size = size
         self.answer = ""
         self.answered = Event()
         self._results = results
@@ -129,20 +139,21 @@ class _Results:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._known: dict[str, str] = {}
-        self._pending: dict[str, Question] = {}
+        self._known: WeighedCache[bytes, str] = WeighedCache(KNOWN_BYTES)
+        self._pending: dict[bytes, Question] = {}
         self._generation = 0
 
-    def get(self, key: str) -> str | None:
+    def get(self, key: bytes) -> str | None:
         return self._known.get(key)
 
-    def ask(self, key: str, spec: Object) -> Question | None:
+    def ask(self, key: bytes, spec: Object, size: int) -> Question | None:
         """A new question; None if it has been asked already, or there are too many."""
         with self._lock:
-            if key in self._pending or len(self._pending) >= MOST_PENDING:
+            pending = sum([each.size for each in self._pending.values()])
+            if key in self._pending or len(self._pending) >= MOST_PENDING or pending > PENDING_BYTES:
                 return None
             is_first = not self._pending
-            question = Question(self, key, spec, is_first=is_first, generation=self._generation)
+            question = Question(self, key, spec, size, is_first=is_first, generation=self._generation)
             self._pending[key] = question
             return question
 
@@ -151,9 +162,7 @@ class _Results:
         with self._lock:
             del self._pending[question.key]
             if question.generation == self._generation:
-                if len(self._known) >= MAX_RESULTS:
-                    self._known.clear()
-                self._known[question.key] = question.answer
+                self._known.put(question.key, question.answer, len(question.answer))
 
     def forget(self) -> None:
         with self._lock:

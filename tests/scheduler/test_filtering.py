@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import tracemalloc
 from collections.abc import Callable, Iterator
 from threading import Semaphore, Thread
 from typing import Any
@@ -410,25 +412,59 @@ def test_filter_does_not_wait_for_the_pod_itself(filtering: tuple[Filter, Decisi
     assert found.answer(CandidateNodes(pod("q", "d"), NODES)).fitting
 
 
-def test_oldest_decisions_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_oldest_decisions_are_dropped() -> None:
     """Those that were made anew last stay."""
-    monkeypatch.setattr("scheduler.newest.MOST_PAIRS", 6)  # two pods on two nodes
     cluster = Cluster()
     cluster.picture.claim_objects.put(claim("c"))
     for name in ("p", "q", "p", "r"):
         cluster.filter.answer(CandidateNodes(pod(name, "c"), NODES))
         cluster.decisions.bound(f"uid-{name}")
+        if name == "q":
+            cluster.decisions._decisions.most_bytes = cluster.decisions._decisions.bytes
     assert [name for name in "pqr" if cluster.decisions.get(f"uid-{name}")] == ["p", "r"]
     assert len(cluster.decisions) == 2
 
 
-def test_oldest_refusals_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_decisions_and_refusals_are_weighed() -> None:
+    """By their memory, within a factor of three, and for the namespace of the pod."""
+    names = [f"n{place}" for place in range(500)]
+    cluster = Cluster()
+    for name in names:
+        cluster.picture.nodes.put(node(name))
+        cluster.picture.slices.put(slice_of(name, 2))
+    for each in (claim("c"), claim("d", count=3)):
+        cluster.picture.claim_objects.put(each)
+        cluster.filter.answer(CandidateNodes(pod("first", each["metadata"]["name"]), names))
+    cluster.decisions.clear()
+    cluster.filter._refusals.begin(-1)
+    cluster.refused.clear()
+    for kept, asked in (
+        (cluster.decisions._decisions, "c"),
+        (cluster.filter._refusals._refusals, "d"),
+    ):
+        tracemalloc.start()
+        cluster.filter._refusals.begin(0)
+        for place in range(10):
+            uid = f"{asked}-{place}"
+            cluster.filter.answer(CandidateNodes(pod(uid, asked), json.loads(json.dumps(names))))
+            cluster.decisions.bound(f"uid-{uid}")
+            cluster.refused.clear()
+        taken = tracemalloc.get_traced_memory()[0]
+        tracemalloc.stop()
+        assert len(kept) == 10
+        assert taken / 3 < kept.bytes < taken * 3
+        assert set(kept._bytes_of) == {"ns"}
+
+
+def test_oldest_refusals_are_dropped() -> None:
     """The allocator looks again for a pod whose refusal is not remembered."""
-    monkeypatch.setattr("scheduler.newest.MOST_PAIRS", 6)  # two pods on two nodes
     cluster = Cluster()
     cluster.picture.claim_objects.put(claim("c", count=2))
     for name in ("p", "q", "r", "r", "q"):
         cluster.ask(pod(name, "c"))
+        if name == "q":
+            refusals = cluster.filter._refusals._refusals
+            refusals.most_bytes = refusals.bytes
     assert [each.pod.name for each in cluster.refused] == ["p", "q", "r"]
     cluster.ask(pod("p", "c"))
     assert [each.pod.name for each in cluster.refused] == ["p", "q", "r", "p"]

@@ -150,7 +150,7 @@ def decision(*, best_fit: bool = False) -> Decision:
     asked = claim(first_of("r", of_model("first"), of_model("second")))
     answers = mixed_nodes().filter([asked], UNLIMITED, best_fit=best_fit).nodes
     places = {each.node: place for place, each in enumerate(answers) if each.fits}
-    return Decision("uid", 0, [ClaimOfPod("ns/c", asked)], [], answers, places)
+    return Decision("uid", "ns", 0, [ClaimOfPod("ns/c", asked)], [], answers, places)
 
 
 @pytest.mark.parametrize("best_fit", [False, True])

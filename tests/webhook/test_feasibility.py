@@ -434,6 +434,15 @@ def test_memory_is_bounded(many: DeviceIndex, policy: Feasibility, monkeypatch: 
     assert remembered <= 5_000 + 2_200
 
 
+def test_reasons_are_bounded_in_bytes(many: DeviceIndex, policy: Feasibility) -> None:
+    """A claim may have more than a megabyte of selectors: a number of claims is no bound."""
+    policy._reasons.most_bytes = 50_000
+    for index in range(20):
+        assert warnings(policy, one("gpu", model(f"none-{index}") + " " * 9_000))
+    assert 30_000 < policy._reasons.bytes <= 50_000
+    assert len(policy._reasons) < 6
+
+
 def test_what_is_gone_leaves_nothing_behind(known: DeviceIndex) -> None:
     """Slices that are replaced or removed go at once: nothing has to be found by the garbage collector."""
 

@@ -285,6 +285,25 @@ def test_what_is_remembered_is_bounded(
     assert max(sizes) <= 150
 
 
+def test_questions_are_bounded_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Large claims wait for an answer one after the other; of those that are answered their text is not kept."""
+    monkeypatch.setattr(fitting, "PENDING_BYTES", 1000)
+    results = fitting._Results()
+    first, second, third = (results.ask(key, {}, 600) for key in (b"1", b"2", b"3"))
+    assert first is not None
+    assert second is not None
+    assert third is None
+    first.finish("no")
+    assert results.get(b"1") == "no"
+    assert results.ask(b"3", {}, 600) is not None
+    known = fitting.Fitting(frozenset())
+    spec = {"devices": {"requests": [{"name": "r" * 10_000}]}}
+    monkeypatch.setattr(fitting, "_serve", lambda queue, features: queue.get().finish("none"))
+    assert known.problem(spec, PATIENCE_SECONDS) == "none"
+    assert known.problem(spec, 0) == "none"
+    assert known._results._known.bytes < 1000
+
+
 def test_inventories_that_are_replaced_leave_nothing_behind(known: DeviceIndex) -> None:
     """However often all slices are read anew, those of before are gone."""
 
