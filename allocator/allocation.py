@@ -119,23 +119,21 @@ def _check_claim(
     for request in claim.requests:
         attempt.time_limit.check()
         if request.problem:
-            raise AllocationError(request.problem)
+            raise AllocationError(*request.problem)
         for alternative in request.alternatives:
             if alternative.problem:
-                raise AllocationError(alternative.problem)
+                raise AllocationError(*alternative.problem)
             if alternative.takes_all:
                 all_devices[alternative] = _everything(alternative, pools, attempt)
         count = _least(request, all_devices)
         if count > ALLOCATION_RESULTS - least:
             raise AllocationError(
-                (
-                    *("claim ", claim.header, f", request {request.name}: "),
-                    f"adding {count} devices exceeds the claim limit of {ALLOCATION_RESULTS}, with {least} already accounted for",
-                )
+                *("claim ", claim.header, f", request {request.name}: "),
+                f"adding {count} devices exceeds the claim limit of {ALLOCATION_RESULTS}, with {least} already accounted for",
             )
         least += count
     if claim.problem:
-        raise AllocationError(claim.problem)
+        raise AllocationError(*claim.problem)
 
 
 def _least(request: RequestDemand, all_devices: Mapping[Alternative, Sequence[Device]]) -> int:
@@ -154,9 +152,11 @@ def _everything(alternative: Alternative, pools: Sequence[Pool], attempt: Attemp
         attempt.time_limit.check()
         if not pool.usable:
             state = "being updated" if pool.incomplete else "invalid"
-            named = Mention(" resource pool ", pool, " a resource pool")
             raise UnreadyPoolError(
-                (*alternative.place, ": asks for all devices, but", named, f" is currently {state}")
+                *alternative.place,
+                ": asks for all devices, but",
+                Mention(" resource pool ", pool, " a resource pool"),
+                f" is currently {state}",
             )
         for device in pool.devices:
             if attempt.selects(alternative, device) and could_serve(attempt, alternative, device):

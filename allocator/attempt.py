@@ -113,9 +113,12 @@ class Attempt(AttemptState):
             return False
         if alternative.constraints and not Constraints.admits(self, alternative, device):
             if must:
-                added = Mention(" device ", device, " a device")
-                because = " because a claim constraint would not be satisfied"
-                raise RefusedDeviceError((*alternative.place, ": cannot add", added, because))
+                raise RefusedDeviceError(
+                    *alternative.place,
+                    ": cannot add",
+                    Mention(" device ", device, " a device"),
+                    " because a claim constraint would not be satisfied",
+                )
             return False
         return Capacity.admits(self, alternative, device)
 

@@ -67,8 +67,8 @@ class AllocationError(ClaimcheckError):
 
     fix = ""
 
-    def __init__(self, text: Text) -> None:
-        """Make an error with this text."""
+    def __init__(self, *text: str | Named | Mention) -> None:
+        """Make an error with this text; see `Text`."""
         super().__init__(in_words(text))
         self.text = text
 

@@ -120,7 +120,7 @@ def _may_be_served(attempt: Attempt, request: RequestDemand, candidates: Sequenc
     enough = False
     for alternative in request.alternatives:
         if alternative.derived:
-            raise AllocationError(("attributes are derived when devices are taken",))
+            raise AllocationError("attributes are derived when devices are taken")
         found = [
             device
             for device in candidates

@@ -59,10 +59,13 @@ class Selectors:
         try:
             outcome = self.outcome(selector.expression, device, time_limit)
         except CompileError as error:
-            raise AllocationError((*selector.place, f": CEL compile error: {error}")) from None
+            raise AllocationError(*selector.place, f": CEL compile error: {error}") from None
         if isinstance(outcome, str):
-            on_device = Mention(" on device ", device)
-            raise ExpressionError((*selector.place, on_device, f": CEL runtime error: {with_hint(outcome)}"))
+            raise ExpressionError(
+                *selector.place,
+                Mention(" on device ", device),
+                f": CEL runtime error: {with_hint(outcome)}",
+            )
         return outcome
 
     def outcome(self, expression: str, device: Device, time_limit: TimeLimit) -> bool | str:
@@ -98,11 +101,14 @@ class Selectors:
                 with effort.watched(time_limit.check):
                     found = compiled.attribute(device.prepared)
             except CompileError as error:
-                raise AllocationError((f"compile derived attribute {name} failed: {error}",)) from None
+                raise AllocationError(
+                    f"compile derived attribute {name} failed: {error}",
+                ) from None
             except EvaluationError as error:
-                on_device = Mention(" on device ", device)
                 raise ExpressionError(
-                    (f"evaluate derived attribute {name}", on_device, f" failed: {error.message}")
+                    f"evaluate derived attribute {name}",
+                    Mention(" on device ", device),
+                    f" failed: {error.message}",
                 ) from None
             remember(known, expression, found, _MAX_EXPRESSIONS)
         return found

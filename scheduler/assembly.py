@@ -105,6 +105,7 @@ class Sidecar:
                 self._writes,
                 self._undoing,
                 self._conditions,
+                self._search_time,
             ),
             Preemption(
                 self._picture,

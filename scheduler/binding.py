@@ -31,6 +31,7 @@ from scheduler.extender_api import BindingRequest
 from scheduler.pod_allocation import Grant, PodAllocation
 from scheduler.pod_claims import ClaimOfPod
 from scheduler.pods import claims_of, pod_path
+from scheduler.search_time import SearchTime
 from scheduler.undoing import Undoing
 
 #: How long it may take to check devices before they are taken; that their selectors have to be evaluated again is rare.
@@ -53,6 +54,7 @@ class Binder:
         writes: ClaimWrites,
         undoing: Undoing,
         conditions: BindingConditions,
+        search_time: SearchTime,
     ) -> None:
         """Make it ready."""
         self._api = api
@@ -62,6 +64,7 @@ class Binder:
         self._writes = writes
         self._undoing = undoing
         self._conditions = conditions
+        self._search_time = search_time
         self._lock = Lock()  # for the next one
         self._running: dict[str, tuple[str, Future[str]]] = {}
 
@@ -140,7 +143,7 @@ class Binder:
         :raises ClaimConflict: if that cannot be done any more.
         """
         consumer = Consumer(request.name, request.uid)
-        with self._picture.lock:
+        with self._search_time.holding(self._picture.lock, request.namespace, 1):
             results = decision.results(request.node)
             if results is None:
                 raise BindError(f"its claims do not fit on {request.node}")

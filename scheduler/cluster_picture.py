@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Sequence
 from functools import partial
-from threading import RLock
 from typing import Any, NamedTuple
 
 from allocator.features import Features
@@ -21,6 +20,7 @@ from resourceapi.objects import Object
 from resourceapi.releases import Profile
 from scheduler.budgets import Budget, read_budget
 from scheduler.claim_ledger import ClaimLedger
+from scheduler.picture_lock import PictureLock
 from scheduler.pods import PodRecord, read_pod
 from scheduler.snapshots import InConfiguration, Snapshots
 
@@ -54,7 +54,7 @@ class ClusterPicture:
         """
         self.profile = profile
         self.features = Features(profile.gates)
-        self.lock = RLock()
+        self.lock = PictureLock()
         self._changes = 0
         self.state = SchedulingState(self.features, (), {}, ())
         self.state.inventory.stepwise = True

@@ -108,7 +108,7 @@ class Filter:
         self._decisions.wait_for_binds(pod.uid)
         self._arrivals.wait_for_claims(pod)
         _insist(is_wanted)
-        with self._picture.lock:
+        with self._search_time.holding(self._picture.lock, pod.namespace, len(candidates.nodes)):
             _insist(is_wanted)
             found = self._found(pod, candidates)
         if isinstance(found, Verdicts):
@@ -131,11 +131,11 @@ class Filter:
             retry_at = self._search_time.retry_at(pod)
             if retry_at is not None:
                 return self._put_off(pod, candidates, gains, claims, retry_at)
-        waiting, begun = self._waiting(pod, claims), self._search_time.clock()
+        waiting = self._waiting(pod, claims)
         answer = self._decide(pod, term, claims, candidates, is_binding=not waiting)
         verdicts = self._verdicts(answer, candidates)
         if not verdicts.fitting:
-            return self._refused_by_devices(pod, candidates, gains, claims, answer, verdicts, begun)
+            return self._refused_by_devices(pod, candidates, gains, claims, answer, verdicts)
         self._search_time.decided(pod)
         if waiting:
             return _refused_by_conditions(pod, candidates, gains, claims, verdicts, waiting)
@@ -203,12 +203,11 @@ class Filter:
         claims: list[ClaimOfPod],
         answer: PodAnswer,
         verdicts: Verdicts,
-        begun: float,
     ) -> Refused:
         verdicts = verdicts._replace(failed=with_shortfalls(self._picture, claims, verdicts.failed))
         retry_at = None
         if any(map(_is_late, answer.nodes.outcomes)):
-            retry_at = self._search_time.ended(pod, self._search_time.clock() - begun)
+            retry_at = self._search_time.late(pod)
         else:
             self._search_time.decided(pod)
         self._refusals.put(pod, gains, claims, candidates, verdicts, retry_at)

@@ -13,6 +13,9 @@ from resourceapi.objects import Object
 from scheduler.claim_ledger import ClaimLedger
 from scheduler.pods import PodClaim, PodRecord
 
+#: Pods that name more claims get no devices. kube-apiserver has no limit; whoever needs so many devices can ask for 32 in a claim.
+MOST_CLAIMS = 128
+
 
 class ClaimProblem(ClaimcheckError):
     """A claim keeps its pod from every node.
@@ -45,8 +48,12 @@ class ClaimOfPod(NamedTuple):
 def claims_for(pod: PodRecord, ledger: ClaimLedger) -> list[ClaimOfPod]:
     """The claims of a pod, each once.
 
-    :raises ClaimProblem: if one does not exist yet, or cannot be used by the pod.
+    :raises ClaimProblem: if one does not exist yet, or cannot be used by the pod, or there are too many.
     """
+    if len(pod.claims) > MOST_CLAIMS:
+        raise ClaimProblem(
+            f"the pod names {len(pod.claims)} ResourceClaims; it may name {MOST_CLAIMS} at most"
+        )
     found: dict[str, ClaimOfPod] = {}
     for entry in pod.claims:
         if entry.is_needed:

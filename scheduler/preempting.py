@@ -51,7 +51,7 @@ class Preemption:
         pod = pod_record(request.pod)
         if not pod.claims:
             return request.victims
-        with self._picture.lock:
+        with self._search_time.holding(self._picture.lock, pod.namespace, len(request.victims)):
             self._term()
             try:
                 claims = claims_for(pod, self._picture.claims)
@@ -59,11 +59,10 @@ class Preemption:
                 return {}
             if self._search_time.retry_at(pod) is not None:
                 return {}
-            begun = self._search_time.clock()
             limit = TimeLimit(self._seconds)
             found = self._found(request, pod, claims, limit)
             if limit.is_over:
-                self._search_time.ended(pod, self._search_time.clock() - begun)
+                self._search_time.late(pod)
             return found
 
     def _found(

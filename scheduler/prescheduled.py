@@ -137,7 +137,7 @@ class PreScheduledPods:
 
     def _found(self, pod: PodRecord, fence: Callable[[], None]) -> PodAllocation | None:
         """Take devices for the claims that have none, in memory; None if there is nothing to do now."""
-        with self._picture.lock:
+        with self._search_time.holding(self._picture.lock, pod.namespace, 1):
             try:
                 claims = claims_for(pod, self._picture.claims)
             except ClaimProblem as problem:
@@ -166,7 +166,6 @@ class PreScheduledPods:
         findings, gains = self._open.get(pod.key, _Findings()), self._picture.gains
         if findings.gains == gains or self._search_time.retry_at(pod) is not None:
             return None
-        begun = self._search_time.clock()
         limit = TimeLimit(self._seconds)
         found = self._picture.state.filter([each.claim for each in claims], limit, [pod.node]).nodes
         results = found[0].result if found else None
@@ -178,7 +177,7 @@ class PreScheduledPods:
             reason = with_shortfalls(self._picture, claims, allocators)[pod.node]
         self._note(pod, f"on its node: {reason}")
         if found and found[0].error == OUT_OF_TIME:
-            self._search_time.ended(pod, self._search_time.clock() - begun)
+            self._search_time.late(pod)
         else:
             self._put_off(pod, gains)
         return None

@@ -1,22 +1,28 @@
-"""When it is searched again for the devices of a pod, if a search was ended by its time limit: such searches leave time for others.
+"""How much time the pods of a namespace take of others, and when it is searched again for them: one waits, not all.
 
-A pod is tried again after ever longer pauses. And the pods of a namespace together get a fifth of the time for searches
-without an outcome, after a first second: meanwhile all its pods wait, since it is only known afterwards which search is long.
+A pod whose search was ended by its time limit is tried again after ever longer pauses. And whatever comes of it, the time
+for which the picture is held for a pod is charged to its namespace, but for short answers, as ordinary pods need. The pods of
+a namespace together get a fifth of the time, after a first second: meanwhile all of them wait, since it is only known
+afterwards which answer takes long.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from time import monotonic
 from typing import NamedTuple
 
+from scheduler.picture_lock import PictureLock
 from scheduler.pods import PodRecord
 
 #: How long after a search without an outcome the pod is tried again, at first and at most; twice as long each time.
 FIRST_RETRY_SECONDS, LAST_RETRY_SECONDS = 1.0, 60.0
-#: Searches without an outcome are followed by a pause of the namespace so many times as long, but for the first seconds.
+#: What is charged is followed by a pause of the namespace so many times as long, but for the first seconds.
 PAUSES, FREE_SECONDS = 4, 1.0
+#: An answer is free that takes no longer than this, in seconds, and so much for each node.
+ANSWER_SECONDS, NODE_SECONDS = 0.01, 0.00002
 #: How many pods are remembered.
 MOST_PODS = 10_000
 
@@ -43,21 +49,33 @@ class SearchTime:
         until = max(tries.retry_at if tries else 0, rests_until)
         return until if until > self.clock() else None
 
-    def ended(self, pod: PodRecord, seconds: float) -> float:
-        """Note a search without an outcome.
+    @contextmanager
+    def holding(self, lock: PictureLock, namespace: str, nodes: int) -> Iterator[None]:
+        """Hold the picture for a pod, at the expense of its namespace.
 
-        :param seconds: how long it took.
-        :returns: when the next one may begin.
+        :param nodes: how many are looked at.
         """
+        with lock:
+            try:
+                yield
+            finally:
+                if lock.seconds > ANSWER_SECONDS + NODE_SECONDS * nodes:
+                    self._charge(namespace, lock.seconds)
+
+    def _charge(self, namespace: str, seconds: float) -> None:
+        now = self.clock()
+        still = {name: until for name, until in self._paused_until.items() if until > now}
+        still[namespace] = max(still.get(namespace, 0), now - seconds) + (1 + PAUSES) * seconds
+        self._paused_until = still
+
+    def late(self, pod: PodRecord) -> float:
+        """Note a search that its time limit has ended; when the next one may begin."""
         now, before = self.clock(), self._tries.pop(pod.uid, _Tries(0, 0))
         pause = min(LAST_RETRY_SECONDS, FIRST_RETRY_SECONDS * 2.0 ** min(before.number, 10))
         self._tries[pod.uid] = _Tries(before.number + 1, now + pause)
         if len(self._tries) > MOST_PODS:
             self._tries.popitem(last=False)
-        still = {namespace: until for namespace, until in self._paused_until.items() if until > now}
-        still[pod.namespace] = max(still.get(pod.namespace, 0), now - seconds) + (1 + PAUSES) * seconds
-        self._paused_until = still
-        return max(now + pause, still[pod.namespace] - PAUSES * FREE_SECONDS)
+        return now + pause
 
     def decided(self, pod: PodRecord) -> None:
         """Note a search with an outcome."""

@@ -88,8 +88,12 @@ def share_for(state: AttemptState, alternative: Alternative, device: Device, *, 
     try:
         return _share(state, alternative, device)
     except CapacityError as error:
-        for_device = Mention(" for device ", device, short=short)
-        raise AllocationError((*alternative.place, ": checking capacity", for_device, f": {error}")) from None
+        raise AllocationError(
+            *alternative.place,
+            ": checking capacity",
+            Mention(" for device ", device, short=short),
+            f": {error}",
+        ) from None
 
 
 def consumption(state: AttemptState, alternative: Alternative, device: Device) -> Amounts:

@@ -18,6 +18,7 @@ from scheduler.extender_api import BindingRequest, CandidateNodes
 from scheduler.filtering import Filter, Refused
 from scheduler.giving_up import GivingUp
 from scheduler.releasing import Releaser
+from scheduler.search_time import SearchTime
 from scheduler.snapshots import InResults
 from scheduler.take_over import TakeOver
 from scheduler.undoing import Undoing
@@ -138,6 +139,7 @@ class Sidecar:
             self.writes,
             self.undoing,
             self.conditions,
+            SearchTime(),
         )
         self.releaser = Releaser(api, self.picture, self.writes, self.undoing, self.leader)
         #: what events say of pods that have lost their devices

@@ -17,6 +17,7 @@ from scheduler.cluster_picture import ClusterPicture
 from scheduler.decisions import Decisions
 from scheduler.extender_api import CandidateNodes
 from scheduler.filtering import UNKNOWN_NODE, Filter, Refused
+from scheduler.pod_claims import MOST_CLAIMS
 
 DRIVER = "gpu.example.com"
 NODES = ("n1", "n2")
@@ -307,6 +308,17 @@ def test_generated_claim_belongs_to_the_pod() -> None:
             assert beyond["n1"] == "ResourceClaim 'p-x' was not created for this pod"
     asked["status"] = {"resourceClaimStatuses": [{"name": "x"}]}  # none is needed
     assert cluster.ask(asked)[0] == ["n1", "n2"]
+
+
+def test_too_many_claims() -> None:
+    """The first that is one too many is the last thing that is looked at."""
+    cluster = Cluster(gpus=MOST_CLAIMS)
+    names = [f"c{number}" for number in range(MOST_CLAIMS)]
+    for name in names:
+        cluster.picture.claim_objects.put(claim(name))
+    assert cluster.ask(pod("p", *names))[0] == ["n1", "n2"]
+    reason = f"the pod names {MOST_CLAIMS + 1} ResourceClaims; it may name {MOST_CLAIMS} at most"
+    assert cluster.ask(pod("q", *names, "more")) == ([], {}, dict.fromkeys(NODES, reason))
 
 
 def test_allocated_claim_is_where_its_devices_are() -> None:

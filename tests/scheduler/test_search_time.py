@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import nullcontext
+
 import pytest
 
 from allocator.scheduling import SchedulingState
 from resourceapi.objects import Object
 from scheduler.extender_api import CandidateNodes, PreemptionRequest, Victims
 from scheduler.filtering import Filter, NobodyWaits, Refused
+from scheduler.picture_lock import PictureLock
 from scheduler.preempting import Preemption
 from scheduler.search_time import FREE_SECONDS, PAUSES, SearchTime
 from tests.scheduler.test_filtering import NODES, Cluster, claim, pod
@@ -18,17 +22,18 @@ UNDECIDED = "undecided in 0 ms"
 class Loop:
     """A filter without any time, whose searches take a second each by a clock that is set by hand."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, seconds: float = 1.0) -> None:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, seconds: float = 1.0, limit: float = 0.0) -> None:
         self.now, self.searches = 100.0, 0
         self.cluster = Cluster()
         self.refused: list[Refused] = []
         for number in range(40):
             self.cluster.picture.claim_objects.put(claim(f"c{number}", count=3))
+        self.cluster.picture.lock = PictureLock(lambda: self.now)
         search_time = SearchTime(lambda: self.now)
         self.filter = Filter(
             self.cluster.picture,
             self.cluster.decisions,
-            seconds=0.0,
+            seconds=limit,
             search_time=search_time,
             refused=self.refused.append,
         )
@@ -108,6 +113,55 @@ def test_other_namespaces_do_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     asked["metadata"]["namespace"] = "other"
     loop.filter.answer(CandidateNodes(asked, NODES))
     assert loop.searches == searches + 1
+
+
+def fitting(loop: Loop, number: int) -> None:
+    """The pod asks for what there is."""
+    loop.cluster.picture.claim_objects.put(claim(f"c{number}", version=2))
+
+
+def with_fatal_error(loop: Loop, number: int) -> None:
+    """The pod asks for more than a claim may have."""
+    loop.cluster.picture.claim_objects.put(claim(f"c{number}", count=33, version=2))
+
+
+def without_class(loop: Loop, number: int) -> None:
+    """The pod asks for a class that does not exist."""
+    loop.cluster.picture.classes.remove({"metadata": {"name": "gpu"}})
+
+
+@pytest.mark.parametrize("made", [fitting, with_fatal_error, without_class])
+def test_all_time_counts_whatever_comes_of_it(
+    monkeypatch: pytest.MonkeyPatch, made: Callable[[Loop, int], None]
+) -> None:
+    """A namespace that takes much of it waits; another one, and what is answered soon, does not."""
+    loop = Loop(monkeypatch, limit=5.0)
+    for number in range(5):
+        made(loop, number)
+        loop.ask(number)
+    assert loop.searches <= FREE_SECONDS + 1
+    assert loop.refused[-1].retry_at is not None
+    short = Loop(monkeypatch, seconds=0.01, limit=5.0)
+    for number in range(40):
+        made(short, number)
+        short.ask(number)
+    assert short.searches == 40
+
+
+def test_errors_count_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Even an error of ours is at the expense of the namespace."""
+    loop = Loop(monkeypatch)
+    search = SchedulingState.filter
+
+    def fails(state: SchedulingState, *arguments: object, **more: object) -> object:
+        search(state, *arguments, **more)  # type: ignore[arg-type]
+        raise RuntimeError
+
+    monkeypatch.setattr(SchedulingState, "filter", fails)
+    for number in range(3):
+        with pytest.raises(RuntimeError) if number < FREE_SECONDS + 1 else nullcontext():
+            loop.ask(number)
+    assert loop.searches == FREE_SECONDS + 1
 
 
 @pytest.mark.parametrize(
