@@ -80,7 +80,7 @@ def reads_elements(value: Any, *args: Any) -> int:
             if len(value) > MAX_ELEMENTS:
                 raise out_of_memory()
             # short strings and empty lists cost nothing, however many there are
-            effort.spend(len(value))
+            effort.spend(4 * len(value))
             pending.extend(value)
             if cls in MAP_CLASSES:
                 pending.extend([find(value, key) for key in value])

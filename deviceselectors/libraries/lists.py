@@ -73,7 +73,7 @@ def _flatten(elements: Any, depth: int) -> list[Any]:
         rest, depth = pending.pop()
         for element in rest:
             if depth > 0 and element.__class__ in LIST_CLASSES:
-                effort.spend(len(element) + 1)
+                effort.spend(2 * len(element) + 1)
                 pending += ((rest, depth), (iter(element), depth - 1))
                 break
             flat.append(element)

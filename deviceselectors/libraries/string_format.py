@@ -15,7 +15,7 @@ from deviceselectors.libraries import actual_costs, estimates
 from deviceselectors.libraries.conversions import to_string
 from deviceselectors.libraries.function import Function, Overload
 from deviceselectors.runtime import effort
-from deviceselectors.runtime.showing import checked_length
+from deviceselectors.runtime.showing import ELEMENT, ENTRY, checked_length
 from deviceselectors.runtime.values import (
     LIST_CLASSES,
     MAP_CLASSES,
@@ -151,12 +151,12 @@ def _decode(value: bytes) -> str:
 
 
 def _list(value: Any) -> str:
-    effort.spend(len(value))
+    effort.spend(ELEMENT * len(value))
     return checked_length(f"[{', '.join([_nested(element) for element in as_list(value)])}]")
 
 
 def _map(value: Any) -> str:
-    effort.spend(len(value))
+    effort.spend(ENTRY * len(value))
     entries = []
     for key in value:
         if key.__class__ not in (str, bool, int, Uint):

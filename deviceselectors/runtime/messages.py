@@ -13,9 +13,10 @@ from typing import Any
 
 from deviceselectors.libraries.quantity import ComputedQuantity
 from deviceselectors.libraries.semver import Semver
-from deviceselectors.runtime import times
+from deviceselectors.runtime import effort, times
 from deviceselectors.runtime.addresses import CIDR, IP
 from deviceselectors.runtime.operators import equal
+from deviceselectors.runtime.showing import ELEMENT, ENTRY
 from deviceselectors.runtime.urls import URL
 from deviceselectors.runtime.values import (
     INT_MAX,
@@ -193,13 +194,14 @@ def _as_json(value: Any) -> Any:
     if cls is int or cls is Uint:
         return float(value) if abs(value) <= _GREATEST_NUMBER else str(int(value))
     if cls is bytes:
+        effort.spend(2 * len(value))
         return base64.b64encode(value).decode("ascii")
     if cls is Duration:
         return times.duration_text(value)
     if cls is Timestamp:
         return times.timestamp_text(Timestamp(value.seconds, value.nanosecond))
     if cls in LIST_CLASSES:
-        return [_as_json(element) for element in value]
+        return _as_list_value(value)
     if cls in MAP_CLASSES:
         return _as_struct(value)
     if cls is Message and not value.fields:
@@ -211,6 +213,7 @@ def _as_struct(value: Any) -> dict[str, Any]:
     value = _content(value)
     if value.__class__ not in MAP_CLASSES:
         raise _unconvertible(value, "*structpb.Struct")
+    effort.spend(ENTRY * len(value))
     return {_as_text(key): _as_json(find(value, key)) for key in value}
 
 
@@ -218,6 +221,7 @@ def _as_list_value(value: Any) -> list[Any]:
     value = _content(value)
     if value.__class__ not in LIST_CLASSES:
         raise _unconvertible(value, "*structpb.ListValue")
+    effort.spend(ELEMENT * len(value))
     return [_as_json(element) for element in value]
 
 

@@ -23,6 +23,10 @@ from deviceselectors.runtime.values import (
 )
 
 
+#: What it takes to write an element of a list or an entry of a map, as steps of effort.
+ELEMENT, ENTRY = 8, 16
+
+
 def checked_length(text: str) -> str:
     """A text that is not too long."""
     if len(text) > MAX_CHARACTERS:
@@ -45,13 +49,15 @@ def show(value: Any) -> str:
     if value is None:
         return "0"
     if cls is bytes:
+        effort.spend(4 * len(value))
         return f"[{' '.join([str(b) for b in value])}]"
-    if cls in LIST_CLASSES or cls in MAP_CLASSES:
-        effort.spend(len(value))
     if cls in LIST_CLASSES:
+        effort.spend(ELEMENT * len(value))
         return checked_length(f"[{', '.join([show(v) for v in as_list(value)])}]")
     if cls in MAP_CLASSES:
-        return f"{{{', '.join([f'{show(k)}: {show(find(value, k))}' for k in value])}}}"
+        effort.spend(ENTRY * len(value))
+        entries = [f"{show(k)}: {show(find(value, k))}" for k in value]
+        return checked_length(f"{{{', '.join(entries)}}}")
     if cls is Duration:
         return format_duration(value.nanoseconds)
     if cls is Timestamp:

@@ -221,3 +221,23 @@ def test_sizes_beyond_any_number(call: str) -> None:
         compiled = compile_expression(expression, Environment("stored"))
         if compiled.ast is not None:
             assert Program(compiled.ast).evaluate(prepare_device(DEVICE, DRIVER)).value is True
+
+
+@pytest.mark.parametrize(
+    ("first", "step", "use"),
+    [
+        ("[1.5]", "[x, x]", "google.protobuf.ListValue{values: x}.size() == 2"),
+        ("{'a': 1.5}", "{'a': x, 'b': x}", "google.protobuf.Struct{fields: x}.size() == 2"),
+        ("[1]", "[x, x]", "'%s'.format([x]) == ''"),
+        ("{1: 1}", "{1: x, 2: x}", "'%s'.format([x]) == ''"),
+        ("[dyn(1)]", "[x, x]", "x.flatten(99) == []"),
+        ("[1]", "[x, x]", "dyn(x).sum() == 1"),
+    ],
+    ids=["message-of-a-list", "message-of-a-map", "text-of-a-list", "text-of-a-map", "flat-list", "sum"],
+)
+def test_values_that_contain_themselves_twice(first: str, step: str, use: str) -> None:
+    """Some hundred characters make a value of 2^30 parts, which nothing may go through; a message of it had no bound."""
+    for _ in range(30):
+        use = f"cel.bind(x, {step}, {use})"
+    for variant in outcomes(f"cel.bind(x, {first}, {use})"):
+        assert OUT_OF_MEMORY in str(variant)
