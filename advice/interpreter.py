@@ -13,6 +13,7 @@ from advice.lints.table import BOOLEAN_KEY, DROPPED, IGNORED_TEXT, REPEATED_KEY
 from conversion.paths import to_version
 from resourceapi.field_path import Path, render
 from resourceapi.manifests import MISSING, value_at
+from resourceapi.recognition import refusal
 from validation.rule_names import (
     DUPLICATE_FIELD,
     NOT_SERVED,
@@ -85,14 +86,7 @@ class Interpreter:
 
     def add_not_served(self, result: Result, manifest: Manifest) -> None:
         """Add that no release serves this version and kind, in kubectl's words."""
-        value = manifest.value
-        kind, api_version = value.get("kind"), value.get("apiVersion")
-        if not isinstance(kind, str) or not kind:
-            message, path = "Object 'Kind' is missing", ("kind",)
-        elif not isinstance(api_version, str) or not api_version:
-            message, path = "apiVersion not set", ("apiVersion",)
-        else:
-            message, path = f'no matches for kind "{kind}" in version "{api_version}"', ("apiVersion",)
+        message, path = refusal(manifest.value, self.profile)
         hint = self._hint(result, manifest, NOT_SERVED, path, message)
         result.findings.append(_finding(ERROR, NOT_SERVED, manifest, path, message, hint, field=""))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 from advice.findings import ERROR, Finding, Result
@@ -14,6 +15,7 @@ from documents import DocumentError, parse
 from documents.errors import EmptyDirectory
 from documents.finding import Files, find_files
 from documents.sources import STANDARD_INPUT, read_file
+from resourceapi.recognition import is_list
 from validation.rule_names import MALFORMED
 
 if TYPE_CHECKING:
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
     from documents.manifest import Manifest
     from resourceapi.field_path import Path
+    from resourceapi.releases import Profile
 
 
 #: A file, what cannot be read, or a chart's manifests.
@@ -137,11 +140,16 @@ def insist_on_one_reader(*arguments: Iterable[str]) -> None:
         raise UsageError(f"{STANDARD_INPUT} stands for standard input, which can be read only once")
 
 
-def read_files(files: Iterable[Input]) -> Iterator[Manifest | Result | Failure]:
+def read_files(
+    files: Iterable[Input], profile: Profile | None = None
+) -> Iterator[Manifest | Result | Failure]:
     """The objects in files as :func:`documents.finding.find_files` gives them.
+
+    :param profile: the server that has to know which documents are lists of objects.
 
     A document that is not a manifest becomes a Result with an error, a file that cannot be read a Failure.
     """
+    lists = {} if profile is None else {"is_list": partial(is_list, profile=profile)}
     for found in files:
         if isinstance(found, DocumentError):
             yield Failure(found.file, found.message)
@@ -153,7 +161,7 @@ def read_files(files: Iterable[Input]) -> Iterator[Manifest | Result | Failure]:
         except DocumentError as error:
             yield Failure(error.file, error.message)
             continue
-        for document in parse(content, file):
+        for document in parse(content, file, **lists):
             yield _malformed(document, content) if isinstance(document, DocumentError) else document
 
 

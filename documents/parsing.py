@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from documents.block_style import NotBlockStyle, read_block_style
@@ -17,10 +17,17 @@ from documents.tree import RepeatedKeys
 
 NOT_AN_OBJECT = "not a Kubernetes object"
 """How messages about documents that are no mappings begin."""
+_OF_ANY_KIND = frozenset(("apiVersion", "kind", "metadata"))
 
 
-def parse(content: bytes | str, file: str = "-") -> Iterator[Document | DocumentError]:
-    """The objects in a text, in order; `file` is the name to report.
+def _looks_like_list(value: dict[str, Any]) -> bool:
+    return isinstance(value.get("kind"), str) and value["kind"].endswith("List")
+
+
+def parse(
+    content: bytes | str, file: str = "-", is_list: Callable[[dict[str, Any]], bool] = _looks_like_list
+) -> Iterator[Document | DocumentError]:
+    """The objects in a text, in order; `file` is the name to report, `is_list` tells lists of objects from objects.
 
     What cannot be read comes as a DocumentError in its place; the rest is still read. Objects of a
     `kind: List` come one by one. Empty documents are left out. Nothing is raised.
@@ -44,9 +51,7 @@ def parse(content: bytes | str, file: str = "-") -> Iterator[Document | Document
         if document is None:
             continue
         index += 1
-        if isinstance(document, Document) and (
-            "items" in document.value or document.value.get("kind") == "List"
-        ):
+        if isinstance(document, Document) and is_list(document.value):
             yield from _flattened(document)
         else:
             yield document
@@ -128,13 +133,13 @@ def _no_object(source: Source, chunk: Chunk, value: Any) -> DocumentError:
 
 
 def _flattened(document: Document) -> Iterator[Document | DocumentError]:
-    """The items of a `kind: List` (or ResourceClaimList, ...) document; any other one as it is."""
-    value = document.value
-    kind = value.get("kind")
-    if not isinstance(kind, str) or not kind.endswith("List"):
-        yield document
+    """The items of a `kind: List` (or ResourceClaimList, ...) document."""
+    value, kind = document.value, document.value["kind"]
+    items, listed = value.get("items"), kind.removesuffix("List")
+    if not items and listed == kind:
+        message = f"kubectl takes this {kind} for a list without objects, because it has `items`"
+        yield document.error(("items",), message, "remove `items`")
         return
-    items = value.get("items")
     if not isinstance(items, list):
         yield document.error(("items",), f"a {kind} needs items, which must be a list")
         return
@@ -143,6 +148,10 @@ def _flattened(document: Document) -> Iterator[Document | DocumentError]:
             yield document.error(("items", index), f"every item of a {kind} must be an object")
         elif isinstance(item.get("items"), list) and str(item.get("kind", "")).endswith("List"):
             yield document.error(("items", index), "a list inside a list: kubectl does not accept it")
+        elif item.get("kind", listed) != listed != kind and listed and not item.keys() <= _OF_ANY_KIND:
+            message = f"a {item['kind']} in a {kind}: kubectl checks every item as a {listed}"
+            hint = "write `apiVersion: v1` and `kind: List` for a list of objects of any kind"
+            yield document.error(("items", index, "kind"), message, hint)
         else:
             yield document.list_item(index, _with_inferred_kind(item, value, kind))
 

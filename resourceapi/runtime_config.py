@@ -64,8 +64,8 @@ def _stage_of(version: str) -> str:
     return next((key for key, name in _STAGES.items() if name in version), _STABLE)
 
 
-def is_served(version: str, resource: str, settings: Mapping[str, bool]) -> bool:
-    """Whether a server that can serve a version of a resource of the group does so.
+def is_served(version: str, resource: str, settings: Mapping[str, bool], *, group: str = GROUP) -> bool:
+    """Whether a server that can serve a version of a resource of a group does so.
 
     By default it serves the stable versions alone, in every release.
 
@@ -76,6 +76,6 @@ def is_served(version: str, resource: str, settings: Mapping[str, bool]) -> bool
     if not settings:
         return served
     # from the least to the most specific: a later one overrides
-    for key in ("api/all", stage, f"{GROUP}/{version}", f"{GROUP}/{version}/{resource}"):
+    for key in ("api/all", stage, f"{group}/{version}", f"{group}/{version}/{resource}"):
         served = settings.get(key, served)
     return served

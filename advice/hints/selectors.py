@@ -9,6 +9,7 @@ from advice.hints.changes import renamed
 from advice.hints.hint import Advice, Hint
 from advice.hints.problem import Problem
 from advice.hints.snippet import yaml
+from resourceapi.field_errors import INVALID
 from resourceapi.manifests import value_at
 from validation.rule_names import UNKNOWN_FIELD, WRONG_TYPE
 
@@ -28,8 +29,11 @@ def _expression_beside_cel(problem: Problem) -> str | Advice:
 
 
 def _rest_of_an_expression(problem: Problem) -> str:
-    """`{expression: a, b}`: the comma ends the expression, and the rest is a key without a value."""
-    if re.fullmatch(r"\w+", problem.key) or not isinstance(value_at(problem.parent, ("expression",)), str):
+    """`{expression: a, b}`: the comma ends the expression, and the rest is a key without a value, which kubectl drops."""
+    if not isinstance(value_at(problem.parent, ("expression",)), str):
+        return ""
+    rest = [key for key, value in problem.parent.items() if value is None and not re.fullmatch(r"\w+", key)]
+    if not rest or problem.key not in ("expression", *rest):
         return ""
     return "put the expression in quotes, or on lines of its own after `|-`: between braces, YAML ends a value at a comma"
 
@@ -86,7 +90,9 @@ HINTS = (
     Hint(
         "expression-beside-cel", (UNKNOWN_FIELD,), _expression_beside_cel, place=SELECTOR + r"\.expression$"
     ),
-    Hint("rest-of-an-expression", (UNKNOWN_FIELD,), _rest_of_an_expression, place=SELECTOR + r"\.cel\."),
+    Hint(
+        "rest-of-an-expression", (UNKNOWN_FIELD, INVALID), _rest_of_an_expression, place=SELECTOR + r"\.cel\."
+    ),
     Hint("other-key-under-cel", (UNKNOWN_FIELD,), _other_key_under_cel, place=SELECTOR + r"\.cel\.\w+$"),
     Hint(
         "expressions-in-a-list",

@@ -10,36 +10,15 @@ from advice.hints.former import decodes
 from advice.hints.group import newest_served
 from advice.hints.hint import Advice, Change, Hint
 from advice.hints.problem import Problem
+from resourceapi import builtin_kinds
 from resourceapi.kind import Kind
 from resourceapi.kinds import KINDS, kinds_of
 from resourceapi.manifests import MISSING, mapping
-from resourceapi.model import workloads
 from resourceapi.model.versions import GROUP, OWN_GROUP
 from resourceapi.nearness import nearest
-from resourceapi.releases import PROPOSALS, Profile
+from resourceapi.releases import PROPOSALS, Profile, split_api_version
 from resourceapi.schema import Schema, Type
 from validation.rule_names import NOT_SERVED, SERVER_WARNING
-
-# Kinds that stand beside those of the group in many files; `resource.k8s.io` gets into their apiVersion by copying.
-OTHER_KINDS = {
-    **{kind: f"{group}/v1" if group else "v1" for group, kinds in workloads.KINDS.items() for kind in kinds},
-    **dict.fromkeys(
-        (
-            "ConfigMap",
-            "LimitRange",
-            "Namespace",
-            "Node",
-            "ResourceQuota",
-            "Secret",
-            "Service",
-            "ServiceAccount",
-        ),
-        "v1",
-    ),
-    **dict.fromkeys(
-        ("ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"), "rbac.authorization.k8s.io/v1"
-    ),
-}
 
 
 def api_version_of(kind: str, profile: Profile) -> str:
@@ -48,7 +27,9 @@ def api_version_of(kind: str, profile: Profile) -> str:
     if now:
         return f"{GROUP}/{now}"
     row = kinds_of(profile).get(kind)
-    return _own_version(row) if row is not None and row.proposed else OTHER_KINDS.get(kind, "")
+    if row is not None and row.proposed:
+        return _own_version(row)
+    return next(iter(builtin_kinds.api_versions_of(kind, profile)), "")
 
 
 def _own_version(kind: Kind) -> str:
@@ -72,6 +53,8 @@ def _missing(problem: Problem) -> str | Advice:
     if problem.api_version and problem.kind:
         return ""
     written = problem.object if isinstance(problem.object, dict) else {}
+    if not {"apiVersion", "kind", "metadata", "spec"} & written.keys() and not nearest("kind", written):
+        return "remove it, or the line `---` above it: every document needs `apiVersion` and `kind`"
     lines, changes = [], list[Change]()
     for key in ("apiVersion", "kind"):
         if key in written and written[key] not in ("", None):
@@ -217,8 +200,11 @@ def _not_by_default(problem: Problem) -> str | Advice:
 def _wrong_group(problem: Problem) -> str | Advice:
     kind, kinds = problem.kind, kinds_of(problem.profile)
     now = api_version_of(kind, problem.profile)
-    if kind in OTHER_KINDS:
-        return _write_api_version(now, f": {kind} is not in {GROUP}")
+    if others := builtin_kinds.api_versions_of(kind, problem.profile):
+        group = split_api_version(problem.api_version)[0]
+        if group == split_api_version(others[0])[0]:
+            return _write_api_version(now, f": {problem.profile.name} has no {kind} in {problem.api_version}")
+        return _write_api_version(now, f": {kind} is not in {group or 'the core group'}")
     if problem.api_version.rpartition("/")[0] == GROUP or kind not in kinds:
         return ""
     if not now:
@@ -233,18 +219,35 @@ def _near_kind(problem: Problem) -> str | Advice:
         ours = [kind.name for kind in KINDS.values() if kind.further_group]
         return Advice(f"write `kind: {ours[0]}`: {OWN_GROUP} has no other", _set("kind", ours[0]))
     served = [kind for kind in kinds_of(problem.profile) if _newest_with_option(kind, problem.profile)]
-    meant = nearest(problem.kind, served)
+    others = builtin_kinds.kinds_of_any_group(problem.profile)
+    is_ours = split_api_version(problem.api_version)[0] == GROUP
+    meant = nearest(problem.kind, served) if is_ours else ""
     if meant:
         return Advice(f"did you mean `kind: {meant}`?", _set("kind", meant))
-    other = nearest(problem.kind, OTHER_KINDS)
-    if other:
-        api_version = OTHER_KINDS[other]
-        return Advice(
-            f"did you mean `apiVersion: {api_version}` and `kind: {other}`?",
-            _set("apiVersion", api_version),
-            _set("kind", other),
-        )
-    return f"check `kind`: {GROUP} has {', '.join(served)}"
+    other = nearest(
+        problem.kind, ("List",) if problem.kind.endswith(("List", "list")) else (*others, *served)
+    )
+    if other or problem.kind.endswith("List"):
+        return _another(problem, other or "List")
+    if is_ours:
+        return f"check `kind`: {GROUP} has {', '.join(served)}"
+    return "check `apiVersion` and `kind`: Kubernetes has no such kind, and the groups of custom resources have a dot in their name"
+
+
+def _another(problem: Problem, kind: str) -> Advice:
+    """Another kind, with its API version unless that is right."""
+    versions = (
+        ["v1"]
+        if kind == "List"
+        else [*builtin_kinds.api_versions_of(kind, problem.profile), api_version_of(kind, problem.profile)]
+    )
+    if problem.api_version in versions:
+        return Advice(f"did you mean `kind: {kind}`?", _set("kind", kind))
+    return Advice(
+        f"did you mean `apiVersion: {versions[0]}` and `kind: {kind}`?",
+        _set("apiVersion", versions[0]),
+        _set("kind", kind),
+    )
 
 
 def _deprecated(problem: Problem) -> str:

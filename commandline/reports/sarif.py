@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError
 from itertools import chain
 from typing import Any, TextIO
@@ -11,6 +12,7 @@ from urllib.parse import quote
 from advice.findings import AFTERWARDS, NOTE, Finding, Result
 from commandline.distribution import version
 from commandline.reports.escaping import write_json
+from commandline.reports.text import skipped
 from commandline.results import Outcome, in_repository
 from validation import rule_names
 
@@ -21,6 +23,7 @@ _RULES = {
     rule_names.DUPLICATE_FIELD: "The field appears twice.",
     rule_names.WRONG_TYPE: "The value has the wrong type.",
     rule_names.NOT_SERVED: "The release does not serve this version or kind.",
+    rule_names.GENERATED_NAME: "kubectl apply takes no object whose name is to be generated.",
     rule_names.UPDATE_REFUSED: "kube-apiserver refuses updates of the stored object.",
     rule_names.REFUSED: "kube-apiserver refuses the object.",
     rule_names.SERVER_WARNING: "kube-apiserver accepts the object with a warning.",
@@ -54,13 +57,7 @@ def write(outcome: Outcome, stream: TextIO) -> None:
         "invocations": [
             {
                 "executionSuccessful": not outcome.failures,
-                "toolExecutionNotifications": [
-                    {
-                        "level": "error",
-                        "message": {"text": _without_links(f"{failure.file}: {failure.message}")},
-                    }
-                    for failure in outcome.failures
-                ],
+                "toolExecutionNotifications": [*_notifications(outcome)],
             }
         ],
         "properties": {"kubernetesRelease": outcome.release},
@@ -70,6 +67,15 @@ def write(outcome: Outcome, stream: TextIO) -> None:
         ],
     }
     write_json({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, stream)
+
+
+def _notifications(outcome: Outcome) -> Iterator[dict[str, Any]]:
+    """What could not be read, and what was not looked at."""
+    for failure in outcome.failures:
+        text = _without_links(f"{failure.file}: {failure.message}")
+        yield {"level": "error", "message": {"text": text}}
+    if outcome.skipped:
+        yield {"level": NOTE, "message": {"text": _without_links(skipped(outcome, show_all=True))}}
 
 
 def _version() -> str:

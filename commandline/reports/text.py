@@ -96,14 +96,14 @@ def summary(outcome: Outcome, *, show_all: bool = False) -> str:
     if outcome.hidden_notes:
         parts.append(f"{number(outcome.hidden_notes, 'note')} with --notes")
     if outcome.skipped:
-        parts.append(f"{len(outcome.skipped):,} skipped: {_skipped_kinds(outcome, show_all=show_all)}")
+        parts.append(skipped(outcome, show_all=show_all))
     if outcome.failures:
         parts.append(f"{number(len(outcome.failures), 'input')} could not be read")
     return without_commands("; ".join(parts))
 
 
-def _skipped_kinds(outcome: Outcome, *, show_all: bool) -> str:
-    """``12 ConfigMap, 3 Job (batch/v1), 2 without a kind, 1 Node (context) and 4 other kinds``, those of most objects first."""
+def skipped(outcome: Outcome, *, show_all: bool) -> str:
+    """``18 skipped: 12 ConfigMap, 3 Job (batch/v1), 2 without a kind, 1 Node (context)``, those of most objects first."""
     kinds = sorted(outcome.skipped_kinds(), key=lambda each: -each[-1])
     most = len(kinds) if show_all or len(kinds) <= _MOST_KINDS + 1 else _MOST_KINDS
     named = [
@@ -113,7 +113,7 @@ def _skipped_kinds(outcome: Outcome, *, show_all: bool) -> str:
         for api_version, kind, context, count in kinds[:most]
     ]
     others = f" and {len(kinds) - most} other kinds" if len(kinds) > most else ""
-    return on_one_line(", ".join(named)) + others
+    return f"{len(outcome.skipped):,} skipped: {on_one_line(', '.join(named))}{others}"
 
 
 def _block(result: Result, finding: Finding, origin: str, others: str, color: bool) -> str:

@@ -11,12 +11,13 @@ from commandline.options import asks_for_cluster
 from commandline.progress import Progress
 from commandline.reading import read_named, readable, unusable
 from commandline.results import Failure, Outcome
-from commandline.treatment import CONTEXT, treatment
+from commandline.treatment import CONTEXT, NOT_SERVED, SKIP, treatment
 from commandline.validate.review import Reviewer
 from commandline.validate.sending import sender_of
 from resourceapi.decoding import DecodingError
 from resourceapi.kinds import kind_of
 from resourceapi.manifests import pod_spec
+from resourceapi.recognition import is_known, is_preview, is_typed
 from validation.server import Server
 
 if TYPE_CHECKING:
@@ -75,10 +76,14 @@ class Batch:
     def __init__(self, options: Namespace, profile: Profile) -> None:
         self.knowledge = Knowledge(options, profile)
         self.outcome = Outcome(profile.name)
+        self._profile = profile
+        self._named = frozenset(options.paths)
+        self._is_live = asks_for_cluster(options)
         self.objects: list[tuple[Manifest | Result, str]] = []
 
     def read(self, inputs: Iterable[Manifest | Result | Failure], progress: Progress) -> None:
         """Read the manifests, and learn from each."""
+        first = len(self.objects)
         for found in inputs:
             progress.step()
             if isinstance(found, Failure):
@@ -87,8 +92,28 @@ class Batch:
                 self.objects.append((found, ""))
             else:
                 how = treatment(found.value)
+                if how == SKIP and is_typed(found.value) and not self._knows(found.value):
+                    how = NOT_SERVED
                 self.knowledge.learn(found, how)
                 self.objects.append((found, how))
+        self._refuse_strays(first)
+
+    def _knows(self, value: dict[str, Any]) -> bool:
+        return is_known(value, self._profile) or (self._is_live and is_preview(value))
+
+    def _refuse_strays(self, first: int) -> None:
+        """Refuse what does not say what it is, unless a directory was searched for manifests and its file has none."""
+        manifests = [each for each, _ in self.objects[first:] if not isinstance(each, Result)]
+        files = {each.file for each in manifests if is_typed(each.value)}
+        files.update(self._named)
+        for number, (found, how) in enumerate(self.objects[first:], first):
+            if (
+                how == SKIP
+                and not isinstance(found, Result)
+                and found.file in files
+                and not is_typed(found.value)
+            ):
+                self.objects[number] = found, NOT_SERVED
 
     def read_inventory(self, inputs: Iterable[Manifest | Result | Failure]) -> None:
         """Learn from existing objects, which are not validated themselves."""

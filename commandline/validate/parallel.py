@@ -104,7 +104,7 @@ class _Share:
         progress = Progress("documents read by the first process", shown=self._shows_progress)
         while (number := self.tickets.take()) is not None:
             batch = self.batches[number] = Batch(self.options, self.profile)
-            batch.read(read_files(self.parts[number]), progress)
+            batch.read(read_files(self.parts[number], self.profile), progress)
         progress.done()
         return {number: batch.knowledge.learnt() for number, batch in self.batches.items()}
 

@@ -73,7 +73,7 @@ def validate(options: Namespace) -> Outcome:
             from commandline.validate.parallel import validate_files
 
             return validate_files(files, options, profile, processes)
-        return _validate(read_files(files), options, profile)
+        return _validate(read_files(files, profile), options, profile)
     if not options.paths:
         fallback = "" if options.all_namespaces else options.namespace
         found = cluster.objects(profile, options.namespace_given, at_least=fallback)
@@ -81,7 +81,7 @@ def validate(options: Namespace) -> Outcome:
     from commandline.validate.live import LiveChecks
 
     checks = LiveChecks(cluster, profile, options.namespace)
-    return _validate(read_files(find_and_render(options)), options, profile, checks)
+    return _validate(read_files(find_and_render(options), profile), options, profile, checks)
 
 
 def _cluster(options: Namespace) -> LiveCluster | None:

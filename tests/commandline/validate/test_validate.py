@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from commandline.main import main
+from tests.case_files import read_yaml
 
 CLAIM = """apiVersion: resource.k8s.io/v1
 kind: ResourceClaim
@@ -33,6 +34,8 @@ NAMESPACE = "apiVersion: v1\nkind: Namespace\nmetadata: {name: default, labels: 
 LABEL = "resource.kubernetes.io/admin-access"
 LABELLED_NAMESPACE = NAMESPACE % f"{LABEL}: 'true'"
 OTHER = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: other}\n"
+
+UNRECOGNIZED = read_yaml(Path(__file__).with_name("unrecognized.yaml"))
 
 Write = Callable[[str, str], str]
 Report = Callable[..., dict[str, Any]]
@@ -232,9 +235,10 @@ def test_lists(write: Write, report: Report) -> None:
 
 
 def test_skipped_kinds_are_counted(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
-    """What is not validated is listed, context by itself; values of a chart are no objects at all."""
-    text = "---\n".join((CLAIM, OTHER, OTHER, NAMESPACE % "", "replicas: 3\n"))
-    assert main(["validate", write("all.yaml", text)]) == 0
+    """What is not validated is listed, context by itself; a directory may have files that are no manifests at all."""
+    all = write("all.yaml", "---\n".join((CLAIM, OTHER, OTHER, NAMESPACE % "")))
+    write("values.yaml", "replicas: 3\n")
+    assert main(["validate", os.path.dirname(all)]) == 0
     assert capsys.readouterr().out == (
         "1 object: 1 valid, 0 invalid; 4 skipped: 2 ConfigMap, 1 without a kind, 1 Namespace (context)\n"
     )
@@ -243,15 +247,15 @@ def test_skipped_kinds_are_counted(write: Write, capsys: pytest.CaptureFixture[s
 def test_few_skipped_kinds_are_named(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
     """Those of most objects, unless all are asked for; reports for programs have all."""
     kinds = [f"Kind{number}" for number in range(8) for _ in range(1 + (number == 7))]
-    file = write("all.yaml", "---\n".join(f"apiVersion: v1\nkind: {kind}\n" for kind in kinds))
+    file = write("all.yaml", "---\n".join(f"apiVersion: a.b/v1\nkind: {kind}\n" for kind in kinds))
     main(["validate", file])
     assert (
-        "9 skipped: 2 Kind7, 1 Kind0, 1 Kind1, 1 Kind2, 1 Kind3 and 3 other kinds\n"
+        "9 skipped: 2 Kind7 (a.b/v1), 1 Kind0 (a.b/v1), 1 Kind1 (a.b/v1), 1 Kind2 (a.b/v1), 1 Kind3 (a.b/v1) and 3 other kinds\n"
         in capsys.readouterr().out
     )
     main(["validate", "--show-all", file])
     shown = capsys.readouterr().out
-    assert "1 Kind5, 1 Kind6\n" in shown
+    assert "1 Kind5 (a.b/v1), 1 Kind6 (a.b/v1)\n" in shown
     main(["validate", "-o", "json", file])
     assert len(json.loads(capsys.readouterr().out)["skipped"]) == 8
 
@@ -268,8 +272,8 @@ def test_few_skipped_kinds_are_named(write: Write, capsys: pytest.CaptureFixture
             'no matches for kind "ResourceClass" in version "core.k8s.io/v1alpha2"',
         ),
         ("kind: ResourceClaim\n", "apiVersion not set"),
-        ("apiVersion: resource.k8s.io/v1\n", "Object 'Kind' is missing"),
-        ("Kind: ResourceClaim\napiVersion: v1\n", "Object 'Kind' is missing"),
+        ("apiVersion: resource.k8s.io/v1\n", "kind not set"),
+        ("Kind: ResourceClaim\napiVersion: v1\n", "kind not set"),
     ],
 )
 def test_not_served(manifest: str, message: str, write: Write, report: Report) -> None:
@@ -278,12 +282,30 @@ def test_not_served(manifest: str, message: str, write: Write, report: Report) -
     assert (finding["rule"], finding["message"]) == ("NotServed", message)
 
 
-@pytest.mark.parametrize(
-    "manifest", ["apiVersion: example.com/v1\nkind: DeviceClass\n", "apiVersion: v2\nname: chart\n"]
-)
-def test_kinds_of_others(manifest: str, write: Write, report: Report) -> None:
+def test_kinds_of_others(write: Write, report: Report) -> None:
     """Other groups may have kinds of the same names; those are skipped."""
-    assert report(write("a.yaml", manifest))["summary"]["skipped"] == 1
+    file = write("a.yaml", "apiVersion: example.com/v1\nkind: DeviceClass\n")
+    assert report(file)["summary"]["skipped"] == 1
+
+
+@pytest.mark.parametrize("case", UNRECOGNIZED, ids=lambda case: str(case["case"]))
+def test_not_recognized(case: dict[str, Any], write: Write, report: Report) -> None:
+    """What kubectl does not know, or reads as something else, is never skipped; it is told in kubectl's words."""
+    found = _findings(report(write("a.yaml", case["file"]), "--no-lint", code=1 if case["errors"] else 0))
+    assert [finding["message"] for finding in found] == case["errors"]
+
+
+def test_strays_in_directories(write: Write, report: Report) -> None:
+    """A document without a type is an error beside objects, or in a file that is named; else the file is no manifest."""
+    stray = write("values.yaml", "replicas: 3\n")
+    write("claim.yaml", CLAIM)
+    assert report(os.path.dirname(stray))["summary"]["skipped"] == 1
+    assert report(stray, code=1)["summary"]["skipped"] == 0
+    write("claim.yaml", CLAIM + "---\nreplicas: 3\n")
+    found = report(os.path.dirname(stray), code=1)
+    assert [finding["message"] for finding in _findings(found, "NotServed")] == [
+        "[apiVersion not set, kind not set]"
+    ]
 
 
 def test_place_in_an_expression(write: Write, report: Report) -> None:

@@ -1,0 +1,95 @@
+"""Whether kubectl knows what an object is: its kind and version, and which documents are lists of others."""
+
+from __future__ import annotations
+
+from resourceapi import builtin_kinds, runtime_config
+from resourceapi.field_path import Path
+from resourceapi.go_text import json_text, quote
+from resourceapi.key_order import with_sorted_keys
+from resourceapi.kinds import kinds_of
+from resourceapi.model.versions import GROUP, OWN_GROUP
+from resourceapi.objects import Object
+from resourceapi.releases import Profile, split_api_version
+from resourceapi.request_body import SCHEME
+
+_LIST = "List"
+NOT_FOUND = "the server could not find the requested resource"
+
+
+def is_typed(value: Object) -> bool:
+    """Whether a document says what it is, rightly or not."""
+    return all(isinstance(value.get(key), str) and value[key] for key in ("apiVersion", "kind"))
+
+
+def is_of_kubernetes(value: Object) -> bool:
+    """Whether a document has a group of Kubernetes itself, or one that no CRD can have, as it has no dot."""
+    group = split_api_version(str(value["apiVersion"]))[0]
+    return group in builtin_kinds.GROUPS or "." not in group
+
+
+def is_known(value: Object, profile: Profile) -> bool:
+    """Whether a server has the kind of a typed document; of other groups than Kubernetes' own, everything is taken to be there."""
+    api_version, kind = str(value["apiVersion"]), str(value["kind"])
+    if not is_of_kubernetes(value):
+        return True
+    return builtin_kinds.is_served(api_version, kind, profile)
+
+
+def is_preview(value: Object) -> bool:
+    """Whether a document is in an alpha or beta version, which a cluster may serve or not."""
+    return not runtime_config.is_served(split_api_version(str(value["apiVersion"]))[1], "", {})
+
+
+def refusal(value: Object, profile: Profile) -> tuple[str, Path]:
+    """What kubectl says of a document of which it does not know what it is, and the field that this is about."""
+    problems = {key: _problem(key, value.get(key)) for key in ("apiVersion", "kind")}
+    found = [problem for problem in problems.values() if problem]
+    if found:
+        field = next(key for key, problem in problems.items() if problem)
+        return (found[0] if len(found) == 1 else f"[{', '.join(found)}]"), (field,)
+    api_version, kind = str(value["apiVersion"]), str(value["kind"])
+    if not kind:
+        return f"Object 'Kind' is missing in '{json_text(with_sorted_keys(value))}'", ("kind",)
+    if api_version in ("", "/"):
+        return NOT_FOUND, ("apiVersion",)
+    if meant := _spelt_otherwise(api_version, kind, profile):
+        body = f"{kind} in version {quote(split_api_version(api_version)[1])}"
+        known = (
+            f"no kind {quote(kind)} is registered for version {quote(api_version)} in scheme {quote(SCHEME)}"
+        )
+        return f"{body} cannot be handled as a {meant}: {known}", ("kind",)
+    return f'no matches for kind "{kind}" in version "{api_version}"', ("apiVersion",)
+
+
+def _problem(key: str, value: object) -> str:
+    if value is None:
+        return f"{key} not set"
+    if not isinstance(value, str):
+        return f"{key} isn't string type"
+    return f"unexpected GroupVersion string: {value}" if key == "apiVersion" and value.count("/") > 1 else ""
+
+
+def _spelt_otherwise(api_version: str, kind: str, profile: Profile) -> str:
+    group, version = split_api_version(api_version)
+    if group not in (GROUP, OWN_GROUP):
+        return builtin_kinds.spelt_otherwise(api_version, kind, profile)
+    rows = kinds_of(profile).values()
+    served = [row.name for row in rows if version in row.versions and row.served_by(version, profile, group)]
+    return next((name for name in served if name.lower() == kind), "")
+
+
+def is_list(value: Object, profile: Profile) -> bool:
+    """Whether kubectl takes a document for a list: for that it looks at ``items`` alone, but it has to know the kind."""
+    if not is_typed(value):
+        return False
+    api_version, kind = str(value["apiVersion"]), str(value["kind"])
+    listed = kind.removesuffix(_LIST)
+    if listed == kind and "items" not in value:
+        return False
+    if not is_of_kubernetes(value):
+        return listed != kind
+    if split_api_version(api_version)[0] == GROUP:  # whether it has the version is a question about each item
+        return listed in ("", *kinds_of(profile)) or listed != kind
+    if not listed:
+        return builtin_kinds.has_version(api_version, profile)
+    return builtin_kinds.is_served(api_version, listed, profile)

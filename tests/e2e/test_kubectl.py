@@ -1,0 +1,47 @@
+"""Real kubectl reads files that people write and break, and Claimcheck comes to the same verdicts.
+
+`python -m tests.e2e.kubectl_hunt` reads as many as you like.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.case_files import read_yaml
+from tests.e2e.control_plane import ApiServer
+from tests.e2e.kubectl import Kubectl
+from tests.e2e.kubectl_files import PROFILE, File, mutated_files, odd_files
+from tests.e2e.kubectl_hunt import compared
+from tests.e2e.seed import SEED
+
+UNRECOGNIZED = read_yaml(Path(__file__).parent.parent / "commandline/validate/unrecognized.yaml")
+_FILES = 60
+_OF_A_HUNDRED = 2  # that may differ by what docs/known-differences.md names
+
+
+@pytest.mark.parametrize("files", [mutated_files, odd_files])
+def test_random_files(
+    files: Callable[[str, int], Iterator[File]], api_server: Callable[[str], ApiServer], tmp_path: Path
+) -> None:
+    """`kubectl create` and `kubectl apply` accept what Claimcheck accepts, and no more."""
+    verdicts = list(compared(api_server(PROFILE), files(SEED, _FILES), tmp_path))
+    differences = [str(each) for each in verdicts if each is not None]
+    assert len(differences) * 100 <= _OF_A_HUNDRED * len(verdicts), "\n".join(differences)
+
+
+def test_what_is_not_recognized(api_server: Callable[[str], ApiServer], tmp_path: Path) -> None:
+    """The recorded words are kubectl's."""
+    kubectl = Kubectl(api_server(PROFILE), tmp_path / "cache")
+    for case in UNRECOGNIZED:
+        file = tmp_path / f"{case['case']}.yaml"
+        file.write_text(case["file"], encoding="utf-8")
+        output = kubectl("apply", "--dry-run=server", "-f", str(file))
+        if case.get("ours"):
+            assert output.code, case["case"]
+            continue
+        assert bool(output.code) == bool(case["errors"]), (case["case"], output.errors)
+        for error in case["errors"]:
+            assert error in output.errors, case["case"]
