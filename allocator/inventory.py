@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -122,7 +123,7 @@ class Inventory:
         #: slices as they were published that wait for it
         self._arriving: dict[str, Slice] = {}
         #: slices that have not been looked at since the last of these changes; None if that is not known
-        self._waiting: list[str] | None = []
+        self._waiting: OrderedDict[str, None] = OrderedDict()
         self._is_behind = False
         self._failures: dict[str, PatchFailure] | None = {}
         #: the devices of several slices of a pool that nodes see together
@@ -220,7 +221,7 @@ class Inventory:
 
     def _fall_behind(self) -> None:
         if self._merge.has_changes:
-            self._waiting, self._failures = None, None
+            self._failures = None
             self._is_behind = True
 
     def settle(self, time_limit: TimeLimit) -> bool:
@@ -251,13 +252,14 @@ class Inventory:
     def _make_changes(self, time_limit: TimeLimit) -> None:
         if not self._merge.has_changes:
             return
+        # Those that wait keep their places: else changes that come again and again would always begin with the same slices.
+        for pool in pools_with(self._merge.take_names(), self._by_pool):
+            self._waiting.update(dict.fromkeys(self._by_pool[pool].by_name))
         changes = self._merge.changes
-        if self._waiting is None:
-            pools = pools_with(changes.names, self._by_pool)
-            self._waiting = [name for pool in reversed(pools) for name in self._by_pool[pool].by_name]
         while self._waiting:
-            self._look_again(self._waiting[-1], changes, time_limit)
-            self._waiting.pop()
+            name = next(iter(self._waiting))
+            self._look_again(name, changes, time_limit)
+            del self._waiting[name]
             time_limit.check()
         self._merge.done()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import chain
 from operator import attrgetter
@@ -12,7 +12,6 @@ from typing import TypeVar
 from allocator.bounded_cache import remember
 from allocator.devices import Slice
 from allocator.patches.applied import IN_ORDER, NOTHING, Applied, Failing
-from allocator.patches.device_names import DeviceNames
 from allocator.patches.matcher import Matcher
 from allocator.patches.patch import Patch
 from allocator.patches.taint_rule import TaintRule
@@ -32,18 +31,15 @@ class Changes:
         matcher: Matcher,
         patches: AbstractSet[str],
         rules: AbstractSet[str],
-        names: Collection[DeviceNames],
     ) -> None:
         """Take what has changed.
 
         :param matcher: finds those that there are now.
         :param patches: the names of the patches that have changed, or are gone, as `rules` those of rules.
-        :param names: those of the devices that they are about, or have been.
         """
         self._matcher = matcher
         self._patches = patches
         self._rules = rules
-        self.names = names
         self._known: dict[tuple[Applied, Applied], Applied] = {}
 
     def applied(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Mapping
 from itertools import chain
-from weakref import WeakValueDictionary
+from weakref import WeakSet
 
 from allocator.bounded_cache import remember
 from allocator.devices import Slice
@@ -91,9 +91,8 @@ class Expressions:
 
     def __init__(self) -> None:
         self._known: dict[str, Expression] = {}
-        self._verdicts: WeakValueDictionary[tuple[Reads | None, frozenset[Filter]], Verdicts] = (
-            WeakValueDictionary()
-        )
+        #: those in use, by what they read
+        self._verdicts: dict[Reads | None, WeakSet[Verdicts]] = {}
         self._sights = Sights()
 
     def of(self, text: str) -> Expression:
@@ -116,15 +115,34 @@ class Expressions:
             by_reads.setdefault(read_by(expressions), {})[texts] = expressions
         found: dict[Filter, Criterion] = {}
         for what, group in by_reads.items():
-            key = what, frozenset(group)
-            verdicts = self._verdicts.get(key)
-            if verdicts is None:
-                verdicts = self._verdicts[key] = Verdicts(group, what, self._sights)
-            found |= verdicts.criteria
+            found |= self._in_groups(what, group)
+        return found
+
+    def _in_groups(
+        self, what: Reads | None, filters: dict[Filter, list[Expression]]
+    ) -> dict[Filter, Criterion]:
+        """Criteria that read the same, in few groups; those of before stay, with what they have found out, as far as they have most.
+
+        So expressions that change again and again do not have others begin anew each time. Each group is at least as large as
+        all smaller ones together.
+        """
+        found: dict[Filter, Criterion] = {}
+        known = self._verdicts.setdefault(what, WeakSet())
+        shared = [(each.criteria.keys() & filters.keys(), each) for each in known]
+        for texts, verdicts in sorted(shared, key=lambda each: -len(each[0])):
+            own = texts - found.keys()
+            if 2 * len(own) >= max(len(verdicts.criteria), len(filters) - len(found)):
+                found |= {each: verdicts.criteria[each] for each in own}
+        left = {texts: expressions for texts, expressions in filters.items() if texts not in found}
+        if left:
+            made = Verdicts(left, what, self._sights)
+            known.add(made)
+            found |= made.criteria
         return found
 
     def keep(self, texts: Iterable[str]) -> None:
         """Forget all other expressions."""
+        self._verdicts = {what: found for what, found in self._verdicts.items() if found}
         self._known = {text: found for text in texts if (found := self._known.get(text)) is not None}
 
 

@@ -128,7 +128,7 @@ class Merge:
         """All that there is, for slices to which nothing has been applied."""
         if self._everything is None or self._has_new_everything:
             matcher = self._matcher(self._patches.values(), self._rules.values())
-            self._everything = Changes(matcher, self._patches.keys(), self._rules.keys(), ())
+            self._everything = Changes(matcher, self._patches.keys(), self._rules.keys())
             self._has_new_everything = False
         return self._everything
 
@@ -139,13 +139,17 @@ class Merge:
             patches = [self._patches[each] for each in self._changed_patches if each in self._patches]
             rules = [self._rules[each] for each in self._changed_rules if each in self._rules]
             matcher = self._matcher(patches, rules)
-            names = self._changed_patches, self._changed_rules, self._changed_names
-            self._changes = Changes(matcher, *names)
+            self._changes = Changes(matcher, self._changed_patches, self._changed_rules)
             self._has_new_changes = False
             if len(patches) == len(self._patches) and len(rules) == len(self._rules):
                 self._everything = self._changes
                 self._has_new_everything = False
         return self._changes
+
+    def take_names(self) -> set[DeviceNames]:
+        """Those of the devices that changes since the last call are about, or have been."""
+        found, self._changed_names = self._changed_names, set()
+        return found
 
     def compile(self, time_limit: TimeLimit) -> None:
         """Compile the expressions of what has changed.
@@ -161,7 +165,7 @@ class Merge:
 
     def done(self) -> None:
         """All changes have been made to all slices that they are about."""
-        self._changed_patches, self._changed_rules, self._changed_names = set(), set(), set()
+        self._changed_patches, self._changed_rules = set(), set()
         self._changes = None
         if self.is_empty:
             self._everything = None

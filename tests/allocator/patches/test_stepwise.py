@@ -65,9 +65,11 @@ def evaluations(monkeypatch: pytest.MonkeyPatch) -> Counter[tuple[int, str]]:
     """How often each expression has been evaluated to its end on each kind of device."""
     counts: Counter[tuple[int, str]] = Counter()
     outcome = Expression.outcome
+    kept: set[Expression] = set()  # so that none gets the id of one before
 
     def of(self: Expression, prepared: PreparedDevice, *, counted: bool) -> tuple[bool | str, int, int]:
         found = outcome(self, prepared, counted=counted)
+        kept.add(self)
         counts[id(self), str(prepared.attributes)] += 1
         return found
 
@@ -108,6 +110,44 @@ def test_patches_that_change_meanwhile(evaluations: Counter[tuple[int, str]]) ->
     assert inventory.failures == {}
     ((first, *_),) = [slice.devices[1:] for slice in inventory]
     assert first.attributes["a.example.com/a0"] == {"string": "29"}
+
+
+def test_expressions_that_change_meanwhile(evaluations: Counter[tuple[int, str]]) -> None:
+    """A patch that gets another expression again and again has that evaluated, and no other one anew."""
+    inventory = stepwise(devices())
+    for number in range(PATCHES):
+        inventory.put_patch(numbered(number))
+    for value in range(30):
+        for _ in range(12):
+            inventory.settle(OverAtOnce())
+        inventory.put_patch(patch("other", selectors=(index_above(1_000 + value),)))
+    assert attributes(inventory)[-1] == [*(f"a.example.com/a{number}" for number in range(3)), "index"]
+    assert set(evaluations.values()) == {1}
+
+
+def test_patches_that_come_one_by_one_are_kept_in_few_groups() -> None:
+    """Each device is looked up in each group: with one for each patch that would take a thousand times as long."""
+    inventory = stepwise(devices())
+    for number in range(200):
+        inventory.put_patch(patch(f"p{number}", selectors=(index_above(number),)))
+        calls_until_settled(inventory)
+        assert len(inventory._merge.everything._matcher._verdicts) <= 9
+
+
+@pytest.mark.parametrize("pool", ["slice-0", None], ids=["one-pool", "all-pools"])
+def test_changes_again_and_again_do_not_keep_others_from_their_slices(pool: str | None) -> None:
+    """A patch of all devices gets to all of them while another one changes before half of them have had their turn."""
+    slices = 8
+    inventory = stepwise(*[devices(1, f"slice-{number}") for number in range(slices)])
+    inventory.put_patch(patch("all", attributes={"a.example.com/all": "v"}))
+    for value in range(slices):
+        for _ in range(slices // 2):
+            inventory.settle(OverAtOnce())
+        inventory.put_patch(
+            patch("other", {"pool": pool} if pool else {}, attributes={"b.example.com/b": str(value)})
+        )
+    found = attributes(inventory)
+    assert all("a.example.com/all" in each for each in found), found
 
 
 @pytest.mark.parametrize("in_class", [False, True], ids=["patch", "class"])
