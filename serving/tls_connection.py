@@ -56,3 +56,13 @@ class TLSConnection(SSLProtocol):
             self._connections.closed(self._plain)
             self._plain = None
         super().connection_lost(error)
+
+    def _on_handshake_complete(self, handshake_exc: BaseException | None) -> None:
+        """End the handshake.
+
+        What OpenSSL holds, with a client's certificates some 500 KB, would wait for the garbage collector otherwise: the
+        traceback of an error leads to the frame that has both.
+        """
+        super()._on_handshake_complete(handshake_exc)  # type: ignore[misc]
+        if isinstance(handshake_exc, BaseException):  # asyncio passes the class as well
+            handshake_exc.__traceback__ = None
