@@ -63,6 +63,6 @@ class TLSConnection(SSLProtocol):
         What OpenSSL holds, with a client's certificates some 500 KB, would wait for the garbage collector otherwise: the
         traceback of an error leads to the frame that has both.
         """
-        super()._on_handshake_complete(handshake_exc)  # type: ignore[misc]
+        super()._on_handshake_complete(handshake_exc)
         if isinstance(handshake_exc, BaseException):  # asyncio passes the class as well
             handshake_exc.__traceback__ = None
