@@ -35,15 +35,39 @@ def comments_of(document: Document) -> list[str]:
     return list(comments_in(text, 0 if chunk.start else root.start, len(text), [root]))
 
 
+def comments_in_text(text: str) -> Iterator[tuple[int, str]]:
+    """The comments of all YAML documents in a text that can be read, with their offsets."""
+    from documents.splitting import split
+    from documents.yaml_tree import read_nodes
+
+    if "#" not in text:
+        return
+    for chunk in split(text):
+        if chunk.is_json:
+            continue
+        part = text[chunk.start : chunk.end]
+        try:
+            root, _ = read_nodes(part if part.endswith("\n") else part + "\n")
+        except MalformedText:
+            continue
+        for offset, comment in places_of_comments(part, 0, len(part), [] if root is None else [root]):
+            yield chunk.start + offset, comment
+
+
 def comments_in(text: str, start: int, end: int, nodes: Iterable[Node]) -> Iterator[str]:
-    """The comments in ``text[start:end]``.
+    """The comments in ``text[start:end]``; see :func:`places_of_comments`."""
+    return (comment for _, comment in places_of_comments(text, start, end, nodes))
+
+
+def places_of_comments(text: str, start: int, end: int, nodes: Iterable[Node]) -> Iterator[tuple[int, str]]:
+    """The comments in ``text[start:end]`` with their offsets.
 
     :param nodes: the nodes in that part, in order: a # in a scalar begins no comment.
     """
     spans = [span for node in nodes for span in _scalars(node)]
     for scalar_start, scalar_end in [*spans, (end, end)]:
         for comment in _comments(text[start:scalar_start]):
-            yield comment[0].strip()
+            yield start + comment.start(), comment[0].strip()
         start = max(start, scalar_end)
 
 

@@ -144,8 +144,8 @@ class _Editor:
             if key not in pieces:
                 moved = [name for name in removed if isinstance(value, dict) and name in value]
                 pieces[key] = self._moved_in(key, value, {name: removed[name] for name in moved}, column)
-        if self.keeps_comments and removed and added:
-            first = next(iter(added))
+        if self.keeps_comments and removed and pieces:
+            first = next(iter(added or pieces))
             written = "".join(pieces[key] for key in added)
             comments = [
                 comment

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from commandline.reading import find
 from commandline.reports.escaping import complain
 from conversion.documents import ConversionError, convert_document
 from documents import Document, DocumentError, parse
+from documents.comments import comments_in_text
 from documents.rewriting import rewrite
 from documents.sources import decode, read_file
 from resourceapi.kinds import KINDS
@@ -64,9 +66,9 @@ class _Conversion:
             self._complain(problem, NEGATIVE)
         if not problems:
             try:
-                self.result.add(found, text, rewrite(changes[0][0].source, changes) if changes else text)
+                self.result.add(found, text, _rewritten(text, changes) if changes else text)
             except DocumentError as error:
-                self._complain(error, UNFINISHED)
+                self._complain(error, NEGATIVE if error.line else UNFINISHED)
 
     def finish(self) -> None:
         """Say what the result is for all files."""
@@ -94,6 +96,23 @@ class _Conversion:
     def _complain(self, error: DocumentError, code: int) -> None:
         complain(str(error), *([f"  hint: {error.hint}"] if error.hint else ()))
         self.exit_code = max(self.exit_code, code)
+
+
+def _rewritten(text: str, changes: list[tuple[Document, dict[str, Any]]]) -> str:
+    """The text with changed objects and all of its comments.
+
+    :raises DocumentError: if a comment has no place any more.
+    """
+    source = changes[0][0].source
+    converted = rewrite(source, changes, keeps_comments=True)
+    before = list(comments_in_text(text))
+    lost = Counter(comment for _, comment in before)
+    lost.subtract(Counter(comment for _, comment in comments_in_text(converted)))
+    offset = next((offset for offset, comment in before if lost[comment] > 0), None)
+    if offset is not None:
+        message = "this comment would be lost, as its place falls away"
+        raise source.error(offset, message, "move it to a line of its own above the object, or remove it")
+    return converted
 
 
 def _readable(value: dict[str, Any]) -> dict[str, Any]:

@@ -22,7 +22,6 @@ from deviceselectors.runtime.values import (
     out_of_memory,
 )
 
-
 #: What it takes to write an element of a list or an entry of a map, as steps of effort.
 ELEMENT, ENTRY = 8, 16
 

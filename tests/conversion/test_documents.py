@@ -166,3 +166,35 @@ def test_conversion_there_and_back_loses_nothing(seed: int, kind: str) -> None:
         there = convert_document(document, version)
         assert there["apiVersion"] == f"{KINDS[kind].groups[-1]}/{version}"
         assert convert_document(there, newest) == document
+
+
+@pytest.mark.parametrize(
+    "details",
+    [
+        {"attributes": {}},
+        {"capacity": {}},
+        {"attributes": {}, "capacity": {}, "taints": [], "consumesCounters": []},
+        {"attributes": None, "allowMultipleAllocations": None},
+    ],
+    ids=str,
+)
+def test_empty_parts_of_devices(details: Object) -> None:
+    """Servers do not tell them from absent ones."""
+    new = slice_with(devices=[{"name": "gpu-0", **details}])
+    old = convert_document(new, "v1beta1")
+    assert [each["name"] for each in old["spec"]["devices"]] == ["gpu-0"]
+    convert_document(slice_with("v1beta1", devices=[{"name": "gpu-0", "basic": details}]), "v1")
+
+
+def test_nulls_in_parameters_stay() -> None:
+    """Parameters of drivers are the drivers' business; nulls elsewhere stay where they stand, or go with their struct."""
+    given = claim({"name": "gpu", "deviceClassName": "gpu", "count": None}, version="v1beta1")
+    parameters = {"a": None, "b": [None, {"c": None}]}
+    given["spec"]["devices"]["config"] = [{"opaque": {"driver": "a.b", "parameters": parameters}}]
+    given["metadata"]["labels"] = None
+    converted = convert_document(given, "v1")
+    assert converted["spec"]["devices"] == {
+        "requests": [{"name": "gpu", "exactly": {"deviceClassName": "gpu"}}],
+        "config": [{"opaque": {"driver": "a.b", "parameters": parameters}}],
+    }
+    assert converted["metadata"]["labels"] is None

@@ -25,7 +25,11 @@ class File(NamedTuple):
 
 def mutated_files(seed: str, count: int) -> Iterator[File]:
     """Manifests with 1 to 4 documents; of most a few fields are wrong, of some what kubectl looks at itself."""
-    objects = (case for case in cases(PROFILE, seed, 4 * count, verbs=("create",)) if not case.get("raw"))
+    objects = (
+        case
+        for case in cases(PROFILE, seed, 4 * count, verbs=("create",))
+        if isinstance(case["object"], dict)
+    )
     for number in range(count):
         source = random.Random(f"{seed} file {number}")
         documents, notes = [], []
@@ -42,7 +46,7 @@ def odd_files(seed: str, count: int) -> Iterator[File]:
     """Manifests in odd YAML and JSON: whether they can be read, and as what, is the question."""
     for number, case in enumerate(cases(PROFILE, f"{seed} odd", count, verbs=("create",))):
         source = random.Random(f"{seed} odd {number}")
-        body = _CLAIM if source.random() < 0.7 or case.get("raw") else case["object"]
+        body = _CLAIM if source.random() < 0.7 or not isinstance(case["object"], dict) else case["object"]
         file = _written(source, number, [copy.deepcopy(body)], "")
         text, note = file.text, []
         for _ in range(source.choice((1, 1, 2, 3))):

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import io
+import random
 import sys
 from pathlib import Path
 
 import pytest
 
 from commandline.main import main
+from documents.comments import comments_in_text
+from documents.emitting import block
+from tests.corpus.cases import valid_object
+from tests.corpus.parts import Parts
 
 V1BETA1 = """# a claim
 apiVersion: resource.k8s.io/v1beta1
@@ -50,6 +55,91 @@ def test_comments_and_layout_stay(tmp_path: Path, capsys: pytest.CaptureFixture[
     """Only what the version has otherwise changes."""
     assert _convert(tmp_path, V1BETA1, "--to", "v1") == 0
     assert capsys.readouterr().out == V1
+
+
+COMMENTED_V1 = """apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: claim}
+spec:
+  devices:
+    requests:
+    - name: gpu # the gpu
+      # one of them
+      exactly: # exactly one
+        # its class
+        deviceClassName: gpu # any
+        count: null # one
+    - exactly: {deviceClassName: b} # short
+      name: b
+    config:
+    - opaque:
+        driver: gpu.example.com
+        parameters: {a: null}
+"""
+COMMENTED_V1BETA1 = """apiVersion: resource.k8s.io/v1beta1
+kind: ResourceClaim
+metadata: {name: claim}
+spec:
+  devices:
+    requests:
+    - name: gpu # the gpu
+      # one of them
+      # exactly one
+      # one
+      # its class
+      deviceClassName: gpu # any
+    - # short
+      deviceClassName: b
+      name: b
+    config:
+    - opaque:
+        driver: gpu.example.com
+        parameters: {a: null}
+"""
+
+
+def test_comments_of_keys_that_fall_away(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """They stand above what comes in their place."""
+    assert _convert(tmp_path, COMMENTED_V1, "--to", "v1beta1") == 0
+    assert capsys.readouterr().out == COMMENTED_V1BETA1
+
+
+def test_no_comment_is_lost(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Wherever a comment stands, it is kept, or its line is named and the file stays as it is."""
+    lost = 0
+    for number in range(120):
+        source = random.Random(number)
+        version, other = source.choice((("v1", "v1beta1"), ("v1beta1", "v1"), ("v1beta2", "v1beta1")))
+        kind = source.choice(("ResourceClaim", "ResourceClaimTemplate", "ResourceSlice"))
+        value = valid_object(Parts(source), kind, version)
+        lines = block(value, source.choice((0, 2)))
+        text = "".join(
+            f"{line}{f' # {at}' if line.endswith((':', '{}', '[]')) and '|' not in line else ''}\n"
+            for at, line in enumerate(lines)
+        )
+        code = _convert(tmp_path, text, "--to", other)
+        output = capsys.readouterr()
+        if code:
+            assert output.out == ""
+            lost += 1
+            continue
+        before, after = (
+            sorted(comment for _, comment in comments_in_text(each)) for each in (text, output.out)
+        )
+        assert before == after
+    assert lost < 6
+
+
+def test_comment_without_a_place(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Shared anchors have the document written anew, and with it goes the comment: that is an error."""
+    text = V1BETA1.replace("kind: ", "kind: &k ").replace(
+        "  name: claim #", "  labels: {kind: *k}\n  name: claim #"
+    )
+    text = text.replace("    - name: gpu\n", "    - &r\n      name: gpu\n") + "    - {<<: *r, name: other}\n"
+    assert _convert(tmp_path, text, "--to", "v1") == 1
+    output = capsys.readouterr()
+    assert "this comment would be lost" in output.err
+    assert output.out == ""
 
 
 REPORT = """apiVersion: resource.k8s.io/v1alpha3
