@@ -44,10 +44,11 @@ def without_group() -> Iterator[ApiServer]:
 def server(
     request: pytest.FixtureRequest, api_server: Callable[[str], ApiServer], without_group: ApiServer
 ) -> ApiServer:
-    """The server that an overlay is for, with the service's namespace."""
+    """The server that an overlay is for, with the service's namespaces: a dry run of one does not make it."""
     server = api_server("1.37") if request.param == "built-in-guard" else without_group
-    (namespace,) = yaml.safe_load_all((MANIFESTS / "namespace" / "namespace.yaml").read_text())
-    assert apply(server.client, namespace).code in (200, 201)
+    for obj in render(MANIFESTS / "overlays" / request.param):
+        if obj["kind"] == "Namespace":
+            assert apply(server.client, obj).code in (200, 201)
     return server
 
 
@@ -68,8 +69,9 @@ def test_api_server_takes_them(overlay: str, server: ApiServer) -> None:
 def test_kubectl_applies_what_the_command_prints(overlay: str, server: ApiServer, tmp_path: Path) -> None:
     """In another namespace, with own certificates, and a configuration of one's own: nothing is unknown, and nothing is
     warned about."""
-    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "elsewhere"}}
-    assert apply(server.client, namespace).code in (200, 201)
+    for name in ("elsewhere", "elsewhere-ledgers"):
+        namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+        assert apply(server.client, namespace).code in (200, 201)
     command = [sys.executable, "-m", "commandline.main", "manifests", "--mode", overlay]
     command += ["--namespace", "elsewhere", "--image", "registry.example.com/claimcheck:1"]
     if overlay == "built-in-guard":
