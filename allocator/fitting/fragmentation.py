@@ -146,7 +146,7 @@ def _add_set(
         ]
 
 
-def _needs(shape: Shape, size: Size) -> list[tuple[frozenset[int], float]]:
+def _needs(shape: Shape, size: Size) -> list[tuple[frozenset[int], int]]:
     """What a device of a profile takes of each family of counters."""
     takes = [variant.takes for variant in shape.variants if variant.size == size]
     found = []

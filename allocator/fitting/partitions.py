@@ -16,23 +16,31 @@ from allocator.compatibility_groups import Common, admits, joined
 from allocator.devices import Device
 from allocator.ledgers import Ledger
 from allocator.pools import Pool
-from resourceapi.quantity import Quantity
+from resourceapi.quantity import MAX_DIGITS, Quantity
 
 #: Steps after which counting the devices of a profile stops with the best count so far.
 _MAX_STEPS = 2_000
 #: If a profile has more variants, they are counted greedily.
 _MAX_VARIANTS = 64
 
-#: Larger numbers are cut to this one, because differences of infinite ones are undefined.
-_HUGE = 1e150
+#: Amounts are compared as whole numbers of 10**-9, of at most so many digits: no real one has more, and the squares of
+#: their ratios are floats that are finite.
+_NANO, _MOST_DIGITS = -9, 60
+_HUGE: int = 10**_MOST_DIGITS
 
-Amounts = tuple[tuple[int, float], ...]
+Amounts = tuple[tuple[int, int], ...]
 """What a device takes: indexes of counters in their set, and amounts."""
 
 
-def as_number(amount: Quantity) -> float:
-    """An amount as an approximate number."""
-    return max(min(amount.approximate_float(), _HUGE), -_HUGE)
+def as_number(amount: Quantity) -> int:
+    """An amount in units of 10**-9, rounded down; one that is larger than any real amount is cut."""
+    shift = amount.scale - _NANO
+    number: int
+    if shift >= 0:
+        number = amount.mantissa * 10 ** min(shift, _MOST_DIGITS)
+    else:
+        number = amount.mantissa // 10 ** min(-shift, MAX_DIGITS + 1)
+    return max(min(number, _HUGE), -_HUGE)
 
 
 class Variant(NamedTuple):
@@ -40,20 +48,20 @@ class Variant(NamedTuple):
 
     takes: Amounts
     groups: frozenset[str]
-    size: tuple[float, ...]
+    size: tuple[int, ...]
 
 
 class Shape(NamedTuple):
     """A counter set without names: the totals of its counters and the variants of its devices."""
 
-    totals: tuple[float, ...]
+    totals: tuple[int, ...]
     variants: tuple[Variant, ...]
 
 
 class CounterSetState(NamedTuple):
     """The state of a counter set: what is left of the counters, the number of free devices by variant, and the groups in use."""
 
-    left: tuple[float, ...]
+    left: tuple[int, ...]
     free: tuple[int, ...]
     groups: Common | None
 
@@ -126,9 +134,9 @@ def worth(shape: Shape, state: CounterSetState) -> int:
     return sum(count for _, count in placeable(shape, state)) + unused
 
 
-def placeable(shape: Shape, state: CounterSetState) -> list[tuple[tuple[float, ...], int]]:
+def placeable(shape: Shape, state: CounterSetState) -> list[tuple[tuple[int, ...], int]]:
     """How many devices of each profile, given by its amounts, could still be taken."""
-    profiles: dict[tuple[float, ...], list[tuple[Amounts, int]]] = {}
+    profiles: dict[tuple[int, ...], list[tuple[Amounts, int]]] = {}
     for variant, free in zip(shape.variants, state.free, strict=True):
         found = profiles.setdefault(variant.size, [])
         if free > 0 and admits(state.groups, variant.groups):
@@ -136,11 +144,11 @@ def placeable(shape: Shape, state: CounterSetState) -> list[tuple[tuple[float, .
     return [(size, _most(state.left, variants)) for size, variants in profiles.items()]
 
 
-def _most(left: Sequence[float], variants: Sequence[tuple[Amounts, int]]) -> int:
+def _most(left: Sequence[int], variants: Sequence[tuple[Amounts, int]]) -> int:
     """The largest number of devices that fit; a lower bound if there are many variants or steps."""
     steps = 0
 
-    def search(place: int, left: Sequence[float]) -> int:
+    def search(place: int, left: Sequence[int]) -> int:
         nonlocal steps
         steps += 1
         if place == len(variants):
@@ -156,7 +164,7 @@ def _most(left: Sequence[float], variants: Sequence[tuple[Amounts, int]]) -> int
     return search(0, left) if len(variants) <= _MAX_VARIANTS else _greedily(left, variants)
 
 
-def _greedily(left: Sequence[float], variants: Sequence[tuple[Amounts, int]]) -> int:
+def _greedily(left: Sequence[int], variants: Sequence[tuple[Amounts, int]]) -> int:
     found = 0
     for takes, free in variants:
         count = _fitting(left, takes, free)
@@ -165,13 +173,13 @@ def _greedily(left: Sequence[float], variants: Sequence[tuple[Amounts, int]]) ->
     return found
 
 
-def _fitting(left: Sequence[float], takes: Amounts, free: int) -> int:
+def _fitting(left: Sequence[int], takes: Amounts, free: int) -> int:
     """How many devices that take so much fit, `free` at most."""
     most = min((left[counter] // amount for counter, amount in takes if amount > 0), default=free)
-    return max(int(min(most, free)), 0)
+    return max(min(most, free), 0)
 
 
-def _without(left: Sequence[float], takes: Amounts, count: int) -> Sequence[float]:
+def _without(left: Sequence[int], takes: Amounts, count: int) -> Sequence[int]:
     if not count:
         return left
     remaining = list(left)
