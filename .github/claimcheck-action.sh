@@ -15,4 +15,4 @@ mapfile -t arguments < <(lines "$ARGUMENTS")
 if [ -n "$KUBE_VERSION" ]; then
   arguments+=(--kube-version "$KUBE_VERSION")
 fi
-exec "$RUNNER_TEMP/claimcheck/bin/claimcheck" validate -o github -o "sarif=$SARIF_FILE" "${arguments[@]}" -- "${paths[@]}"
+exec "$RUNNER_TEMP/claimcheck/bin/claimcheck" validate --fail-on-skipped -o github -o "sarif=$SARIF_FILE" "${arguments[@]}" -- "${paths[@]}"

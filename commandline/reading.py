@@ -46,30 +46,26 @@ def find(options: Namespace) -> list[str | DocumentError]:
     """
     files = Files(options.paths, _exclusion(options))
     found = list(files)
-    _tell_of_links(files)
-    if not getattr(options, "quiet", False):
-        for chart in files.charts:
-            complain(_about_chart(chart, can_render=hasattr(options, "helm")))
-        _tell_of_patches(files)
+    _tell(files, options)
     return found
 
 
-def find_and_render(options: Namespace) -> list[Input]:
+def find_and_render(options: Namespace, skipped: list[Result]) -> list[Input]:
     """The same as :func:`find`, and with ``--helm`` what Helm makes of charts. A directory without manifests is no error.
 
+    :param skipped: files that look like manifests and are not read are appended, each with a note.
     :raises UsageError: if there is no ``helm``.
     """
+    files = Files(options.paths, _exclusion(options))
+    found: list[Input] = list(files)
+    _tell(files, options)
     if options.helm:
         from commandline.helm import render_all
 
-        files = Files(options.paths, _exclusion(options))
-        found: list[Input] = list(files)
-        _tell_of_links(files)
         found += render_all(files.charts)
-        if not options.quiet:
-            _tell_of_patches(files)
-    else:
-        found = [*find(options)]
+    from commandline.skipped_files import note
+
+    skipped += note(files.skipped(), rendered=options.helm)
     manifests = []
     for each in found:
         if not isinstance(each, EmptyDirectory):
@@ -77,6 +73,16 @@ def find_and_render(options: Namespace) -> list[Input]:
         elif not options.quiet:
             complain(f"{each.file}: {each.message}")
     return manifests
+
+
+def _tell(files: Files, options: Namespace) -> None:
+    """Say what is left out of what the options name."""
+    _tell_of_links(files)
+    if not getattr(options, "quiet", False):
+        if not getattr(options, "helm", False):
+            for chart in files.charts:
+                complain(_about_chart(chart, can_render=hasattr(options, "helm")))
+        _tell_of_patches(files)
 
 
 def _tell_of_links(files: Files) -> None:

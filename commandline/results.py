@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 
 from advice.findings import WARNING, Finding, Result
 from commandline.exit_codes import NEGATIVE, SUCCESS, UNFINISHED
@@ -88,17 +89,20 @@ class Outcome:
         self.results: list[Result] = []
         self.skipped: list[Skipped] = []
         self.failures: list[Failure] = []
+        #: files that look like manifests and were not read, each with a note that says why
+        self.skipped_files: list[Result] = []
 
     def add(self, other: Outcome) -> None:
         """Append the outcome of a later part of the input."""
         self.results += other.results
         self.skipped += other.skipped
         self.failures += other.failures
+        self.skipped_files += other.skipped_files
         self.hidden_notes += other.hidden_notes
 
     def findings(self, severity: str = "") -> Iterator[tuple[Result, Finding]]:
         """All findings, or those of one severity, with their results."""
-        for result in self.results:
+        for result in chain(self.results, self.skipped_files):
             for finding in result.findings:
                 if not severity or finding.severity == severity:
                     yield result, finding
@@ -146,11 +150,17 @@ class Outcome:
         """Whether there was nothing to validate, although everything could be read."""
         return not self.results and not self.failures
 
-    def exit_code(self, *, warnings_as_errors: bool = False, fail_on_empty: bool = False) -> int:
+    def exit_code(
+        self,
+        *,
+        warnings_as_errors: bool = False,
+        fail_on_empty: bool = False,
+        fail_on_skipped: bool = False,
+    ) -> int:
         """Whether all objects are valid, some are invalid, or some input could not be read."""
         if self.failures:
             return UNFINISHED
-        if self.is_empty and fail_on_empty:
+        if (self.is_empty and fail_on_empty) or (self.skipped_files and fail_on_skipped):
             return NEGATIVE
         if self.invalid or (warnings_as_errors and self.count(WARNING)):
             return NEGATIVE

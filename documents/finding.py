@@ -6,6 +6,17 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from documents.errors import DocumentError, EmptyDirectory
+from documents.skipped import CHART as PART_OF_CHART
+from documents.skipped import (
+    HIDDEN,
+    LINK,
+    NO_DIRECTORY,
+    NO_FILE,
+    PATCH,
+    SUFFIX,
+    SkippedFile,
+    looks_like_manifest,
+)
 from documents.sources import STANDARD_INPUT
 
 EXTENSIONS = (".yaml", ".yml", ".json")
@@ -13,6 +24,9 @@ EXTENSIONS = (".yaml", ".yml", ".json")
 
 CHART, TEMPLATES, DEPENDENCIES, VALUES = "Chart.yaml", "templates", "charts", "values"
 """What Helm calls the parts of a chart: only what it makes of them are manifests."""
+
+REPOSITORY = ".git"
+"""Git's own directory, into which no change of a repository leads."""
 
 KUSTOMIZATIONS = frozenset(("kustomization.yaml", "kustomization.yml", "Kustomization"))
 """What kustomize calls the file that says what a directory makes of other files."""
@@ -42,9 +56,27 @@ class Files:
         self.links: list[str] = []
         self.kustomizations: list[str] = []
         self.excluded = 0
+        self._skipped: dict[str, str] = {}  # files and directories that are left out, and why
+        self._seen: set[str] = set()
+
+    def skipped(self) -> Iterator[SkippedFile]:
+        """What has been left out so far, without being excluded, although it looks like a manifest; in order."""
+        seen = {os.path.realpath(path) for path in self._seen}
+        for path, reason in sorted(self._skipped.items()):
+            if path in self._seen:
+                continue
+            if reason in (LINK, NO_FILE, NO_DIRECTORY) or (
+                os.path.realpath(path) not in seen and self._is_manifest(path)
+            ):
+                yield SkippedFile(path, reason)
+
+    @staticmethod
+    def _is_manifest(path: str) -> bool:
+        # What is called so has an apiVersion that is none of Kubernetes.
+        return os.path.basename(path) not in (CHART, *KUSTOMIZATIONS) and looks_like_manifest(path)
 
     def __iter__(self) -> Iterator[str | DocumentError]:
-        seen: set[str] = set()
+        seen = self._seen = set()
         for argument in self._arguments:
             for path in self._of(argument):
                 if isinstance(path, DocumentError):
@@ -61,6 +93,10 @@ class Files:
         chart = _chart_around(argument)
         if chart is not None:
             self._note_chart(chart)
+            if os.path.isdir(argument):
+                list(self._manifests_below(argument, [], PART_OF_CHART))
+            else:
+                self._skipped.setdefault(argument, PART_OF_CHART)
             return []
         if not os.path.isdir(argument):
             return [argument]
@@ -71,32 +107,59 @@ class Files:
             return [EmptyDirectory(argument, 0, 0, f"no {', '.join(EXTENSIONS)} files in this directory")]
         return self._without_patches(found, kustomizations) if kustomizations else found
 
-    def _manifests_below(self, directory: str, kustomizations: list[tuple[str, str]]) -> Iterator[str]:
-        """The manifests in a directory and below; the kustomizations there, as directory and name, are appended."""
-        pending = [directory]
+    def _manifests_below(
+        self, directory: str, kustomizations: list[tuple[str, str]], reason: str = ""
+    ) -> Iterator[str]:
+        """The manifests in a directory and below; the kustomizations there, as directory and name, are appended.
+
+        :param reason: why everything in it is skipped, if it is.
+        """
+        pending = [(directory, reason)]
         while pending:
-            parent = pending.pop()
+            parent, reason = pending.pop()
             try:
                 entries = list(os.scandir(parent))
-            except OSError:  # A directory that may not be listed: the files around it still count.
+            except OSError:  # the files around it still count
+                self._skipped.setdefault(parent, NO_DIRECTORY)
                 continue
-            of_chart = any(entry.name == CHART for entry in entries)
+            of_chart = not reason and any(entry.name == CHART for entry in entries)
             if of_chart:
                 self._note_chart(parent)
             for entry in entries:
-                if entry.name in KUSTOMIZATIONS and entry.is_file():
+                if not reason and entry.name in KUSTOMIZATIONS and os.path.isfile(entry.path):
                     kustomizations.append((parent, entry.name))
-                if entry.name.startswith(".") or (of_chart and _is_made_into_manifests(entry.name)):
+                if entry.name == REPOSITORY:
                     continue
+                why = reason
+                if not why and entry.name.startswith("."):
+                    why = HIDDEN
+                elif of_chart and _is_made_into_manifests(entry.name):
+                    why = PART_OF_CHART
                 if entry.is_dir(follow_symlinks=False):
                     if not self._is_excluded(entry.path):
-                        pending.append(entry.path)
-                elif (
-                    entry.name.endswith(EXTENSIONS) and entry.is_file() and not self._is_excluded(entry.path)
-                ):
-                    if entry.is_symlink() and not self._may_follow(directory, entry.path):
-                        continue
+                        pending.append((entry.path, why))
+                elif self._is_read(directory, entry, why):
                     yield entry.path
+
+    def _is_read(self, directory: str, entry: os.DirEntry[str], reason: str) -> bool:
+        """Whether an entry below a directory is a manifest to be read; if it may be one and is not, notes why."""
+        name, path = entry.name, entry.path
+        leads_to_directory = entry.is_symlink() and os.path.isdir(path)  # entry.is_dir() fails on loops
+        if not (name.lower().endswith(EXTENSIONS) or leads_to_directory) or self._is_excluded(path):
+            return False
+        if leads_to_directory:
+            if not _is_inside(directory, path):
+                self._skipped.setdefault(path, LINK)
+            return False
+        if not os.path.isfile(path):
+            self._skipped.setdefault(path, NO_FILE)
+            return False
+        if entry.is_symlink() and not self._may_follow(directory, path):
+            return False
+        if not reason and name.endswith(EXTENSIONS):
+            return True
+        self._skipped.setdefault(path, reason or SUFFIX)
+        return False
 
     def _without_patches(self, found: list[str], kustomizations: list[tuple[str, str]]) -> list[str]:
         from documents.kustomizations import patches_of
@@ -108,14 +171,19 @@ class Files:
             if named and directory not in self.kustomizations:
                 self.kustomizations.append(directory)
             patches |= named
-        return [path for path in found if os.path.normpath(path) not in patches]
+        kept = []
+        for path in found:
+            if os.path.normpath(path) in patches:
+                self._skipped.setdefault(path, PATCH)
+            else:
+                kept.append(path)
+        return kept
 
     def _may_follow(self, directory: str, link: str) -> bool:
-        from documents.links import is_below, leads_to_hidden
-
-        if is_below(directory, link) and not leads_to_hidden(directory, link):
+        if _is_inside(directory, link):
             return True
         self.links.append(link)
+        self._skipped.setdefault(link, LINK)
         return False
 
     def _is_excluded(self, path: str) -> bool:
@@ -132,6 +200,13 @@ class Files:
 def find_files(arguments: Iterable[str]) -> Files:
     """The files that arguments stand for, with nothing excluded."""
     return Files(arguments)
+
+
+def _is_inside(directory: str, link: str) -> bool:
+    """Whether a link leads to what belongs to a directory, and is not hidden there."""
+    from documents.links import is_below, leads_to_hidden
+
+    return is_below(directory, link) and not leads_to_hidden(directory, link)
 
 
 def _is_made_into_manifests(name: str) -> bool:

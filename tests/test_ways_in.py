@@ -20,9 +20,10 @@ SCRIPT = ROOT / ".github" / "claimcheck-action.sh"
 
 def test_the_hook_runs_a_subcommand_that_takes_files() -> None:
     (hook,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
-    program, subcommand = hook["entry"].split()
+    program, subcommand, option = hook["entry"].split()
     assert program == "claimcheck"
     assert subcommand in SUBCOMMANDS
+    assert option == "--fail-on-skipped"
     assert hook["language"] == "python"
 
 
@@ -70,7 +71,8 @@ def test_the_actions_script_passes_each_line_as_one_argument(
         check=True,
     )
     sarif = tmp_path / "claimcheck.sarif"
-    assert done.stdout.splitlines() == ["validate", "-o", "github", "-o", f"sarif={sarif}", *expected]
+    fixed = ["validate", "--fail-on-skipped", "-o", "github", "-o", f"sarif={sarif}"]
+    assert done.stdout.splitlines() == [*fixed, *expected]
     assert (tmp_path / "output").read_text() == f"sarif-file={sarif}\n"
     assert not (tmp_path / "pwned").exists()
 

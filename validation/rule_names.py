@@ -14,3 +14,4 @@ NAMESPACE_MISMATCH = "NamespaceMismatch"  # the object names another namespace t
 NAMESPACE_NOT_FOUND = "NamespaceNotFound"  # the live cluster has no such namespace
 GENERATED_NAME = "GeneratedName"  # `kubectl apply` takes no generateName
 UPDATE_REFUSED = "UpdateRefused"  # a stored object that would be accepted as a new one cannot be updated
+SKIPPED_FILE = "SkippedFile"  # a file that looks like a manifest is not read

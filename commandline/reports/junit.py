@@ -18,6 +18,10 @@ def write(outcome: Outcome, stream: TextIO) -> None:
         _add(suites, counts, result.file, _case(result), failed=not result.valid)
     for skipped in outcome.skipped:
         _add(suites, counts, skipped.file, _skipped_case(skipped), skipped=True)
+    for result in outcome.skipped_files:
+        case = f'    <testcase name="read" classname={_attribute(result.file)}>\n'
+        case += f"      <skipped message={_attribute(result.findings[0].text)}/>\n    </testcase>\n"
+        _add(suites, counts, result.file, case, skipped=True)
     for failure in outcome.failures:
         case = f'    <testcase name="read" classname={_attribute(failure.file)}>\n'
         case += f'      <error message={_attribute(failure.message)} type="Unreadable"/>\n    </testcase>\n'

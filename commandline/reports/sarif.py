@@ -26,6 +26,7 @@ _RULES = {
     rule_names.GENERATED_NAME: "kubectl apply takes no object whose name is to be generated.",
     rule_names.UPDATE_REFUSED: "kube-apiserver refuses updates of the stored object.",
     rule_names.REFUSED: "kube-apiserver refuses the object.",
+    rule_names.SKIPPED_FILE: "A file that looks like a manifest is not validated.",
     rule_names.SERVER_WARNING: "kube-apiserver accepts the object with a warning.",
     "FieldValueRequired": "A value is missing.",
     "FieldValueDuplicate": "A value must be unique but is repeated.",

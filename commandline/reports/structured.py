@@ -42,6 +42,16 @@ def document(outcome: Outcome) -> dict[str, Any]:
             {"apiVersion": api_version, "kind": kind, "count": count, "context": context}
             for api_version, kind, context, count in outcome.skipped_kinds()
         ],
+        **(
+            {
+                "skippedFiles": [
+                    {"file": result.file, "findings": [_finding(finding) for finding in result.findings]}
+                    for result in outcome.skipped_files
+                ]
+            }
+            if outcome.skipped_files
+            else {}
+        ),
         "failures": [{"file": failure.file, "message": failure.message} for failure in outcome.failures],
     }
 

@@ -40,7 +40,7 @@ def write(
         stream.write(without_commands(about_stored) + "\n")
     now = _by_result(grouped(outcome.findings(), show_all=show_all))
     later = _by_result(grouped(outcome.afterwards(), show_all=show_all))
-    for result in outcome.results if now or later else ():
+    for result in (*outcome.results, *outcome.skipped_files) if now or later else ():
         blocks = [
             *now.get(id(result), ()),
             *([None] if id(result) in later else ()),
@@ -97,6 +97,8 @@ def summary(outcome: Outcome, *, show_all: bool = False) -> str:
         parts.append(f"{number(outcome.hidden_notes, 'note')} with --notes")
     if outcome.skipped:
         parts.append(skipped(outcome, show_all=show_all))
+    if outcome.skipped_files:
+        parts.append(f"{number(len(outcome.skipped_files), 'file')} not read")
     if outcome.failures:
         parts.append(f"{number(len(outcome.failures), 'input')} could not be read")
     return without_commands("; ".join(parts))

@@ -151,6 +151,11 @@ def _add_report(parser: ArgumentParser) -> None:
         action="store_true",
         help="exit with 1 if the input has no object to validate, which otherwise is a warning",
     )
+    group.add_argument(
+        "--fail-on-skipped",
+        action="store_true",
+        help="exit with 1 if files that look like manifests are not read, such as hidden ones, which otherwise are notes",
+    )
 
 
 def check(options: Namespace) -> None:

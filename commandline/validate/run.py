@@ -54,7 +54,9 @@ def run(options: Namespace) -> int:
     if outcome.is_empty and (options.fail_on_empty or not options.quiet):
         complain(_EMPTY.format("cluster" if names_cluster(options) and not options.paths else "input"))
     return outcome.exit_code(
-        warnings_as_errors=options.warnings_as_errors, fail_on_empty=options.fail_on_empty
+        warnings_as_errors=options.warnings_as_errors,
+        fail_on_empty=options.fail_on_empty,
+        fail_on_skipped=options.fail_on_skipped,
     )
 
 
@@ -66,8 +68,18 @@ def validate(options: Namespace) -> Outcome:
     cluster = _cluster(options)
     profile = profile_of(options, apis=options.runtime_config or "", classic=True)
     insist_on_one_reader(options.paths, options.inventory, [options.old])
+    skipped: list[Result] = []
+    outcome = _validate_all(cluster, options, profile, skipped)
+    outcome.skipped_files += skipped
+    return outcome
+
+
+def _validate_all(
+    cluster: LiveCluster | None, options: Namespace, profile: Profile, skipped: list[Result]
+) -> Outcome:
+    """Validate what the options name; files that look like manifests and are not read are appended to ``skipped``."""
     if cluster is None:
-        files = find_and_render(options)
+        files = find_and_render(options, skipped)
         processes = _processes(options, files)
         if processes > 1:
             from commandline.validate.parallel import validate_files
@@ -81,7 +93,7 @@ def validate(options: Namespace) -> Outcome:
     from commandline.validate.live import LiveChecks
 
     checks = LiveChecks(cluster, profile, options.namespace)
-    return _validate(read_files(find_and_render(options), profile), options, profile, checks)
+    return _validate(read_files(find_and_render(options, skipped), profile), options, profile, checks)
 
 
 def _cluster(options: Namespace) -> LiveCluster | None:

@@ -223,3 +223,96 @@ def test_directories_are_matched_once(monkeypatch: pytest.MonkeyPatch) -> None:
     for file in ("a/b/1", "a/b/2", "a/b/3"):
         assert not exclusion(file)
     assert asked == ["a", "a/b", "a/b/1", "a/b/2", "a/b/3"]
+
+
+SKIPPED = {
+    ".evil.json": "hidden",
+    ".k8s/evil.json": "hidden",
+    ".k8s/deep/evil.yml": "hidden",
+    "k/part.yaml": "patch",
+    "charts/gpu/values-prod.yaml": "part of a chart",
+    "charts/gpu/charts/evil.yaml": "part of a chart",
+    "charts/gpu/charts/dep/templates/claim.yaml": "part of a chart",
+    "charts/gpu/templates/claim.yaml": "part of a chart",
+    "charts/gpu/templates/more/claim.yaml": "part of a chart",
+    "charts/gpu/values.yaml": "part of a chart",
+    "UPPER.YAML": "suffix",
+    "elsewhere.yaml": "link",
+    "elsewhere": "link",
+    "loop.yaml": "no regular file",
+    "pipe.yaml": "no regular file",
+}
+"""What looks like a manifest and is not read, and why."""
+
+
+def _write(name: str, content: str | bytes = "apiVersion: v1\nkind: A\n") -> None:
+    path = Path(name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+
+
+def test_skipped_manifests() -> None:
+    """Each is told, and why; files that are no manifests are not."""
+    for name in SKIPPED:
+        if name.startswith((".", "k/", "UPPER")) or name.endswith("evil.yaml"):
+            _write(name)
+    _write("k/kustomization.yaml", "patches: [{path: part.yaml}]")
+    _write(".github/workflows/ci.yml", "on: push\njobs: {}\n")
+    _write(".vscode/settings.json", '{"a": "kind"}')
+    _write(".list.yaml", "- kind: A\n")
+    _write(".git/a.yaml")
+    _write("README.md", "kind: A\n")
+    Path("charts/gpu/values.schema.json").write_text("{}")
+    outside = Path("..", f"{Path.cwd().name}-outside")
+    outside.mkdir()
+    Path("elsewhere.yaml").symlink_to("/etc/passwd")
+    Path("elsewhere").symlink_to(outside, target_is_directory=True)
+    Path("inside").symlink_to("gen", target_is_directory=True)
+    Path("loop.yaml").symlink_to("loop.yaml")
+    os.mkfifo("pipe.yaml")
+    files = Files(["."])
+    list(files)
+    assert {str(Path(file)): reason for file, reason in files.skipped()} == SKIPPED
+
+
+@pytest.mark.parametrize(
+    ("content", "is_told"),
+    [
+        (b'{"\\u006bind": "A"}', True),
+        (b'"k\\x69nd": A\n', True),
+        (b"!!binary a2luZA==: A\n", True),
+        ("kind: A\n".encode("utf-16"), True),
+        (b"kind: {{ .Values.kind }}\n", True),
+        (b"kind: [\n", True),
+        (b"a: 1\n---\napiVersion: v1\n", True),
+        (b"#" * (33 << 20), True),
+        (b"on: push\n", False),
+        (b"a: {kind: B}\n", False),
+        (b"- kind: B\n", False),
+        (b"{{ a }}\n", False),
+        (b"", False),
+    ],
+)
+def test_what_looks_like_a_manifest(content: bytes, is_told: bool) -> None:
+    """An apiVersion or kind, however it is written, and what cannot be read, so that nobody can tell."""
+    _write("one/.hidden.yaml", content)
+    files = Files(["one"])
+    list(files)
+    assert [reason for _, reason in files.skipped()] == ["hidden"] * is_told
+
+
+def test_excluded_files_are_not_told() -> None:
+    """Whoever excludes a file knows of it."""
+    _write(".k8s/evil.json")
+    files = Files(["gen", ".k8s", "."], Exclusion([".k8s", "charts"]))
+    list(files)
+    assert list(files.skipped()) == []
+
+
+def test_hidden_files_that_are_read_by_way_of_links() -> None:
+    """As the kubelet mounts ConfigMaps: they are not skipped."""
+    _write("mount/..data/a.yaml")
+    Path("mount/a.yaml").symlink_to("..data/a.yaml")
+    files = Files(["mount"])
+    assert list(files) == ["mount/a.yaml"]
+    assert list(files.skipped()) == []

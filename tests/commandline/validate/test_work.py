@@ -97,7 +97,7 @@ def test_work_grows_with_the_file(name: str, tmp_path: Path, capsys: pytest.Capt
     file = tmp_path / "file.yaml"
     arguments = ["validate", "--no-config", "--show-all", "--notes", str(file)]
     work = []
-    for count in (100, 100, 200, 400):  # the first run loads modules
+    for count in (150, 150, 300, 600):  # the first run loads modules
         file.write_text(FILES[name](count))
         work.append(_lines_run(arguments))
     assert work[3] - work[2] <= 2.5 * (work[2] - work[1]) + work[1] / 20

@@ -1,0 +1,52 @@
+"""Files that look like manifests and are not read: a note about each."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+
+from advice.findings import NOTE, Finding, Result
+from documents.finding import TEMPLATES
+from documents.skipped import CHART, HIDDEN, LINK, NO_DIRECTORY, NO_FILE, PATCH, SUFFIX, SkippedFile
+from validation.rule_names import SKIPPED_FILE
+
+_NAME_IT = "name the file itself to validate it, or leave it out with --exclude"
+_NOTES = {
+    HIDDEN: ("not validated, as it is hidden or in a hidden directory", _NAME_IT),
+    CHART: (
+        "not validated, as it is part of a Helm chart",
+        "validate what Helm makes of the chart (--helm); move manifests that Helm does not install out of it",
+    ),
+    PATCH: (
+        "not validated, as a kustomization names it as a patch",
+        "validate what `kubectl kustomize` makes of it, and name the file itself or leave it out with --exclude",
+    ),
+    LINK: ("not validated, as it is a link out of the directory or to something hidden", _NAME_IT),
+    SUFFIX: ("not validated, as its suffix is not in lower case", "rename it to .yaml, .yml or .json"),
+    NO_FILE: ("not validated, as it is neither a file nor a link to one", "remove it"),
+    NO_DIRECTORY: ("nothing in it is validated, as the directory cannot be listed", "change its permissions"),
+}
+
+
+class _NoSource:
+    """The lines of a file that is not read."""
+
+    line = 0
+
+    def source_line(self, number: int) -> str:
+        return ""
+
+
+def note(skipped: Iterable[SkippedFile], *, rendered: bool) -> Iterator[Result]:
+    """A result with a note for each file.
+
+    :param rendered: whether Helm makes manifests of charts; then their templates are not skipped.
+    """
+    source = _NoSource()
+    for file, reason in skipped:
+        if rendered and reason == CHART and TEMPLATES in file.split(os.sep):
+            continue
+        message, hint = _NOTES[reason]
+        result = Result(file, 1, source)
+        result.findings.append(Finding(NOTE, SKIPPED_FILE, message, hint=hint))
+        yield result

@@ -1,0 +1,75 @@
+"""Files that look like manifests and are not read: a note in every report, and with --fail-on-skipped a failure."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from commandline.main import main
+from commandline.reports import FORMATS
+
+MANIFEST = "apiVersion: resource.k8s.io/v1\nkind: DeviceClass\nmetadata: {name: a}\nspec: {}\n"
+
+
+@pytest.fixture(autouse=True)
+def _directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("ok.yaml").write_text(MANIFEST)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_every_report_names_them(format: str, jobs: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Whatever the format, and with any number of processes; the exit code is as without them."""
+    Path(".evil.yaml").write_text(MANIFEST)
+    Path("other.yaml").write_text(MANIFEST.replace("name: a", "name: b"))
+    assert main(["validate", "-o", format, "-j", jobs, "."]) == 0
+    written = capsys.readouterr().out
+    assert ".evil.yaml" in written
+    assert "not validated, as it is hidden" in written
+
+
+@pytest.mark.parametrize(
+    ("options", "code"), [([], 0), (["--fail-on-skipped"], 1), (["-q", "--fail-on-skipped"], 1)]
+)
+def test_fail_on_skipped(options: list[str], code: int) -> None:
+    """Only with the option they decide the exit code."""
+    assert main(["validate", "--fail-on-skipped", "."]) == 0
+    Path(".k8s").mkdir()
+    Path(".k8s/evil.json").write_text('{"kind": "A"}')
+    assert main(["validate", *options, "."]) == code
+    assert main(["validate", *options, "--exclude", ".k8s", "."]) == 0
+
+
+def test_many_are_one_note(capsys: pytest.CaptureFixture[str]) -> None:
+    """Those with the same reason are counted; --show-all lists them."""
+    for number in range(20):
+        Path(f".evil{number}.yaml").write_text(MANIFEST)
+    main(["validate", "."])
+    assert capsys.readouterr().out.count("SkippedFile") + 1 < 5
+    main(["validate", "--show-all", "."])
+    assert capsys.readouterr().out.count("not validated, as it is hidden") == 20
+
+
+def test_the_action_and_the_hook_insist() -> None:
+    """Neither lets a skipped manifest pass."""
+    root = Path(__file__).parents[3]
+    assert "validate --fail-on-skipped " in (root / ".github/claimcheck-action.sh").read_text()
+    assert "validate --fail-on-skipped\n" in (root / ".pre-commit-hooks.yaml").read_text()
+
+
+def test_actions_are_pinned() -> None:
+    """By commit, as a tag can be moved; the tag stands behind it."""
+    import re
+
+    root = Path(__file__).parents[3]
+    files = [root / "action.yml", *(root / "docs").rglob("*.md"), root / "README.md"]
+    uses = [
+        (file.name, used)
+        for file in files
+        for used in re.findall(r"^\s*(?:- )?uses: (\S+@.*)$", file.read_text(), re.MULTILINE)
+        if not used.startswith("OWNER/")
+    ]
+    assert uses
+    assert [used for used in uses if not re.fullmatch(r"[\w./-]+@[0-9a-f]{40}  # v[0-9.]+", used[1])] == []
