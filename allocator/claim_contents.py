@@ -1,6 +1,6 @@
 """Which claims ask for the same, and what they ask for: read once for all of them, until the last one has gone.
 
-A claim's `spec.devices` is its content, known by a digest. What is found out for a content belongs to all its claims.
+A claim's `spec.devices` is its content. What is found out for a content belongs to all its claims.
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from hashlib import blake2b
-from typing import NamedTuple
 from weakref import WeakValueDictionary
 
 from allocator.demand import ClaimDemand
@@ -16,7 +15,8 @@ from allocator.time_limit import TimeLimit
 from resourceapi.canonical import canonical
 from resourceapi.objects import EMPTY, Object
 
-_DIGEST_BYTES = 20
+#: A longer text of JSON is known by its digest, which is none.
+_LONG, _DIGEST_BYTES = 256, 20
 #: What the objects of a text of JSON take, for each of its characters.
 _OBJECT_BYTES = 3
 
@@ -27,18 +27,17 @@ def claim_key(claim: Object) -> str:
     return f"{metadata.get('namespace', '')}/{metadata.get('name', '')}"
 
 
-class Content(NamedTuple):
-    """A content, and how long it is in JSON."""
+class Content:
+    """What claims ask for that have the same `spec.devices`; compared by identity, as long as there is such a claim."""
 
-    digest: bytes
-    length: int
+    __slots__ = ("digest", "length", "users")
 
-
-class _Claim(NamedTuple):
-    """A claim whose content is known: while it has these very `spec.devices`, nothing has to be read."""
-
-    devices: object
-    content: Content
+    def __init__(self, digest: str, length: int) -> None:
+        self.digest = digest
+        #: in JSON
+        self.length = length
+        #: how many claims have it
+        self.users = 0
 
 
 class ClaimContents:
@@ -50,39 +49,40 @@ class ClaimContents:
         :param read: what a claim asks for.
         """
         self._read = read
-        self._claims: dict[str, _Claim] = {}
-        self._users: Counter[bytes] = Counter()
-        self._demands: WeakValueDictionary[tuple[bytes, int], ClaimDemand] = WeakValueDictionary()
+        #: by claim, with its `spec.devices`: while it has these very ones, nothing has to be read
+        self._claims: dict[str, tuple[object, Content]] = {}
+        self._by_digest: dict[str, Content] = {}
+        self._demands: WeakValueDictionary[tuple[Content, int], ClaimDemand] = WeakValueDictionary()
         #: told of each content that no claim has any more
-        self.listeners: list[Callable[[bytes], None]] = []
-
-    def __len__(self) -> int:
-        """Of how many claims the content is known."""
-        return len(self._claims)
+        self.listeners: list[Callable[[Content], None]] = []
 
     def of(self, claim: Object) -> Content:
         """The content of a claim (v1, normal form), which is used until :meth:`forget`."""
         key = claim_key(claim)
         devices = (claim.get("spec") or EMPTY).get("devices")
         known = self._claims.get(key)
-        if known is not None and known.devices is devices:
-            return known.content
-        text = canonical(devices).encode()
-        content = Content(blake2b(text, digest_size=_DIGEST_BYTES).digest(), len(text))
-        self._claims[key] = _Claim(devices, content)
-        self._users[content.digest] += 1
+        if known is not None and known[0] is devices:
+            return known[1]
+        digest = text = canonical(devices)
+        if len(text) > _LONG:
+            digest = blake2b(text.encode(), digest_size=_DIGEST_BYTES).hexdigest()
+        content = self._by_digest.get(digest)
+        if content is None:
+            content = self._by_digest[digest] = Content(digest, len(text))
+        self._claims[key] = devices, content
+        content.users += 1
         if known is not None:
-            self._leave(known.content.digest)
+            self._leave(known[1])
         return content
 
     def demands(
         self, claims: Iterable[Object], contents: Iterable[Content], time_limit: TimeLimit
     ) -> Iterator[ClaimDemand]:
         """What the claims of a pod ask for. Claims of one content share it with other pods' claims, not with each other."""
-        seen: Counter[bytes] = Counter()
+        seen: Counter[Content] = Counter()
         for claim, content in zip(claims, contents, strict=True):
-            key = (content.digest, seen[content.digest])
-            seen[content.digest] += 1
+            key = (content, seen[content])
+            seen[content] += 1
             demand = self._demands.get(key)
             if demand is None:
                 demand = self._demands[key] = self._read(claim, time_limit)
@@ -97,11 +97,11 @@ class ClaimContents:
         """Take out a claim, `namespace/name`, if its content is known."""
         known = self._claims.pop(key, None)
         if known is not None:
-            self._leave(known.content.digest)
+            self._leave(known[1])
 
-    def _leave(self, digest: bytes) -> None:
-        self._users[digest] -= 1
-        if not self._users[digest]:
-            del self._users[digest]
+    def _leave(self, content: Content) -> None:
+        content.users -= 1
+        if not content.users:
+            del self._by_digest[content.digest]
             for listener in self.listeners:
-                listener(digest)
+                listener(content)

@@ -198,11 +198,12 @@ class Nodes:
         for name, state in self._own.get(pool, {}).items():
             if state.update(device):
                 self._entries[name].node_class = None
-        id, has_changed = PoolId(*pool), False
-        for state in list(self._shared_states.get(id, {}).values()):
-            has_changed = state.update(device) or has_changed
-        for shared in list(self._shared_pools.values()) if has_changed else ():
-            shared.update(id)
+        if self._inventory.has_shared:
+            id, has_changed = PoolId(*pool), False
+            for state in list(self._shared_states.get(id, {}).values()):
+                has_changed = state.update(device) or has_changed
+            for shared in list(self._shared_pools.values()) if has_changed else ():
+                shared.update(id)
 
     # --- looking
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 from allocator.allocation import Allocator, Arrangement
 from allocator.attempt_state import Taken
-from allocator.claim_contents import ClaimContents
+from allocator.claim_contents import ClaimContents, Content
 from allocator.demand import ClaimDemand, text_name
 from allocator.error_text import ErrorText
 from allocator.errors import FATAL, NODE, UNDECIDED, AllocationError, NodeError
@@ -18,8 +18,7 @@ from allocator.nodes import NodeClass, NodeEntry, Nodes
 from allocator.results import Pick, ResultTemplate, is_ordinary
 from allocator.states import PoolState
 from allocator.time_limit import TimeLimit
-from resourceapi.manifests import namespace_of
-from resourceapi.objects import Object
+from resourceapi.objects import EMPTY, Object
 from resourceapi.weighed_cache import WeighedCache
 
 Solution = Sequence[tuple[Taken, ...]]
@@ -106,7 +105,7 @@ class Plan:
     __slots__ = ("bytes_of_outcomes", "demand", "equivalence", "equivalent", "fits", "key", "outcomes")
 
     def __init__(
-        self, key: tuple[bytes, ...], demand: list[ClaimDemand], equivalence: NodeEquivalence
+        self, key: tuple[Content, ...], demand: list[ClaimDemand], equivalence: NodeEquivalence
     ) -> None:
         #: the contents of the claims
         self.key = key
@@ -135,9 +134,9 @@ class Plans:
         self._nodes = nodes
         self._contents = contents
         contents.listeners.append(self._end)
-        self._plans: WeighedCache[tuple[bytes, ...], Plan] = WeighedCache(MOST_BYTES, self._dropped)
+        self._plans: WeighedCache[tuple[Content, ...], Plan] = WeighedCache(MOST_BYTES, self._dropped)
         #: of which plans a content is part
-        self._with: dict[bytes, set[tuple[bytes, ...]]] = {}
+        self._with: dict[Content, set[tuple[Content, ...]]] = {}
         #: how often an outcome was found by a search, and how often it was known
         self.searches = self.hits = 0
 
@@ -152,28 +151,28 @@ class Plans:
         for claim in claims:
             time_limit.check()
             contents.append(self._contents.of(claim))
-        key = tuple([content.digest for content in contents])
-        owner = namespace_of(claims[0], "") if claims else ""
+        key = tuple(contents)
+        owner: str = (claims[0].get("metadata") or EMPTY).get("namespace", "") if claims else ""
         plan = self._plans.use(key, owner)
         if plan is None:
             demand = list(self._contents.demands(claims, contents, time_limit))
             equivalence = NodeEquivalence(demand, self._allocator.features, self._allocator.selectors)
             plan = Plan(key, demand, equivalence)
-            for digest in key:
-                self._with.setdefault(digest, set()).add(key)
+            for content in key:
+                self._with.setdefault(content, set()).add(key)
             self._plans.put(key, plan, plan.weight, owner)
         return plan
 
-    def _end(self, digest: bytes) -> None:
+    def _end(self, content: Content) -> None:
         """Drop the plans with a content that no claim has any more."""
-        for key in list(self._with.get(digest, ())):
+        for key in list(self._with.get(content, ())):
             self._plans.pop(key)
 
-    def _dropped(self, key: tuple[bytes, ...]) -> None:
-        for digest in set(key):
-            self._with[digest].discard(key)
-            if not self._with[digest]:
-                del self._with[digest]
+    def _dropped(self, key: tuple[Content, ...]) -> None:
+        for content in set(key):
+            self._with[content].discard(key)
+            if not self._with[content]:
+                del self._with[content]
 
     def outcome(self, plan: Plan, entry: NodeEntry, node_class: NodeClass, time_limit: TimeLimit) -> Outcome:
         """How the nodes of a class serve a plan now.
@@ -182,8 +181,7 @@ class Plans:
         """
         assert entry.view is not None
         shared = entry.view.layout.shared
-        signature = shared.signature
-        key = node_class if signature is None else (node_class, signature)
+        key = (node_class, shared.signature) if shared.states else node_class
         found = plan.outcomes.get(key)
         if found is None:
             self.searches += 1

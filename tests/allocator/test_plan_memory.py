@@ -136,7 +136,7 @@ def test_plans_end_with_their_last_claim() -> None:
     assert not plans_of(state)
     assert [demand() for demand in demands] == [None] * 3
     assert not state._contents._claims
-    assert not state._contents._users
+    assert not state._contents._by_digest
     assert not state._plans._with
 
 
