@@ -38,7 +38,8 @@ _LARGEST = 100_000
 """How large all objects together may be which are tried, or searched for the place of a field."""
 
 
-_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"|(?<= value: )-?\d+')
+# What is not closed is passed over as a whole: looking for its end from every quote in it takes quadratic time.
+_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*+)("|\\?\Z)|(?<= value: )-?\d+', re.DOTALL)
 
 
 class Unreadable(NamedTuple):
@@ -196,6 +197,7 @@ def _with_texts(mistakes: list[Mistake]) -> tuple[set[Mistake], list[str]]:
         more = dict.fromkeys(
             part
             for found in _QUOTED.finditer(mistake[2])
+            if found[2] != "" and found[2] != "\\"
             for part in (found[1] or found[0], *found[0].strip('"').split("/"))
             if len(part) < 254
         )

@@ -109,3 +109,11 @@ def test_effort_grows_with_what_is_reviewed() -> None:
     """The effort counts what takes time."""
     few, many = (validated(_claim(*(_wrong(f"G-{n}") for n in range(count))), PROFILE) for count in (3, 6))
     assert 0 < 1.5 * few.effort < many.effort
+
+
+def test_quotes_that_are_not_closed() -> None:
+    """A message is looked through once, however many quotes are in what is not closed: 1 MB took for ever."""
+    from advice.afterwards.later_rounds import _with_texts
+
+    _, texts = _with_texts([("rule", "", 'say "a" or "' + '\\"' * 500_000)])
+    assert texts == ["a"]
