@@ -66,5 +66,5 @@ def _loops(square: bool) -> growth.Work:
 
 def test_alarm() -> None:
     """Work by the square of its size is found, and work in proportion to it is not."""
-    assert "times as long" in growth.problem(_loops(square=True), 1 << 12)
-    assert growth.problem(_loops(square=False), 1 << 12) == ""
+    assert "times as long" in growth.problem(_loops(square=True), 1 << 14, 1 << 14)
+    assert growth.problem(_loops(square=False), 1 << 14, 1 << 14) == ""
