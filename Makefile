@@ -73,10 +73,11 @@ bench: setup ## time against other tools, side by side
 DOCUMENTS := 250000
 EXPRESSIONS := 1000000
 
-fuzz: setup ## the full runs: mutated documents, expressions that try to break out, and time that grows too fast
+fuzz: setup ## the full runs: mutated documents, expressions that try to break out, time that grows too fast, objects at limits
 	$(BIN)/python -m tests.fuzz --count $(DOCUMENTS)
 	$(BIN)/python -m tests.fuzz.expressions --count $(EXPRESSIONS)
 	$(BIN)/python -m tests.fuzz.growth
+	$(BIN)/python -m tests.fuzz.held_briefly
 
 docs: setup ## write what is generated: docs/reference, manifests/crds and manifests/chart
 	$(BIN)/python -m docs.tools.reference

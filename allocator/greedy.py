@@ -121,6 +121,7 @@ def _may_be_served(attempt: Attempt, request: RequestDemand, candidates: Sequenc
     for alternative in request.alternatives:
         if alternative.derived:
             raise AllocationError("attributes are derived when devices are taken")
+        attempt.time_limit.check()
         found = [
             device
             for device in candidates

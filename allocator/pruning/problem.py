@@ -134,6 +134,7 @@ class Problem:
         :returns: False if looking at them may raise an error.
         """
         alternative = option.alternative
+        self.attempt.time_limit.check()
         if option.everything is not None and alternative.constraints and option.everything:
             return False  # A constraint that excludes one of all devices is an error.
         key = _kind(alternative)
@@ -151,6 +152,7 @@ class Problem:
         start, found = attempt.mark(), 0
         try:
             for index, device in enumerate(self.devices):
+                attempt.time_limit.check()
                 if (
                     ExclusiveUse.admits(attempt, alternative, device)
                     and attempt.selects(alternative, device)
@@ -170,6 +172,7 @@ class Problem:
     def _bind(self) -> None:
         for slot in self.slots:
             for option in slot.options if not slot.risky else ():
+                self.attempt.time_limit.check()
                 for place, constraint in option.alternative.constraints:
                     values = self._values(option.alternative, constraint)
                     option.constraints.append((place, constraint.distinct, values))

@@ -46,6 +46,7 @@ class Propagation:
         size = -1
         while size != (size := sum(each.devices.bit_count() for p in domains for each in p.options)):
             for members in constraints:
+                self._problem.attempt.time_limit.check()
                 self._match_attribute.filter_values(members)
                 drop_infeasible(domains)
             if len(constraints) > 1:

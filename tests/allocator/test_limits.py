@@ -5,19 +5,25 @@ The clock of these tests counts how often it is looked at, once for each kind of
 
 from __future__ import annotations
 
+from collections import Counter
+from contextlib import suppress
 from itertools import count
 from math import inf
 from random import Random
 
 import pytest
 
+from allocator.attempt import Attempt
+from allocator.demand import Alternative
+from allocator.devices import Device
 from allocator.expansion import Template, expand
 from allocator.packing import pack
+from allocator.rules.exclusive_use import ExclusiveUse
 from allocator.scheduling import Mode, SchedulingState
 from allocator.simulation import UNHURRIED, Limits, Pod, Simulation
 from allocator.time_limit import UNLIMITED, OutOfTime, TimeLimit
 from tests.allocator import scenes
-from tests.allocator.objects import claim, cluster, device, exactly, node, slice_of
+from tests.allocator.objects import alternative, claim, cluster, device, exactly, first_of, node, slice_of
 from tests.allocator.scenes import claims_of, slices_of
 
 MODES = [Mode.ATTEMPT, Mode.BEST_FIT]
@@ -120,3 +126,28 @@ def test_easy_search_out_of_time() -> None:
     with pytest.raises(OutOfTime):
         state.place([asked], Mode.ALL_NODES, looks(1))
     assert state.place([asked], Mode.ALL_NODES, UNLIMITED).nodes[0].fits
+
+
+@pytest.mark.parametrize("requests", [3, 8], ids=["few", "more than devices"])
+def test_time_is_looked_at_for_each_alternative(monkeypatch: pytest.MonkeyPatch, requests: int) -> None:
+    """However many claims, alternatives and devices there are: between two looks all devices are gone through once at most."""
+    devices, done = 30, Counter[str]()
+    admits = ExclusiveUse.admits
+
+    def counted(attempt: Attempt, asked: Alternative, looked_at: Device) -> bool:
+        done["looks at devices"] += 1
+        return admits(attempt, asked, looked_at)
+
+    monkeypatch.setattr(ExclusiveUse, "admits", staticmethod(counted))
+    state = cluster(slice_of(*(device(f"d{number}") for number in range(devices))))
+    lists = [
+        first_of(f"r{number}", *(alternative(f"s{each}", selectors=["true"]) for each in range(8)))
+        for number in range(requests)
+    ]
+    asked = [claim(*lists, name=f"c{number}") for number in range(4)]
+    for most in range(0, 10_000, 500):
+        done.clear()
+        limit = TimeLimit(most, lambda: float(done["looks at devices"]))
+        with suppress(OutOfTime):
+            state.place(asked, Mode.ALL_NODES, limit)
+        assert done["looks at devices"] <= most + 2 * devices
