@@ -10,6 +10,9 @@ from threading import Condition
 from resourceapi.api_client import Unavailable
 
 MOST = 2
+#: How many may wait in one namespace: each keeps one of the process's threads for waiting (`serving.dispatch`), of which
+#: half are left to other namespaces.
+MOST_WAITING = 32
 PATIENCE_SECONDS = 5.0
 
 
@@ -40,9 +43,11 @@ class Turns:
     def of(self, namespace: str) -> Iterator[None]:
         """Hold the turn of a namespace for as long as a ``with`` block lasts.
 
-        :raises Unavailable: if others take too long.
+        :raises Unavailable: if others take too long, or too many wait in the namespace already.
         """
         with self._changed:
+            if self._waiting[namespace] >= MOST_WAITING:
+                raise Unavailable("too many in this namespace ask what is in it")
             self._waiting[namespace] += 1
             has_come = self._changed.wait_for(lambda: self._is_next(namespace), self._patience)
             self._leave(namespace, goes_last=has_come)

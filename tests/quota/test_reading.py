@@ -15,7 +15,7 @@ from quota.config_maps import ConfigMapStore
 from quota.counted_parts import counted_part_of_claim, counted_part_of_pod
 from quota.pod_claims import ANNOTATION
 from quota.reservations import Reservations
-from quota.turns import Turns
+from quota.turns import MOST_WAITING, Turns
 from resourceapi import api_client as apis
 from resourceapi.api_client import Listing, TooLarge, Unavailable
 from resourceapi.objects import Object
@@ -197,6 +197,36 @@ def test_turns() -> None:
         pass
 
 
+def test_a_namespace_leaves_threads_to_others() -> None:
+    """Beyond its share a namespace is told at once that too many wait; others wait for their turn, and so does it later."""
+    turns = Turns(most=1, patience=PATIENCE_SECONDS)
+    with turns.of("noisy"):
+        threads = [threading.Thread(target=_take_a_turn, args=(turns, "noisy")) for _ in range(MOST_WAITING)]
+        for number, thread in enumerate(threads, 1):
+            thread.start()
+            _wait_for(turns, number)
+        with pytest.raises(Unavailable, match="too many in this namespace"), turns.of("noisy"):
+            pass
+        quiet = threading.Thread(target=_take_a_turn, args=(turns, "quiet"))
+        quiet.start()
+        _wait_for(turns, MOST_WAITING + 1)
+    for thread in (*threads, quiet):
+        thread.join()
+    assert turns.waiting == 0
+    with turns.of("noisy"):
+        pass
+
+
+def _take_a_turn(turns: Turns, namespace: str) -> None:
+    with turns.of(namespace):
+        pass
+
+
+def _wait_for(turns: Turns, waiting: int) -> None:
+    while turns.waiting < waiting:
+        threading.Event().wait(0.001)
+
+
 def test_turns_are_given_to_who_has_waited_longest() -> None:
     """However many wait in one namespace, another one is next after one of them; who gives up changes nothing for others."""
     turns, order = Turns(most=1, patience=PATIENCE_SECONDS), []
@@ -211,8 +241,7 @@ def test_turns_are_given_to_who_has_waited_longest() -> None:
     with turns.of("first"):
         for number, thread in enumerate(threads, 1):
             thread.start()
-            while turns.waiting < number:
-                threading.Event().wait(0.001)
+            _wait_for(turns, number)
     for thread in threads:
         thread.join()
     assert order[:3] == ["noisy", "quiet", "other"]
