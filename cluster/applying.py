@@ -18,7 +18,7 @@ from resourceapi.objects import Object, without_nulls
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 # Lists that are merged entry by entry, with what their entries are known by (patchMergeKey); all others are replaced.
-_MERGE_KEYS = {
+MERGE_KEYS = {
     "containers": "name",
     "env": "name",
     "ephemeralContainers": "name",
@@ -33,7 +33,7 @@ _MERGE_KEYS = {
     "volumeMounts": "mountPath",
     "volumes": "name",
 }
-_FINALIZERS = "finalizers"
+FINALIZERS = "finalizers"
 
 
 def created(manifest: Object, namespace: str) -> Object:
@@ -66,8 +66,8 @@ def applied(stored: Object, manifest: Object, namespace: str) -> Object | None:
         before = {}
     prepared = _prepared(manifest, namespace)
     _annotate(prepared, _last_applied(prepared))
-    merged = _merged(stored, prepared, before if isinstance(before, dict) else {})
-    return None if deep_json.equal(merged, stored) else with_sorted_keys(merged)
+    result = merged(stored, prepared, before if isinstance(before, dict) else {})
+    return None if deep_json.equal(result, stored) else with_sorted_keys(result)
 
 
 def _prepared(manifest: Object, namespace: str) -> Object:
@@ -97,27 +97,30 @@ def _annotate(prepared: Object, configuration: str) -> None:
         prepared["metadata"] = {**metadata, "annotations": annotations}
 
 
-def _merged(stored: Object, given: Object, before: Object) -> Object:
-    merged = {key: value for key, value in stored.items() if key in given or key not in before}
+def merged(stored: Object, given: Object, before: Object) -> Object:
+    """An object with what is given, and without what was given before and is no longer."""
+    result = {key: value for key, value in stored.items() if key in given or key not in before}
     for key, value in given.items():
         if value is None:
-            merged.pop(key, None)
-        elif key in merged:
-            merged[key] = _value(key, merged[key], value, before.get(key))
+            result.pop(key, None)
+        elif key in result:
+            result[key] = _value(key, result[key], value, before.get(key))
         else:
-            merged[key] = without_nulls(value)
-    return merged
+            result[key] = without_nulls(value)
+    return result
 
 
 def _value(key: str, stored: Any, given: Any, before: Any) -> Any:
     if isinstance(stored, dict) and isinstance(given, dict):
-        return _merged(stored, given, before if isinstance(before, dict) else {})
+        return merged(stored, given, before if isinstance(before, dict) else {})
     if not isinstance(stored, list) or not isinstance(given, list):
         return given
     before = before if isinstance(before, list) else []
-    if key == _FINALIZERS:
-        return [*(each for each in stored if each in given or each not in before), *_missing(given, stored)]
-    known_by = _MERGE_KEYS.get(key)
+    if key == FINALIZERS:
+        wanted, former, known = ({json_text(each) for each in some} for some in (given, before, stored))
+        kept = [each for each in stored if json_text(each) in wanted or json_text(each) not in former]
+        return [*kept, *(each for each in given if json_text(each) not in known)]
+    known_by = MERGE_KEYS.get(key)
     if known_by is None or not all(_has_key(each, known_by) for each in (*stored, *given)):
         return given
     return _entries(known_by, stored, given, [each for each in before if _has_key(each, known_by)])
@@ -127,19 +130,15 @@ def _entries(known_by: str, stored: list[Object], given: list[Object], before: l
     """The entries of a list, each merged with the one that is known by the same; new ones at the end."""
     wanted = {each[known_by]: each for each in given}
     former = {each[known_by]: each for each in before}
-    merged = [
-        _merged(each, wanted[each[known_by]], former.get(each[known_by], {}))
+    result = [
+        merged(each, wanted[each[known_by]], former.get(each[known_by], {}))
         if each[known_by] in wanted
         else each
         for each in stored
         if each[known_by] in wanted or each[known_by] not in former
     ]
     known = {each[known_by] for each in stored}
-    return [*merged, *(each for each in given if each[known_by] not in known)]
-
-
-def _missing(given: list[Any], stored: list[Any]) -> list[Any]:
-    return [each for each in given if each not in stored]
+    return [*result, *(each for each in given if each[known_by] not in known)]
 
 
 def _has_key(entry: Any, known_by: str) -> bool:

@@ -57,6 +57,24 @@ def parse(
             yield document
 
 
+def first_document(content: bytes, file: str) -> Document:
+    """The first document of a text, whatever its value is: a patch may be a list.
+
+    :raises DocumentError: if it cannot be read, or there is none.
+    """
+    text = decode(content, file)
+    source = Source(file, text)
+    expansion = Expansion(len(text))
+    for chunk in split(text):
+        try:
+            _document(source, chunk, 0, expansion)
+        except MalformedText as error:
+            raise source.error(min(error.offset, len(text.rstrip())), error.message, error.hint) from None
+        if chunk.value is not None:
+            return Document(source, 0, chunk, chunk.value)
+    raise source.error(0, "the file is empty")
+
+
 def _document(
     source: Source, chunk: Chunk, index: int, expansion: Expansion
 ) -> Document | DocumentError | None:

@@ -20,7 +20,14 @@ from resourceapi.field_errors import (
     TOO_LONG,
     TOO_MANY,
 )
-from validation.rule_names import GENERATED_NAME, NOT_SERVED, SERVER_WARNING, UNKNOWN_FIELD, WRONG_TYPE
+from validation.rule_names import (
+    FIELD_CONFLICT,
+    GENERATED_NAME,
+    NOT_SERVED,
+    SERVER_WARNING,
+    UNKNOWN_FIELD,
+    WRONG_TYPE,
+)
 
 if TYPE_CHECKING:
     from advice.hints.hint import Advice, Hint
@@ -29,7 +36,7 @@ if TYPE_CHECKING:
 #: The modules with hints, in the order in which they are tried, with the rules that their hints are for.
 MODULES = {
     "placeholders": (WRONG_TYPE, INVALID, NOT_SUPPORTED, TOO_LONG, NOT_SERVED, UNKNOWN_FIELD),
-    "applying": (GENERATED_NAME, TOO_LONG),
+    "applying": (FIELD_CONFLICT, GENERATED_NAME, TOO_LONG),
     "former": (NOT_SERVED, UNKNOWN_FIELD),
     "versions": (NOT_SERVED, SERVER_WARNING),
     "selectors": (UNKNOWN_FIELD, WRONG_TYPE, INVALID),

@@ -7,7 +7,7 @@ from advice.hints.problem import Problem
 from resourceapi.field_errors import TOO_LONG
 from resourceapi.manifests import mapping
 from resourceapi.object_names import ANNOTATIONS_BYTES
-from validation.rule_names import GENERATED_NAME
+from validation.rule_names import FIELD_CONFLICT, GENERATED_NAME
 
 
 def _copy_of_the_manifest(problem: Problem) -> str:
@@ -23,6 +23,11 @@ HINTS = (
         "generated-name",
         (GENERATED_NAME,),
         "write a `name`, or let `kubectl create` send the object (`claimcheck validate --create`)",
+    ),
+    Hint(
+        "field-conflict",
+        (FIELD_CONFLICT,),
+        "leave these fields out, write the values that they have, or take them over with `--force-conflicts`",
     ),
     Hint("last-applied", (TOO_LONG,), _copy_of_the_manifest, place=r"^metadata\.annotations$"),
 )

@@ -12,6 +12,7 @@ from commandline.progress import Progress
 from commandline.reading import read_named, readable, unusable
 from commandline.results import Failure, Outcome
 from commandline.treatment import CONTEXT, NOT_SERVED, SKIP, treatment
+from commandline.validate.patching import change_of
 from commandline.validate.review import Reviewer
 from commandline.validate.sending import sender_of
 from resourceapi.decoding import DecodingError
@@ -190,4 +191,5 @@ def reviewer_of(
         notes=options.notes,
         disabled=options.disable,
         sender=sender_of(options),
+        change=change_of(options) if options.server_side or options.patch else None,
     )

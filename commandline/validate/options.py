@@ -37,6 +37,8 @@ A comment on a line, or alone on the line above, silences a lint:
 exit codes: 0 all objects are valid, 1 some are invalid, 2 some input could not be read
 """
 MAX_JOBS = 64
+#: Those of :mod:`cluster.patching`.
+PATCH_TYPES = ("strategic", "merge", "json")
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -90,6 +92,35 @@ def _add_request(parser: ArgumentParser) -> None:
         "--as-sent",
         action="store_true",
         help="JSON is sent as it stands, as by curl; default: as by kubectl, which sorts the keys",
+    )
+    sender.add_argument(
+        "--server-side",
+        action="store_true",
+        help="as by kubectl apply --server-side, which names fields that others manage; with --live, or --old FILE with what "
+        "`kubectl get -o yaml --show-managed-fields` writes",
+    )
+    sender.add_argument(
+        "--patch",
+        metavar="FILE",
+        default="",
+        help="as by kubectl patch --patch-file FILE: the objects of --old, or those that the files name, are patched",
+    )
+    group.add_argument(
+        "--patch-type",
+        choices=PATCH_TYPES,
+        default="strategic",
+        help="with --patch; default: strategic, as by kubectl",
+    )
+    group.add_argument(
+        "--force-conflicts",
+        action="store_true",
+        help="with --server-side: take fields away from other managers",
+    )
+    group.add_argument(
+        "--field-manager",
+        metavar="NAME",
+        default="",
+        help="with --server-side: who applies; default: kubectl",
     )
     group.add_argument(
         "--subresource", choices=("status",), default="", help="with --old: validate updates of the status"
@@ -163,7 +194,8 @@ def check(options: Namespace) -> None:
 
     :raises UsageError: with what to change.
     """
-    if not options.paths and not asks_for_cluster(options):
+    _check_patches(options)
+    if not options.paths and not asks_for_cluster(options) and not options.patch:
         raise UsageError("nothing to validate: name files or directories, - for standard input, or --live")
     if options.all_namespaces and (options.namespace or options.paths or not asks_for_cluster(options)):
         raise UsageError("--all-namespaces is for --live without files and without --namespace")
@@ -177,6 +209,20 @@ def check(options: Namespace) -> None:
     if options.subresource and not options.old:
         raise UsageError(
             "--subresource status validates updates: it needs --old FILE with the stored objects"
+        )
+
+
+def _check_patches(options: Namespace) -> None:
+    """Whether there is something to patch, or to apply with."""
+    if options.patch and not options.old and not (options.paths and asks_for_cluster(options)):
+        raise UsageError("--patch changes stored objects: name them with --old FILE, or in files with --live")
+    if options.patch_type != "strategic" and not options.patch:
+        raise UsageError("--patch-type is about --patch FILE")
+    if not options.server_side and (options.force_conflicts or options.field_manager):
+        raise UsageError("--force-conflicts and --field-manager are about --server-side")
+    if options.subresource and (options.server_side or options.patch):
+        raise UsageError(
+            "--subresource status is for updates with the whole object, not with --server-side or --patch"
         )
 
 

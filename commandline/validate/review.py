@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from advice.findings import UPDATES_REFUSED, Result
 from cluster.applying import applied, created
+from cluster.field_ownership import FieldConflict
+from cluster.patching import PatchRefused
 from commandline.results import Outcome, Skipped
 from commandline.treatment import ASK, CONTEXT, NOT_SERVED, was_read_from_server
-from commandline.validate.sending import APPLY, AS_SENT, BAD_REQUEST, send
+from commandline.validate.sending import APPLY, AS_SENT, BAD_REQUEST, PATCH, SERVER_SIDE, send
 from resourceapi.api_client import Unavailable
 from resourceapi.field_path import render
 from resourceapi.key_order import with_sorted_keys
@@ -18,7 +20,15 @@ from resourceapi.kinds import KINDS, kind_of
 from resourceapi.manifests import MISSING, group_of, mapping, text, value_at
 from resourceapi.model.versions import GROUP
 from validation.requests import CREATE, STATUS, UPDATE, Answer, Request
-from validation.rule_names import GENERATED_NAME, NAMESPACE_MISMATCH, NAMESPACE_NOT_FOUND, UPDATE_REFUSED
+from validation.rule_names import (
+    FIELD_CONFLICT,
+    GENERATED_NAME,
+    NAMESPACE_MISMATCH,
+    NAMESPACE_NOT_FOUND,
+    OBJECT_NOT_FOUND,
+    PATCH_REFUSED,
+    UPDATE_REFUSED,
+)
 
 if TYPE_CHECKING:
     from advice.interpreter import Interpreter
@@ -27,6 +37,7 @@ if TYPE_CHECKING:
     from commandline.stored import StoredObjects
     from commandline.validate.live import LiveChecks
     from commandline.validate.looking_ahead import LookingAhead
+    from commandline.validate.patching import Change
     from documents.manifest import Manifest
     from resourceapi.field_path import Path
     from validation.server import Server
@@ -45,6 +56,7 @@ class Reviewer:
     :param notes: whether lints may add notes.
     :param disabled: the codes of lints that are left out.
     :param sender: who sends the objects of files, see :mod:`commandline.validate.sending`.
+    :param change: how stored objects are changed by server-side apply and patches.
     """
 
     def __init__(
@@ -63,6 +75,7 @@ class Reviewer:
         notes: bool = False,
         disabled: Iterable[str] = (),
         sender: str = APPLY,
+        change: Change | None = None,
     ) -> None:
         self.server = server
         self.context = context
@@ -77,6 +90,7 @@ class Reviewer:
         self.notes = notes
         self.disabled = frozenset(disabled)
         self.sender = sender
+        self.change = change
         self._interpreter: Interpreter | None = None
         self._ahead: LookingAhead | None = None
 
@@ -99,14 +113,27 @@ class Reviewer:
             rule, message = problem
             self._interpret().add_refusal(result, manifest, rule, message, ("metadata", "namespace"))
             return
-        if self.sender == APPLY and not self.live and _needs_generated_name(manifest.value):
+        if self.sender in (APPLY, SERVER_SIDE) and not self.live and _needs_generated_name(manifest.value):
             path, message = ("metadata", "generateName"), "cannot use generate name with apply"
             self._interpret().add_error(result, manifest, GENERATED_NAME, path, message)
         kept = self._find_stored(result, manifest)
-        request = self._request(result, manifest)
-        if request is None:
+        try:
+            request = self._request(result, manifest)
+        except Unavailable:
             self.outcome.results.pop()
             return
+        except (FieldConflict, PatchRefused) as error:
+            rule = FIELD_CONFLICT if isinstance(error, FieldConflict) else PATCH_REFUSED
+            self._interpret().add_error(result, self._origin(manifest), rule, (), str(error))
+            return
+        if self.sender == PATCH:
+            if request.old is None:
+                message = f'{result.kind} "{result.name}" not found'
+                self._interpret().add_refusal(
+                    result, manifest, OBJECT_NOT_FOUND, message, ("metadata", "name")
+                )
+                return
+            manifest = self._place_in_patch(result, request)
         answer = self._without_version_warning(self._answer(request, manifest))
         if answer.code == 404:
             result.answer = answer
@@ -114,7 +141,7 @@ class Reviewer:
             self._look_behind_version(result, manifest, request)
         elif not answer.accepted or answer.warnings:
             self._interpret().add_answer(result, manifest, answer)
-        if self.facts is not None:
+        if self.facts is not None and self.sender != PATCH:
             self._lint(result, manifest, answer, self.facts, kept)
         if answer.accepted and result.stored is not None and result.stored.updates == UPDATES_REFUSED:
             message = f"updates of the stored object are refused: {result.stored.message}"
@@ -187,19 +214,37 @@ class Reviewer:
             return None
         return NAMESPACE_NOT_FOUND, f'namespaces "{result.namespace}" not found'
 
-    def _request(self, result: Result, manifest: Manifest) -> Request | None:
-        """What is sent to the server; None if it is not known, as the stored object cannot be read."""
+    def _origin(self, manifest: Manifest) -> Manifest:
+        """What the user has written: the patch, if there is one."""
+        return manifest if self.change is None or self.change.patch is None else self.change.patch
+
+    def _place_in_patch(self, result: Result, request: Request) -> Manifest:
+        """What is wrong with a patched object is shown in the patch."""
+        assert self.change is not None
+        assert self.change.patch is not None
+        manifest = self.change.in_patch(request.body)
+        result.file, result.document, result.source = manifest.file, manifest.index + 1, manifest
+        return manifest
+
+    def _request(self, result: Result, manifest: Manifest) -> Request:
+        """What is sent to the server, or what a server that applies or patches itself goes on with.
+
+        :raises Unavailable: if the stored object cannot be read.
+        :raises FieldConflict: if it has fields of others.
+        :raises PatchRefused: if the patch does not fit it.
+        """
         old, body = None, manifest.value
         if self.stored is not None:
             old = self.stored.of(result)
         elif self.checks is not None:
-            try:
-                old = self.checks.stored(result)
-            except Unavailable:
-                return None
+            old = self.checks.stored(result)
             result.verb = CREATE if old is None else self.update
-            if old is not None:
-                body = applied(old, body, result.namespace) or old
+        if old is not None and self.change is not None and self.sender == SERVER_SIDE:
+            body = self.change.applied(old, body)
+        elif old is not None and self.change is not None and self.sender == PATCH:
+            body = self.change.patched(old)
+        elif old is not None and self.checks is not None and self.sender == APPLY:
+            body = applied(old, body, result.namespace) or old
         if old is None and self.sender == APPLY and not self.live:
             body = created(body, result.namespace)
         return Request(

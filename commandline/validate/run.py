@@ -79,7 +79,7 @@ def _validate_all(
 ) -> Outcome:
     """Validate what the options name; files that look like manifests and are not read are appended to ``skipped``."""
     if cluster is None:
-        files = find_and_render(options, skipped)
+        files: list[Input] = find_and_render(options, skipped) if options.paths else [options.old]
         processes = _processes(options, files)
         if processes > 1:
             from commandline.validate.parallel import validate_files

@@ -8,7 +8,7 @@ from resourceapi.deep_json import most_bytes
 from resourceapi.go_text import json_text
 from resourceapi.key_order import with_sorted_keys
 from validation import statuses
-from validation.requests import CREATE
+from validation.requests import CREATE, WARN
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -19,13 +19,26 @@ if TYPE_CHECKING:
     from validation.server import Server
 
 BAD_REQUEST = 400
-#: Who sends a request: ``kubectl apply``, ``kubectl create`` or a client that sends JSON as it stands, such as curl.
-APPLY, CREATE_ONLY, AS_SENT = SENDERS = ("apply", "create", "as sent")
+#: Who sends a request: ``kubectl apply``, the same with ``--server-side``, ``kubectl create``, ``kubectl patch``, or a client that
+#: sends JSON as it stands, such as curl.
+APPLY, SERVER_SIDE, CREATE_ONLY, PATCH, AS_SENT = (
+    "apply",
+    "apply --server-side",
+    "create",
+    "patch",
+    "as sent",
+)
 
 
 def sender_of(options: Namespace) -> str:
     """Who sends the objects, as the options of ``validate`` say."""
-    return AS_SENT if options.as_sent else CREATE_ONLY if options.create else APPLY
+    given = (
+        (options.as_sent, AS_SENT),
+        (options.create, CREATE_ONLY),
+        (options.server_side, SERVER_SIDE),
+        (options.patch, PATCH),
+    )
+    return next((sender for is_given, sender in given if is_given), APPLY)
 
 
 def send(server: Server, request: Request, manifest: Manifest, sender: str) -> Answer:
@@ -38,6 +51,8 @@ def send(server: Server, request: Request, manifest: Manifest, sender: str) -> A
     refusal = _refuse_size(request.body)
     if refusal is not None:
         return refusal
+    if sender == PATCH:  # kubectl leaves it to the server, which warns of unknown fields
+        request = request._replace(field_validation=WARN)
     if request.verb != CREATE:  # parameters of drivers are compared as text
         return server.handle(request._replace(body=with_sorted_keys(request.body)))
     answer = server.handle(request)

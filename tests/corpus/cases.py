@@ -72,6 +72,11 @@ def _verbs(kind: str, wanted: tuple[str, ...], profile: str) -> dict[str, int]:
     return {verb: n for verb, n in weights.items() if verb != unwanted and (not wanted or verb in wanted)}
 
 
+def shapes_of(kind: str) -> dict[tuple[str, ...], dict[str, list[Any]]]:
+    """The fields that valid objects of a kind's `spec` have, as a Mutator wants them."""
+    return {path[1:]: fields for path, fields in _shapes(kind, False).items() if path[:1] == ("spec",)}
+
+
 @cache
 def _shapes(kind: str, classic: bool) -> dict[tuple[str, ...], dict[str, list[Any]]]:
     """The fields that valid objects of a kind have, over all versions."""

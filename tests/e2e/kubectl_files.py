@@ -9,7 +9,9 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from documents.emitting import block, flow
-from tests.corpus.cases import cases
+from tests.corpus.cases import cases, shapes_of, valid_object
+from tests.corpus.mutations import Mutator
+from tests.corpus.parts import Parts
 
 Json = Any
 PROFILE = "1.37"
@@ -54,6 +56,152 @@ def odd_files(seed: str, count: int) -> Iterator[File]:
             text = change(source, text)
             note.append(change.__name__.strip("_"))
         yield File(file.name, text, ", ".join(note))
+
+
+Step = tuple[str, tuple[str, ...], tuple[str, ...], File, list[File]]
+"""A command of kubectl, its options and ours, the file of the object, and that of a patch."""
+
+_KINDS_TO_CHANGE = (
+    "ResourceClaim", "ResourceClaim", "ResourceClaimTemplate", "DeviceClass", "DeviceClass", "ResourceSlice", "ResourceSlice", "DeviceTaintRule", "Pod",
+)  # fmt: skip
+
+
+def _to_store(source: random.Random, name: str) -> tuple[str, Json]:
+    kind = source.choice(_KINDS_TO_CHANGE)
+    value = valid_object(Parts(source), kind, "v1", name=name)
+    metadata = value["metadata"]
+    for field in ("namespace", "generateName", "finalizers", "ownerReferences", "resourceVersion", "uid"):
+        metadata.pop(field, None)
+    return kind, value
+
+
+def stored_file(seed: str, number: int) -> tuple[File, str]:
+    """A file with a valid object that can be stored, and how."""
+    source = random.Random(f"{seed} stored {number}")
+    _, value = _to_store(source, f"stored-{number}")
+    shuffled = _shuffled(source, value)
+    return _written(source, number, [shuffled], ""), source.choice(("create", "apply", "create"))
+
+
+def _shuffled(source: random.Random, value: Json) -> Json:
+    """The value with its keys in another order."""
+    if isinstance(value, dict):
+        keys = list(value)
+        source.shuffle(keys)
+        return {key: _shuffled(source, value[key]) for key in keys}
+    return [_shuffled(source, each) for each in value] if isinstance(value, list) else value
+
+
+def steps(seed: str, number: int) -> Iterator[Step]:
+    """An object that is created and then changed, by one command after the other."""
+    source = random.Random(f"{seed} steps {number}")
+    kind, value = _to_store(source, f"changed-{number}")
+    first = source.choice(
+        (
+            ("create", ()),
+            ("apply", ()),
+            ("apply", ("--server-side",)),
+            ("apply", ("--server-side", "--field-manager=other")),
+        )
+    )
+    verb, options = first
+    yield verb, options, (), _written(source, number, [value], "first"), []
+    mutator = Mutator(source, shapes_of(kind))
+    for step in range(source.choice((1, 2, 3))):
+        note = _change(source, mutator, value)
+        file = _written(source, number, [value], f"step {step + 2} of {kind}: {note}")
+        how = source.choice(("apply", "apply", "server-side", "server-side", "merge", "strategic", "json"))
+        if how == "apply":
+            yield "apply", (), (), file, []
+        elif how == "server-side":
+            given = ["--server-side"]
+            if source.random() < 0.4:
+                given.append("--field-manager=other")
+            if source.random() < 0.3:
+                given.append("--force-conflicts")
+            yield "apply", tuple(given), tuple(given), file, []
+        else:
+            patch, said = _patch(source, mutator, how, value)
+            place = File(f"{number:05}-patch.json", json.dumps(patch), "")
+            named = {key: value[key] for key in ("apiVersion", "kind")} | {
+                "metadata": {"name": f"changed-{number}"}
+            }
+            target = File(
+                f"{number:05}-named.json", json.dumps(named), f"step {step + 2} of {kind}: {how} {said}"
+            )
+            yield "patch", (f"--type={how}",), (f"--patch-type={how}",), target, [place]
+
+
+def _change(source: random.Random, mutator: Mutator, value: Json) -> str:
+    metadata = value["metadata"]
+    change = source.choice(("none", "label", "annotation", "no labels", "spec", "spec", "owner", "finalizer"))
+    if change == "label":
+        metadata["labels"] = {
+            "app": source.choice(("a", "b", "not valid")),
+            source.choice(("x", "y/z", "-")): "1",
+        }
+    elif change == "annotation":
+        metadata["annotations"] = {source.choice(("a", "b")): source.choice(("1", "2"))}
+    elif change == "no labels":
+        metadata.pop("labels", None)
+    elif change == "owner":
+        metadata["ownerReferences"] = [
+            {"apiVersion": "v1", "kind": "Pod", "name": source.choice("ab"), "uid": source.choice("xyz")}
+        ]
+    elif change == "finalizer":
+        metadata["finalizers"] = source.sample(["a.b/c", "a.b/d", "bad"], source.choice((0, 1, 2)))
+    elif change == "spec":
+        return (
+            "spec " + mutator.mutate(value["spec"], 1)
+            if isinstance(value.get("spec"), dict) and value["spec"]
+            else change
+        )
+    return change
+
+
+def _patch(source: random.Random, mutator: Mutator, how: str, value: Json) -> tuple[Json, str]:
+    if how == "json":
+        operation = source.choice(
+            (
+                {"op": "add", "path": "/metadata/labels", "value": {"a": source.choice(("b", "not valid"))}},
+                {"op": "replace", "path": "/metadata/labels/app", "value": "c"},
+                {
+                    "op": "remove",
+                    "path": source.choice(("/metadata/labels", "/spec", "/nothing", "/metadata/name")),
+                },
+                {
+                    "op": "test",
+                    "path": "/metadata/name",
+                    "value": source.choice((value["metadata"]["name"], "x")),
+                },
+                {"op": "copy", "from": "/metadata/name", "path": "/metadata/annotations"},
+                {"op": "add", "path": "/metadata/finalizers/-", "value": "a.b/c"},
+                {"op": "odd", "path": "/metadata"},
+                {"op": "add", "path": "/spec/unknown", "value": 1},
+            )
+        )
+        return source.choice(([operation], [operation], [operation, operation], operation)), str(operation)[
+            :80
+        ]
+    changed = copy.deepcopy(value)
+    note = _change(source, mutator, changed)
+    patch: Json = {key: changed[key] for key in ("metadata", "spec") if changed.get(key) != value.get(key)}
+    if source.random() < 0.2:
+        patch = source.choice(
+            (
+                {"metadata": {"labels": None}},
+                {"spec": None},
+                [],
+                {"kind": "Pod"},
+                {"metadata": {"name": "other"}},
+                {"unknown": 1},
+                {"metadata": {"resourceVersion": "1"}},
+                {"spec": {"unknown": 1}},
+                {"status": {}},
+            )
+        )
+        note = str(patch)
+    return patch, note
 
 
 _CLAIM = {

@@ -22,7 +22,7 @@ from commandline.main import main as claimcheck
 from tests.corpus.tables import NAMESPACES
 from tests.e2e.control_plane import ApiServer, control_plane
 from tests.e2e.kubectl import Kubectl, Output
-from tests.e2e.kubectl_files import PROFILE, File, mutated_files, odd_files
+from tests.e2e.kubectl_files import PROFILE, File, mutated_files, odd_files, steps, stored_file
 
 VERBS = ("create", "apply")
 _SERVER = ("--runtime-config", "api/all=true")
@@ -92,6 +92,50 @@ def compared(
                 yield Difference(file, verb, output, errors) if differs else None
 
 
+def sequences(server: ApiServer, seed: str, count: int, directory: Path) -> Iterator[Difference | None]:
+    """Objects that are made and changed step by step; a difference or None for each step."""
+    kubectl = Kubectl(server, directory / "cache")
+    live = ("--live", f"--kubeconfig={server.kubeconfig}")
+    for number in range(count):
+        for step, (verb, options, ours, file, more) in enumerate(steps(seed, number)):
+            for each in (file, *more):
+                (directory / each.name).write_text(each.text, encoding="utf-8")
+            paths = [str(directory / each.name) for each in more]
+            target = str(directory / file.name)
+            accepted, errors = verdict(*live, target, *ours, *(f"--patch={path}" for path in paths))
+            output = kubectl(verb, *options, "-f", target, *(f"--patch-file={path}" for path in paths))
+            if step == 0 and output.code:
+                break  # nothing to change
+            conflicts = "Apply failed with" in output.errors
+            differs = accepted != (output.code == 0) or (
+                conflicts and not any(_as_said(error) in output.errors for error in errors)
+            )
+            yield Difference(file, " ".join((verb, *options)), output, errors) if differs else None
+
+
+def unchanged(server: ApiServer, seed: str, count: int, directory: Path) -> Iterator[Difference | None]:
+    """Objects that are stored as they are, and asked about again; a difference or None for each."""
+    kubectl = Kubectl(server, directory / "cache")
+    live = ("--live", f"--kubeconfig={server.kubeconfig}")
+    asked = 0
+    for number in range(10 * count):
+        file, verb = stored_file(seed, number)
+        path = directory / file.name
+        path.write_text(file.text, encoding="utf-8")
+        if kubectl(verb, "-f", str(path)).code:
+            continue
+        accepted, errors = verdict(*live, str(path))
+        yield None if accepted else Difference(file, "apply", Output(0, "", ""), errors)
+        asked += 1
+        if asked == count:
+            return
+
+
+def _as_said(error: str) -> str:
+    """An error without line and field."""
+    return error.partition(":  ")[2] or error
+
+
 def _tell(what: str, found: Iterable[Difference | None], out: Callable[[str], Any]) -> None:
     count, differences = 0, []
     for each in found:
@@ -109,9 +153,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", required=True, help="any text; the same seed gives the same files")
     parser.add_argument("--mutated", type=int, default=0, metavar="N", help="so many mutated manifests")
     parser.add_argument("--odd", type=int, default=0, metavar="N", help="so many oddities of YAML and JSON")
+    parser.add_argument(
+        "--sequences", type=int, default=0, metavar="N", help="so many objects that are changed"
+    )
+    parser.add_argument(
+        "--unchanged", type=int, default=0, metavar="N", help="so many objects as they are stored"
+    )
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as directory, control_plane(PROFILE) as server:
-        out = sys.stdout.write
+
+        def out(text: str) -> None:
+            print(text, end="", flush=True)
+
         for what, files in (
             ("mutated", mutated_files(options.seed, options.mutated)),
             ("odd", odd_files(options.seed, options.odd)),
@@ -119,6 +172,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
             place = Path(directory) / what
             place.mkdir()
             _tell(what, compared(server, files, place), out)
+        for what, ask, count in (
+            ("sequences", sequences, options.sequences),
+            ("unchanged", unchanged, options.unchanged),
+        ):
+            place = Path(directory) / what
+            place.mkdir()
+            _tell(what, ask(server, options.seed, count, place), out)
     return 0
 
 

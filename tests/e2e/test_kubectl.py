@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -14,11 +14,13 @@ from tests.case_files import read_yaml
 from tests.e2e.control_plane import ApiServer
 from tests.e2e.kubectl import Kubectl
 from tests.e2e.kubectl_files import PROFILE, File, mutated_files, odd_files
-from tests.e2e.kubectl_hunt import compared
+from tests.e2e.kubectl_hunt import Difference, compared, sequences, unchanged
 from tests.e2e.seed import SEED
 
 UNRECOGNIZED = read_yaml(Path(__file__).parent.parent / "commandline/validate/unrecognized.yaml")
 _FILES = 60
+_SEQUENCES = 15
+_UNCHANGED = 15
 _OF_A_HUNDRED = 2  # that may differ by what docs/known-differences.md names
 
 
@@ -27,8 +29,25 @@ def test_random_files(
     files: Callable[[str, int], Iterator[File]], api_server: Callable[[str], ApiServer], tmp_path: Path
 ) -> None:
     """`kubectl create` and `kubectl apply` accept what Claimcheck accepts, and no more."""
-    verdicts = list(compared(api_server(PROFILE), files(SEED, _FILES), tmp_path))
+    _insist_on_few(compared(api_server(PROFILE), files(SEED, _FILES), tmp_path))
+
+
+def test_objects_that_change(api_server: Callable[[str], ApiServer], tmp_path: Path) -> None:
+    """`kubectl apply`, with and without `--server-side`, and `kubectl patch` get the verdict that `--live` foretells."""
+    _insist_on_few(sequences(api_server(PROFILE), SEED, _SEQUENCES, tmp_path))
+
+
+def test_objects_as_they_are_stored(api_server: Callable[[str], ApiServer], tmp_path: Path) -> None:
+    """No unchanged object is refused."""
+    found = list(unchanged(api_server(PROFILE), SEED, _UNCHANGED, tmp_path))
+    assert len(found) == _UNCHANGED
+    assert [str(each) for each in found if each is not None] == []
+
+
+def _insist_on_few(found: Iterable[Difference | None]) -> None:
+    verdicts = list(found)
     differences = [str(each) for each in verdicts if each is not None]
+    assert verdicts
     assert len(differences) * 100 <= _OF_A_HUNDRED * len(verdicts), "\n".join(differences)
 
 

@@ -120,3 +120,99 @@ def test_request_that_is_too_large(options: tuple[str, ...], findings: Findings)
     body = _slice(1)
     body["metadata"]["annotations"] = {"example.com/a": "x" * (3 << 20)}
     assert findings(json.dumps(body), *options, code=1) == [("Refused", "", "")]
+
+
+STORED = """
+apiVersion: resource.k8s.io/v1
+kind: DeviceClass
+metadata:
+  name: gpu
+  labels: {tier: gold}
+  managedFields:
+  - {manager: driver, operation: Update, apiVersion: resource.k8s.io/v1, fieldsType: FieldsV1, fieldsV1: {"f:metadata": {"f:labels": {"f:tier": {}}}}}
+spec: {selectors: [{cel: {expression: device.driver == "a"}}]}
+"""
+APPLIED = "{apiVersion: resource.k8s.io/v1, kind: DeviceClass, metadata: {name: gpu, labels: {tier: %s}}}"
+
+
+@pytest.fixture
+def old(tmp_path: Path) -> str:
+    """A file with a stored class whose label a driver has set."""
+    (tmp_path / "old.yaml").write_text(STORED, encoding="utf-8")
+    return str(tmp_path / "old.yaml")
+
+
+def test_fields_of_other_managers(old: str, findings: Findings) -> None:
+    """With --server-side they are named, unless they are taken over, or left as they are."""
+    hint = (
+        "leave these fields out, write the values that they have, or take them over with `--force-conflicts`"
+    )
+    options = ("--old", old, "--server-side")
+    assert findings(APPLIED % "silver", *options, code=1) == [("FieldManagerConflict", "", hint)]
+    assert findings(APPLIED % "gold", *options) == []
+    assert findings(APPLIED % "silver", *options, "--force-conflicts") == []
+    assert (
+        findings(APPLIED % "silver", *options, "--field-manager=driver", code=1)[0][0]
+        == "FieldManagerConflict"
+    )
+    assert findings(APPLIED % "-", *options, "--force-conflicts", code=1)[0][:2] == (
+        "FieldValueInvalid",
+        "metadata.labels",
+    )
+
+
+@pytest.mark.parametrize(
+    ("type", "patch", "expected"),
+    [
+        (
+            "merge",
+            "spec: {selectors: [{cel: {expression: device.drive}}]}",
+            ("FieldValueInvalid", "spec.selectors[0].cel.expression", 1),
+        ),
+        ("strategic", "metadata:\n  labels: {tier: '-'}", ("FieldValueInvalid", "metadata.labels", 2)),
+        ("json", "- {op: remove, path: /nothing}", ("PatchRefused", "", 1)),
+        ("json", "[{op: add, path: /metadata/labels/a, value: b}]", None),
+        ("merge", "metadata: {labels: null}", None),
+    ],
+)
+def test_patches(
+    type: str,
+    patch: str,
+    expected: tuple[str, str, int] | None,
+    old: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A patch is carried out on the objects of --old; what is wrong with it is shown in its file."""
+    file = tmp_path / "patch.yaml"
+    file.write_text(patch, encoding="utf-8")
+    command = ["validate", "-o", "json", "--old", old, "--patch", str(file), "--patch-type", type]
+    assert main(command) == (0 if expected is None else 1)
+    [result] = json.loads(capsys.readouterr().out)["results"]
+    found = [(each["rule"], each.get("field", ""), each["line"]) for each in result["findings"]]
+    assert found == ([] if expected is None else [expected])
+
+
+def test_nothing_to_patch(old: str, tmp_path: Path, findings: Findings) -> None:
+    """Only what is stored can be patched."""
+    (tmp_path / "patch.yaml").write_text("{}", encoding="utf-8")
+    other = (APPLIED % "gold").replace("name: gpu", "name: other") + "\n---\n" + APPLIED % "gold"
+    assert findings(other, "--old", old, "--patch", str(tmp_path / "patch.yaml"), code=1) == [
+        ("ObjectNotFound", "", "")
+    ]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--patch", "p.yaml"),
+        ("--patch-type", "json"),
+        ("--force-conflicts",),
+        ("--field-manager", "x"),
+        ("--old", "o.yaml", "--subresource", "status", "--server-side"),
+        ("--old", "o.yaml", "--patch", "nowhere.yaml"),
+    ],
+)
+def test_options_that_go_together(options: tuple[str, ...]) -> None:
+    """What makes no sense without another option is a mistake in the command line."""
+    assert main(["validate", "x.yaml", *options]) == 2

@@ -1,0 +1,75 @@
+"""What a request that changes a stored object makes of it: an applied manifest, or a patch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from commandline.errors import UsageError
+from documents.document import Document
+from documents.errors import DocumentError
+from documents.parsing import first_document
+from documents.sources import read_file
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from resourceapi.objects import Object
+
+
+class Change:
+    """The options of the request.
+
+    :param manager: who applies on the server's side.
+    :param force: whether fields are taken away from other managers.
+    :param patch: the document of ``--patch``, if it is given.
+    """
+
+    def __init__(self, *, manager: str, force: bool, patch: Document | None, patch_type: str) -> None:
+        self.manager = manager
+        self.force = force
+        self.patch = patch
+        self.patch_type = patch_type
+
+    def applied(self, stored: Object, configuration: Object) -> Object:
+        """The object as server-side apply makes it.
+
+        :raises FieldConflict: if fields belong to other managers.
+        """
+        from cluster.field_ownership import server_side_applied
+
+        return server_side_applied(stored, configuration, self.manager, force=self.force)
+
+    def patched(self, stored: Object) -> Object:
+        """The object as the patch makes it.
+
+        :raises PatchRefused: if it cannot.
+        """
+        from cluster.patching import patched
+
+        assert self.patch is not None
+        patch: Any = self.patch.value
+        return patched(stored, patch, self.patch_type)
+
+    def in_patch(self, value: Object) -> Document:
+        """An object whose parts are looked up in the patch: what is wrong with them has been written there."""
+        assert self.patch is not None
+        return Document(self.patch.source, self.patch.index, self.patch.chunk, value)
+
+
+def change_of(options: Namespace) -> Change:
+    """What the options of ``validate`` say.
+
+    :raises UsageError: if the patch cannot be read.
+    """
+    patch = None
+    if options.patch:
+        try:
+            patch = first_document(read_file(options.patch), options.patch)
+        except DocumentError as error:
+            raise UsageError(f"--patch {error}") from None
+    return Change(
+        manager=options.field_manager or "kubectl",
+        force=options.force_conflicts,
+        patch=patch,
+        patch_type=options.patch_type,
+    )
