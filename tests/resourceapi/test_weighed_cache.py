@@ -100,7 +100,7 @@ def test_bytes_are_those_of_the_entries() -> None:
     """Whatever is done, the sum is right, and never above the limit."""
     random = Random(1)
     weights: dict[int, int] = {}
-    cache: WeighedCache[int, int] = WeighedCache(100, lambda key: weights.pop(key))
+    cache: WeighedCache[int, int] = WeighedCache(100, weights.__delitem__)
     for _ in range(5000):
         key, weight, owner = random.randrange(30), random.randrange(20), random.choice("abc")
         match random.randrange(4):
