@@ -35,6 +35,7 @@ class LiveObject:
     text = ""
     notices: tuple[DocumentError, ...] = ()
     has_repeated_keys = False
+    is_small = False
 
     def __init__(self, cluster: str, resource: str, value: Object) -> None:
         self.value = value

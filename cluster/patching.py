@@ -14,6 +14,8 @@ from resourceapi.objects import Object, copied, without_nulls
 
 MERGE, STRATEGIC, JSON = TYPES = ("merge", "strategic", "json")
 MOST_OPERATIONS = 10_000
+MOST_COPIED_BYTES = 3 << 20  # by all copies of a JSON patch, which could double an object again and again
+_TYPE = ("apiVersion", "kind")
 _REJECTED = "the server rejected our request due to an error in our request"
 _INDEX = re.compile(r"-?(?:0|[1-9][0-9]{0,8})").fullmatch
 
@@ -36,10 +38,12 @@ def patched(stored: Object, patch: Any, type: str) -> Object:
     elif type == MERGE:
         result = _overlaid(stored, patch)
     else:
-        result = _strategic(stored, patch)
+        result = _strategic(
+            stored, {key: value for key, value in patch.items() if key not in _TYPE}
+        )  # those do not count
     if not isinstance(result, dict):
         raise PatchRefused("the patch makes something else than an object")
-    for field in ("apiVersion", "kind"):
+    for field in _TYPE:
         if result.get(field) != stored.get(field):
             raise PatchRefused(f"the patch changes {field}, which must stay {stored.get(field)}")
     return result
@@ -125,32 +129,42 @@ def _operated(target: Any, patch: Any) -> Any:
             f"The allowed maximum operations in a JSON patch is {MOST_OPERATIONS}, got {len(patch)}"
         )
     holder = {"": target}
+    copied_bytes = 0
     for operation in patch:
-        _operate(holder, operation)
+        copied_bytes += _operate(holder, operation)
+        if copied_bytes > MOST_COPIED_BYTES:
+            raise PatchRefused(_REJECTED)
     return holder.get("")
 
 
-def _operate(holder: Object, operation: Object) -> None:
+def _operate(holder: Object, operation: Object) -> int:
+    """Carry out one operation; returns the bytes that it has copied, about."""
     name, path = operation.get("op"), _steps(operation.get("path"))
-    if name in ("add", "replace", "test"):
-        value = copied(operation.get("value"))
-        if name == "add":
-            _add(holder, path, value)
-        elif name == "replace":
-            _take(holder, path)
-            _add(holder, path, value)
-        elif not deep_json.equal(_find(holder, path, missing=None), value):
+    if name == "add":
+        _add(_container(holder, path), path[-1], copied(operation.get("value")))
+    elif name == "replace":
+        container = _container(holder, path)
+        _member(container, path[-1])  # of a list it has to be there
+        container[_place(container, path[-1])] = copied(operation.get("value"))
+    elif name == "test":
+        if not deep_json.equal(_member(_container(holder, path), path[-1]), operation.get("value")):
             raise PatchRefused(_REJECTED)
     elif name == "remove":
-        _take(holder, path)
-    elif name in ("move", "copy"):
+        _take(_container(holder, path), path[-1])
+    elif name == "move":
         source = _steps(operation.get("from"))
-        _add(holder, path, _take(holder, source) if name == "move" else copied(_find(holder, source)))
+        value = _take(_container(holder, source), source[-1])
+        _add(_container(holder, path), path[-1], value)
+    elif name == "copy":
+        source = _steps(operation.get("from"))
+        value = _member(_container(holder, source), source[-1])
+        size = deep_json.most_bytes(value)
+        if size <= MOST_COPIED_BYTES:
+            _add(_container(holder, path), path[-1], copied(value))
+        return size
     else:
         raise PatchRefused(_REJECTED)
-
-
-_MUST_BE_THERE = object()
+    return 0
 
 
 def _steps(path: Any) -> list[str]:
@@ -159,50 +173,46 @@ def _steps(path: Any) -> list[str]:
     return [step.replace("~1", "/").replace("~0", "~") for step in path.split("/")]
 
 
-def _member(container: Any, step: str) -> Any:
-    """A member of a mapping or list.
-
-    :raises PatchRefused: if there is none.
-    """
-    if isinstance(container, dict) and step in container:
-        return container[step]
-    if isinstance(container, list) and _INDEX(step) and -len(container) <= int(step) < len(container):
-        return container[int(step)]
-    raise PatchRefused(_REJECTED)
-
-
-def _find(holder: Object, path: list[str], missing: Any = _MUST_BE_THERE) -> Any:
+def _container(holder: Object, path: list[str]) -> Any:
+    """The mapping or list in which the last step of a path leads somewhere."""
     found: Any = holder
     for step in path[:-1]:
         found = _member(found, step)
-    try:
-        return _member(found, path[-1])
-    except PatchRefused:
-        if missing is _MUST_BE_THERE:
-            raise
-        return missing
+    if not isinstance(found, (dict, list)):
+        raise PatchRefused(_REJECTED)
+    return found
 
 
-def _take(holder: Object, path: list[str]) -> Any:
-    container: Any = holder
-    for step in path[:-1]:
-        container = _member(container, step)
-    value = _member(container, path[-1])
-    del container[int(path[-1]) if isinstance(container, list) else path[-1]]
-    return value
+def _member(container: Any, step: str) -> Any:
+    """A member of a mapping, None if it has none, or of a list, which has to have it."""
+    if isinstance(container, dict):
+        return container.get(step)
+    if isinstance(container, list):
+        return container[_place(container, step)]
+    raise PatchRefused(_REJECTED)
 
 
-def _add(holder: Object, path: list[str], value: Any) -> None:
-    container: Any = holder
-    for step in path[:-1]:
-        container = _member(container, step)
-    step = path[-1]
+def _place(container: Any, step: str, room: int = 0) -> Any:
+    """The key or index of a step; ``room`` is how far it may be behind the end of a list."""
+    if isinstance(container, dict):
+        return step
+    size = len(container) + room
+    if _INDEX(step) and -size <= int(step) < size:
+        return int(step) % size
+    raise PatchRefused(_REJECTED)
+
+
+def _take(container: Any, step: str) -> Any:
+    at = _place(container, step)
+    if isinstance(container, dict) and at not in container:
+        raise PatchRefused(_REJECTED)
+    return container.pop(at)
+
+
+def _add(container: Any, step: str, value: Any) -> None:
     if isinstance(container, dict):
         container[step] = value
-    elif isinstance(container, list) and step == "-":
+    elif step == "-":
         container.append(value)
-    elif isinstance(container, list) and _INDEX(step) and -len(container) - 1 <= int(step) <= len(container):
-        at = int(step)
-        container.insert(at if at >= 0 else len(container) + 1 + at, value)
     else:
-        raise PatchRefused(_REJECTED)
+        container.insert(_place(container, step, room=1), value)

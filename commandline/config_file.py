@@ -27,6 +27,8 @@ SETTINGS = (
     "namespace-labels",
     "inventory",
     "exclude",
+    "create",
+    "server-side",
     "disable",
     "no-lint",
     "notes",

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from documents.splitting import Chunk
 
 
+_SMALL = 12_000  # characters
+
+
 class Document:
     """One Kubernetes object of a file.
 
@@ -53,6 +56,12 @@ class Document:
     def has_repeated_keys(self) -> bool:
         """Whether an object in the value is a RepeatedKeys."""
         return not self.chunk.is_simple and has_repeated_keys(self.value)
+
+    @property
+    def is_small(self) -> bool:
+        """Whether the object certainly has no more than 84,000 bytes as JSON: a character becomes seven at most, but for aliases."""
+        chunk = self.chunk
+        return chunk.end - chunk.start <= _SMALL and (chunk.is_simple or chunk.is_json)
 
     @property
     def text(self) -> str:

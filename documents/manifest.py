@@ -37,6 +37,10 @@ class Manifest(Protocol):
         """Whether a mapping has a key twice."""
 
     @property
+    def is_small(self) -> bool:
+        """Whether the object certainly has no more than 84,000 bytes as JSON."""
+
+    @property
     def json_text(self) -> str:
         """The object as JSON text, if the file has it so; else ""."""
 

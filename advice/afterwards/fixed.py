@@ -27,6 +27,7 @@ class Fixed:
     """
 
     has_repeated_keys = False
+    is_small = False
     json_text = ""
     text = ""
     notices: tuple[DocumentError, ...] = ()

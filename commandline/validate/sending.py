@@ -34,9 +34,9 @@ def sender_of(options: Namespace) -> str:
     """Who sends the objects, as the options of ``validate`` say."""
     given = (
         (options.as_sent, AS_SENT),
-        (options.create, CREATE_ONLY),
+        (options.patch, PATCH),  # the others may be settings of a repository
         (options.server_side, SERVER_SIDE),
-        (options.patch, PATCH),
+        (options.create, CREATE_ONLY),
     )
     return next((sender for is_given, sender in given if is_given), APPLY)
 
@@ -48,7 +48,7 @@ def send(server: Server, request: Request, manifest: Manifest, sender: str) -> A
     """
     if sender == AS_SENT and manifest.json_text:
         return server.handle(request._replace(body=None, raw=manifest.json_text))
-    refusal = _refuse_size(request.body)
+    refusal = None if manifest.is_small else _refuse_size(request.body)
     if refusal is not None:
         return refusal
     if sender == PATCH:  # kubectl leaves it to the server, which warns of unknown fields

@@ -56,6 +56,7 @@ METADATA = STORED["metadata"]
             {"metadata": {"$deleteFromPrimitiveList/finalizers": ["a.b/c"]}},
             _with(metadata={**METADATA, "finalizers": ["a.b/d"]}),
         ),
+        (STRATEGIC, {"kind": "Job", "apiVersion": None}, STORED),
         (STRATEGIC, {"spec": {"tolerations": []}}, _with(spec={**STORED["spec"], "tolerations": []})),
         (
             JSON,
@@ -71,6 +72,8 @@ METADATA = STORED["metadata"]
             _with(metadata={**METADATA, "labels": {"b": "Pod", "c": "1"}}),
         ),
         (JSON, [{"op": "test", "path": "/metadata/nothing", "value": None}], STORED),
+        (JSON, [{"op": "replace", "path": "/metadata/new", "value": 1}], _with(metadata={**METADATA, "new": 1})),
+        (JSON, [{"op": "copy", "from": "/nothing", "path": "/new"}], _with(new=None)),
     ],
 )  # fmt: skip
 def test_patched(type: str, patch: Any, expected: Any) -> None:
@@ -91,7 +94,11 @@ def test_patched(type: str, patch: Any, expected: Any) -> None:
         (JSON, {}, "a json patch must be a list of operations"),
         (JSON, [{"op": "remove", "path": ""}], "the patch makes something else than an object"),
         (JSON, [{"op": "add", "path": "/nothing/a", "value": 1}], REJECTED),
-        (JSON, [{"op": "replace", "path": "/nothing", "value": 1}], REJECTED),
+        (JSON, [{"op": "replace", "path": "/nothing/a", "value": 1}], REJECTED),
+        (JSON, [{"op": "replace", "path": "/spec/containers/2", "value": 1}], REJECTED),
+        (JSON, [{"op": "test", "path": "/spec/containers/2", "value": None}], REJECTED),
+        (JSON, [{"op": "remove", "path": "/metadata/nothing"}], REJECTED),
+        (JSON, [{"op": "copy", "from": "/spec/containers", "path": "/spec/containers/-"}] * 40, REJECTED),
         (JSON, [{"op": "remove", "path": "/spec/containers/2"}], REJECTED),
         (JSON, [{"op": "test", "path": "/kind", "value": "Job"}], REJECTED),
         (JSON, [{"op": "odd", "path": "/kind"}], REJECTED),

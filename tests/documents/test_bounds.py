@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import time
 import tracemalloc
 from collections.abc import Callable
@@ -12,6 +13,7 @@ import pytest
 from documents import Document, DocumentError, parse
 from documents.expansion import FREE, SCALAR_WEIGHT, TIMES
 from documents.tree import MAX_DEPTH, MAX_VALUES
+from resourceapi import deep_json
 
 MIB = 2**20
 BOMB = "a: &a [x,x,x,x,x,x,x,x,x,x]\n" + "".join(
@@ -179,3 +181,36 @@ def test_many_small_documents_take_linear_time() -> None:
     found = list(parse("kind: A\n---\n" * 10_000))
     assert [document.line for document in found] == list(range(1, 20_001, 2))
     assert time.process_time() - begin < 60
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "a: <>&<>&<>&<>&",
+        "a: 1e20",
+        "a: \u2028\u2028\u2028\u2028",
+        "a:",
+        '"<": "\\a\\a\\a"',
+        "? <\n:",
+        "a: 0x7fffffffffffffff",
+        "a: \U0001f600",
+    ],
+)
+def test_small_objects_are_small_as_json(line: str) -> None:
+    """What counts as small without being counted has no more than 84,000 bytes as JSON, however it is written."""
+    lines = "".join(
+        f"- {{{line.replace(chr(10), ' ')} }}\n" if line[0] == "?" else f"- {line}\n"
+        for _ in range(12_000 // (len(line) + 3))
+    )
+    documents = [
+        *parse(f"a:\n{lines}"[:11_990].rpartition("\n")[0]),
+        *parse(json.dumps({"a": ["<"] * 2_390})),
+    ]
+    found = [each for each in documents if isinstance(each, Document) and each.is_small]
+    assert found
+    for each in found:
+        assert deep_json.most_bytes(each.value) <= 84_000
+    for text in ("a: &a [1]\nb: *a\n", "a: " + "x" * 12_000):
+        [large] = parse(text)
+        assert isinstance(large, Document)
+        assert not large.is_small
