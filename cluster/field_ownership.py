@@ -48,12 +48,12 @@ def server_side_applied(stored: Object, configuration: Object, manager: str, *, 
         each for each in entries(mapping(stored, "metadata"), "managedFields") if isinstance(each, dict)
     ]
     others = [each for each in managed if not _is_own(each, manager)]
-    before, after = _Fields(stored), _Fields(result)
+    before, after, given = _Fields(stored), _Fields(result), _Fields(configuration)
     conflicts = [
         (each, steps)
         for each in (() if force else others)
         for steps in _owned(mapping(each, "fieldsV1"))
-        if _is_changed(before, after, steps)
+        if _is_changed(before, after, steps) or (given.at(steps) is None and before.at(steps) is not _MISSING)
     ]
     if conflicts and manager == KUBECTL and (allowed := _last_applied(stored)) is not None:
         own = _Fields(allowed)
@@ -63,7 +63,6 @@ def server_side_applied(stored: Object, configuration: Object, manager: str, *, 
     if conflicts:
         raise FieldConflict(_message(conflicts))
     kept = {steps for each in others for steps in _owned(mapping(each, "fieldsV1"))}
-    given = _Fields(configuration)
     result = copied(result)
     _Fields(result).remove(
         steps

@@ -13,12 +13,21 @@ from resourceapi.releases import Profile, split_api_version
 from resourceapi.request_body import SCHEME
 
 _LIST = "List"
+_KUBECONFIG = ("v1", "Config")
 NOT_FOUND = "the server could not find the requested resource"
 
 
 def is_typed(value: Object) -> bool:
     """Whether a document says what it is, rightly or not."""
     return all(isinstance(value.get(key), str) and value[key] for key in ("apiVersion", "kind"))
+
+
+def is_manifest(value: Object) -> bool:
+    """Whether a document was meant for Kubernetes, or looks like it: other tools write ``apiVersion`` and ``kind``, too."""
+    if not is_typed(value) or (value["apiVersion"], value["kind"]) == _KUBECONFIG:
+        return False
+    group = split_api_version(value["apiVersion"])[0]
+    return group in builtin_kinds.GROUPS or "." in group
 
 
 def is_of_kubernetes(value: Object) -> bool:

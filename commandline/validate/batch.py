@@ -18,7 +18,7 @@ from commandline.validate.sending import sender_of
 from resourceapi.decoding import DecodingError
 from resourceapi.kinds import kind_of
 from resourceapi.manifests import pod_spec
-from resourceapi.recognition import is_known, is_preview, is_typed
+from resourceapi.recognition import is_known, is_manifest, is_preview
 from validation.server import Server
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class Batch:
                 self.objects.append((found, ""))
             else:
                 how = treatment(found.value)
-                if how == SKIP and is_typed(found.value) and not self._knows(found.value):
+                if how == SKIP and is_manifest(found.value) and not self._knows(found.value):
                     how = NOT_SERVED
                 self.knowledge.learn(found, how)
                 self.objects.append((found, how))
@@ -103,16 +103,16 @@ class Batch:
         return is_known(value, self._profile) or (self._is_live and is_preview(value))
 
     def _refuse_strays(self, first: int) -> None:
-        """Refuse what does not say what it is, unless a directory was searched for manifests and its file has none."""
+        """Refuse what is no manifest, unless a directory was searched for manifests and its file has none."""
         manifests = [each for each, _ in self.objects[first:] if not isinstance(each, Result)]
-        files = {each.file for each in manifests if is_typed(each.value)}
+        files = {each.file for each in manifests if is_manifest(each.value)}
         files.update(self._named)
         for number, (found, how) in enumerate(self.objects[first:], first):
             if (
                 how == SKIP
                 and not isinstance(found, Result)
                 and found.file in files
-                and not is_typed(found.value)
+                and not is_manifest(found.value)
             ):
                 self.objects[number] = found, NOT_SERVED
 

@@ -60,6 +60,15 @@ def test_same_values_are_no_conflict() -> None:
     assert result["spec"] == {**stored["spec"], "new": 1}
 
 
+def test_null_is_a_value() -> None:
+    """To remove a field of others by null is a conflict as well."""
+    stored = _stored(_managed("ctl", REQUESTS))
+    assert _conflict(stored, {"spec": {"driver": None}}).endswith(": .spec.driver")
+    assert (
+        "driver" not in server_side_applied(stored, {"spec": {"driver": None}}, "kubectl", force=True)["spec"]
+    )
+
+
 def test_entries_of_lists() -> None:
     """Entries are told by their keys."""
     fields: Any = {"f:spec": {"f:containers": {'k:{"name":"a"}': {".": {}, "f:image": {}}}}}

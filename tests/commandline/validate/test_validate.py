@@ -295,17 +295,26 @@ def test_not_recognized(case: dict[str, Any], write: Write, report: Report) -> N
     assert [finding["message"] for finding in found] == case["errors"]
 
 
-def test_strays_in_directories(write: Write, report: Report) -> None:
-    """A document without a type is an error beside objects, or in a file that is named; else the file is no manifest."""
-    stray = write("values.yaml", "replicas: 3\n")
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("replicas: 3\n", "[apiVersion not set, kind not set]"),
+        (
+            "apiVersion: skaffold/v4beta6\nkind: Config\n",
+            'no matches for kind "Config" in version "skaffold/v4beta6"',
+        ),
+        ("apiVersion: v1\nkind: Config\nclusters: []\n", 'no matches for kind "Config" in version "v1"'),
+    ],
+)
+def test_strays_in_directories(text: str, message: str, write: Write, report: Report) -> None:
+    """What is no manifest is an error beside objects, or in a file that is named; else the file is another tool's."""
+    stray = write("values.yaml", text)
     write("claim.yaml", CLAIM)
     assert report(os.path.dirname(stray))["summary"]["skipped"] == 1
     assert report(stray, code=1)["summary"]["skipped"] == 0
-    write("claim.yaml", CLAIM + "---\nreplicas: 3\n")
+    write("claim.yaml", CLAIM + "---\n" + text)
     found = report(os.path.dirname(stray), code=1)
-    assert [finding["message"] for finding in _findings(found, "NotServed")] == [
-        "[apiVersion not set, kind not set]"
-    ]
+    assert [finding["message"] for finding in _findings(found, "NotServed")] == [message]
 
 
 def test_place_in_an_expression(write: Write, report: Report) -> None:
