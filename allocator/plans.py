@@ -100,16 +100,15 @@ class _CachedOutcomeError(Exception):
 
 
 class Plan:
-    """The requests of claims, apart from names, and their outcomes so far."""
+    """The requests of claims, apart from names, as far as they have been read, and their outcomes so far."""
 
     __slots__ = ("bytes_of_outcomes", "demand", "equivalence", "equivalent", "fits", "key", "outcomes")
 
-    def __init__(
-        self, key: tuple[Content, ...], demand: list[ClaimDemand], equivalence: NodeEquivalence
-    ) -> None:
+    def __init__(self, key: tuple[Content, ...], equivalence: NodeEquivalence) -> None:
         #: the contents of the claims
         self.key = key
-        self.demand = demand
+        #: of each claim, or of the first ones while there was no time to read all
+        self.demand: list[ClaimDemand] = []
         self.equivalence = equivalence
         #: outcomes by the devices that are taken
         self.fits: dict[object, Outcome] = {}
@@ -146,7 +145,10 @@ class Plans:
         self._with.clear()
 
     def plan(self, claims: Sequence[Object], time_limit: TimeLimit) -> Plan:
-        """The plan for the claims of a pod."""
+        """The plan for the claims of a pod.
+
+        :raises OutOfTime: if the time is over before all claims have been read; the next call goes on where this one ends.
+        """
         contents = []
         for claim in claims:
             time_limit.check()
@@ -155,12 +157,18 @@ class Plans:
         owner: str = (claims[0].get("metadata") or EMPTY).get("namespace", "") if claims else ""
         plan = self._plans.use(key, owner)
         if plan is None:
-            demand = list(self._contents.demands(claims, contents, time_limit))
-            equivalence = NodeEquivalence(demand, self._allocator.features, self._allocator.selectors)
-            plan = Plan(key, demand, equivalence)
+            plan = Plan(key, NodeEquivalence(self._allocator.features, self._allocator.selectors))
             for content in key:
                 self._with.setdefault(content, set()).add(key)
             self._plans.put(key, plan, plan.weight, owner)
+        if len(plan.demand) < len(key):
+            try:
+                for place, demand in enumerate(self._contents.demands(claims, contents, time_limit)):
+                    if place == len(plan.demand):
+                        plan.demand.append(demand)
+                        plan.equivalence.add(demand)
+            finally:
+                self._plans.weigh(key, plan.weight)
         return plan
 
     def _end(self, content: Content) -> None:

@@ -313,8 +313,11 @@ class SchedulingState:
         return PodAnswer(answers, refusal="" if refused == OUT_OF_TIME else refused)
 
     def demand(self, claims: Sequence[Object], time_limit: TimeLimit) -> list[ClaimDemand]:
-        """What claims ask for, as things are."""
-        return self._allocator.demand(claims, time_limit)
+        """What claims ask for, as things are; names of claims in it may be those of others that ask for the same.
+
+        :raises OutOfTime: as of :meth:`~allocator.plans.Plans.plan`.
+        """
+        return self._plans.plan(claims, time_limit).demand
 
     def still_fits(
         self, claims: Sequence[Object], node: str, results: Sequence[Object], time_limit: TimeLimit

@@ -6,24 +6,39 @@ The clock of these tests counts how often it is looked at, once for each kind of
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from contextlib import suppress
 from itertools import count
 from math import inf
 from random import Random
+from typing import Any
 
 import pytest
 
+from allocator import demand
 from allocator.attempt import Attempt
 from allocator.demand import Alternative
 from allocator.devices import Device
+from allocator.errors import OUT_OF_TIME
 from allocator.expansion import Template, expand
 from allocator.packing import pack
 from allocator.rules.exclusive_use import ExclusiveUse
 from allocator.scheduling import Mode, SchedulingState
 from allocator.simulation import UNHURRIED, Limits, Pod, Simulation
 from allocator.time_limit import UNLIMITED, OutOfTime, TimeLimit
+from resourceapi.objects import Object
 from tests.allocator import scenes
-from tests.allocator.objects import alternative, claim, cluster, device, exactly, first_of, node, slice_of
+from tests.allocator.objects import (
+    alternative,
+    claim,
+    cluster,
+    device,
+    device_class,
+    exactly,
+    first_of,
+    node,
+    slice_of,
+)
 from tests.allocator.scenes import claims_of, slices_of
 
 MODES = [Mode.ATTEMPT, Mode.BEST_FIT]
@@ -151,3 +166,61 @@ def test_time_is_looked_at_for_each_alternative(monkeypatch: pytest.MonkeyPatch,
         with suppress(OutOfTime):
             state.place(asked, Mode.ALL_NODES, limit)
         assert done["looks at devices"] <= most + 2 * devices
+
+
+def reading(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], TimeLimit]:
+    """Limits after which so many more requests of claims have been read."""
+    read, done = demand._read_request, Counter[str]()
+
+    def counted(*arguments: Any) -> demand.RequestDemand:
+        done["requests"] += 1
+        return read(*arguments)
+
+    monkeypatch.setattr(demand, "_read_request", counted)
+    return lambda requests: TimeLimit(requests, lambda: float(done["requests"]))
+
+
+def large_claims(number: int, requests: int = 4) -> list[Object]:
+    """Claims of which no two ask for the same."""
+    return [
+        claim(
+            *[exactly(f"r{place}", selectors=[f'device.driver != "{each}"']) for place in range(requests)],
+            name=f"c{each}",
+        )
+        for each in range(number)
+    ]
+
+
+@pytest.mark.parametrize("best_fit", [False, True])
+def test_each_try_reads_on(monkeypatch: pytest.MonkeyPatch, best_fit: bool) -> None:
+    """A pod whose claims take longer to read than there is time is decided after some tries, and can be bound then."""
+    limit = reading(monkeypatch)
+    state = cluster(slice_of(*(device(f"d{number}") for number in range(24))))
+    asked = large_claims(6)
+    tries, fits, weights = 0, False, [0]
+    while not fits:
+        tries += 1
+        assert tries <= 6
+        (answer,) = state.filter(asked, limit(5), best_fit=best_fit).nodes
+        assert answer.fits or answer.error == OUT_OF_TIME
+        fits = answer.fits
+        weights.append(state._plans._plans.bytes)
+    assert tries > 3
+    assert weights == sorted(set(weights))
+    assert answer.result is not None
+    assert state.still_fits(asked, "n", answer.result, limit(0))
+    for each in asked:
+        state.remove_claim("ns", each["metadata"]["name"])
+    assert state._plans._plans.bytes == 0
+
+
+def test_classes_have_claims_read_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was read before a class changed does not count."""
+    limit = reading(monkeypatch)
+    state = cluster(slice_of(*(device(f"d{number}") for number in range(24))))
+    asked = large_claims(6)
+    for _ in range(3):
+        state.filter(asked, limit(5))
+    state.put_class(device_class("any", ["false"]))
+    assert not state._plans._plans.bytes
+    assert not state.filter(asked, UNLIMITED).nodes[0].fits
