@@ -8,6 +8,7 @@ from threading import Event
 from typing import NamedTuple
 
 from allocator.allocated import allocation_of
+from allocator.time_limit import STEP_SECONDS
 from cluster.store import version_of
 from resourceapi.api_client import Api, Listing, Unavailable
 from resourceapi.logs import LOGGER, log
@@ -87,13 +88,13 @@ class SelfCheck:
         listed = _held_by(listing)
         revision = version_of({"metadata": {"resourceVersion": listing.revision}})
         suspects = _differences(listed, self._known(), revision)
-        wrong = self._wrongly_counted()
+        wrong = self._wrongly_counted(ending)
         if not (suspects or wrong) or ending.wait(self._lag_seconds):
             return []
         known = self._known()
         late = suspects & _differences(listed, known, revision)
         late -= self._gone_since(late - known.keys())
-        return sorted(late | (wrong & self._wrongly_counted()))
+        return sorted(late | self._wrongly_counted(ending, wrong))
 
     def _known(self) -> dict[str, Held]:
         return _held_by(list(self._picture.claim_objects.objects.values()))
@@ -103,18 +104,29 @@ class SelfCheck:
         listed = _held_by(Listing(self._api, CLAIMS_OF_ALL)) if keys else {}
         return {key for key in keys if key not in listed}
 
-    def _wrongly_counted(self) -> set[str]:
-        """Claims of which the allocator counts other devices than they hold, or are about to get."""
+    def _wrongly_counted(self, ending: Event, among: Iterable[str] | None = None) -> set[str]:
+        """Claims of which the allocator counts other devices than they hold, or are about to get; none when it is time to end.
+
+        The picture is held for a part of them at a time.
+
+        :param among: which of them are compared, if not all.
+        """
         picture = self._picture
         with picture.lock:
-            counted = picture.state.held
-            should = {
-                key: allocation
-                for key in {*picture.claim_objects.objects, *counted}
-                if (claim := picture.claims.get(key)) is not None
-                and (allocation := allocation_of(claim)) is not None
-            }
-            return {key for key in {*counted, *should} if counted.get(key) != should.get(key)}
+            keys = iter({*picture.claim_objects.objects, *picture.state.held} if among is None else among)
+        wrong: set[str] = set()
+        while True:
+            with picture.lock:
+                for key in keys:
+                    claim = picture.claims.get(key)
+                    if picture.state.held.get(key) != (claim and allocation_of(claim)):
+                        wrong.add(key)
+                    if picture.lock.seconds > STEP_SECONDS:
+                        break
+                else:
+                    return wrong
+            if ending.wait(STEP_SECONDS):
+                return set()
 
 
 def _held_by(claims: Iterable[Object]) -> dict[str, Held]:

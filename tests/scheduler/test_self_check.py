@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 
+from allocator.time_limit import STEP_SECONDS
 from resourceapi.api_client import Listing, Unavailable
 from resourceapi.objects import Object
 from resourceapi.releases import Profile
 from scheduler.cluster_picture import ClusterPicture
+from scheduler.picture_lock import PictureLock
 from scheduler.self_check import SelfCheck
 from scheduler.take_over import CLAIMS_OF_ALL
 from tests.scheduler.fake_api import FakeApi
@@ -133,6 +135,29 @@ def test_allocator_counts_otherwise(watched: Watched) -> None:
     """The allocator has its own memory of what claims hold."""
     watched.picture.state.remove_claim("ns", "a")
     assert watched.drift() == ["ns/a"]
+
+
+def test_picture_is_held_for_short_times(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many claims there are: they are compared a part at a time, and what is wrong in any part is found."""
+    for number in range(200):
+        watched.api.add(claim(f"d{number}", allocation=allocation(f"d{number}")))
+    watched.catch_up()
+    picture = watched.picture
+    for name in ("a", "d0", "d199"):
+        picture.state.remove_claim("ns", name)
+    now, held = [0.0], list[float]()
+    get = picture.claims.get
+
+    def slow(key: str) -> Object | None:
+        now[0] += STEP_SECONDS / 10
+        return get(key)
+
+    monkeypatch.setattr(picture.claims, "get", slow)
+    picture.lock = PictureLock(lambda: now[0])
+    monkeypatch.setattr(picture.lock, "released", held.append)
+    assert watched.check._drifted(Meanwhile()) == ["ns/a", "ns/d0", "ns/d199"]
+    assert now[0] > 200 * STEP_SECONDS / 10
+    assert max(held) < 1.2 * STEP_SECONDS
 
 
 def test_assumed_allocations_count(watched: Watched) -> None:
