@@ -1,18 +1,20 @@
 """``--helm``: what Helm makes of charts, by the ``helm`` that is installed. Only on request: it runs strangers' templates.
 
-Templates can read what Helm reads: its environment, and files that symbolic links in the chart lead to. So Helm gets nothing
-but the PATH and an empty home, and charts with links that lead out of them are refused.
+Templates can read what Helm reads: its environment, all files of the chart, and those that symbolic links in it lead to. So
+Helm gets nothing but the PATH, an empty home and the chart without what is hidden in it (at the top of a checkout that is git's
+directory, with credentials), and charts with links that lead elsewhere are refused.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 from commandline.errors import UsageError
 from documents.errors import DocumentError
-from documents.links import is_below
+from documents.links import is_below, leads_to_hidden
 from documents.sources import MAX_FILE_BYTES
 
 if TYPE_CHECKING:
@@ -27,6 +29,10 @@ SECONDS_IN_ALL = 300.0
 RENDERED = " (rendered)"
 _RELEASE = "release"
 _LONGEST_MESSAGE = 2_000
+#: As much memory as Helm may take.
+_BYTES = 1 << 30
+_IGNORED = ".helmignore"  # hidden, and Helm's own
+_ABOUT_LINKS = b"found symbolic link in path"
 
 
 class RenderedChart:
@@ -69,15 +75,24 @@ def render(directory: str, seconds: float = SECONDS) -> RenderedChart | Document
     from shutil import which
     from tempfile import TemporaryDirectory
 
-    helm = which("helm")
+    path = _path()
+    # An empty one would be taken for none.
+    helm = which("helm", path=path) if path else None
     if helm is None:
         raise UsageError("--helm: there is no helm on the PATH")
     if link := _link_out_of(directory):
-        message = f"helm template: not run: {link} is a symbolic link that leads out of the chart"
+        message = f"helm template: not run: {link} is a symbolic link that leads out of the chart, or to something hidden"
         return DocumentError(directory, 0, 0, message)
-    with TemporaryDirectory() as home:
-        command = [helm, "template", _RELEASE, os.path.abspath(directory)]
-        content, failure = _run(command, _environment(home), seconds)
+    with TemporaryDirectory() as home, TemporaryDirectory() as place:
+        chart = os.path.join(place, "chart")
+        try:
+            _lay_out(os.path.realpath(directory), chart)
+        except OSError as error:
+            message = f"helm template: not run: the chart cannot be read: {error.strerror or error}"
+            return DocumentError(directory, 0, 0, message)
+        # Helm installs what is in `crds` as it is: those of archives in `charts` are nowhere else to be seen.
+        command = [helm, "template", "--include-crds", _RELEASE, chart]
+        content, failure = _run(command, _environment(home, path), seconds)
     if failure is not None:
         return DocumentError(directory, 0, 0, f"helm template: {failure}")
     return RenderedChart(directory, content)
@@ -88,23 +103,59 @@ def _link_out_of(chart: str) -> str | None:
     for parent, directories, files in os.walk(chart):
         for name in sorted((*directories, *files)):
             path = os.path.join(parent, name)
-            if os.path.islink(path) and not is_below(chart, path):
+            if os.path.islink(path) and (not is_below(chart, path) or leads_to_hidden(chart, path)):
                 return os.path.relpath(path, chart)
     return None
 
 
-def _environment(home: str) -> dict[str, str]:
+def _lay_out(chart: str, place: str) -> None:
+    """Make a directory with what is not hidden in a chart: links to its files, and its own links as links in there."""
+
+    def fail(error: OSError) -> None:
+        raise error
+
+    os.mkdir(place)
+    for parent, directories, files in os.walk(chart, onerror=fail):
+        directories[:] = [name for name in directories if not name.startswith(".")]
+        for name in (*directories, *files):
+            path = os.path.join(parent, name)
+            target = os.path.join(place, os.path.relpath(path, chart))
+            if os.path.islink(path):
+                os.symlink(os.path.join(place, os.path.relpath(os.path.realpath(path), chart)), target)
+            elif name in directories:
+                os.mkdir(target)
+            elif not name.startswith(".") or name == _IGNORED:
+                os.symlink(path, target)
+
+
+def _path() -> str:
+    """The PATH without places that are relative: these may be a stranger's."""
+    places = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    return os.pathsep.join(place for place in places if os.path.isabs(place))
+
+
+def _environment(home: str, path: str) -> dict[str, str]:
     """Nothing that is secret: templates can read it all."""
     places = ("HOME", "HELM_CACHE_HOME", "HELM_CONFIG_HOME", "HELM_DATA_HOME")
-    return {"PATH": os.environ.get("PATH", os.defpath), **dict.fromkeys(places, home)}
+    return {"PATH": path, **dict.fromkeys(places, home)}
 
 
 def _run(command: list[str], environment: dict[str, str], seconds: float) -> tuple[bytes, str | None]:
     """What a command prints, and why that cannot be used, if so."""
+    from resource import RLIM_INFINITY, RLIMIT_DATA, getrlimit, setrlimit
     from subprocess import DEVNULL, PIPE, Popen
     from threading import Thread, Timer
 
-    process = Popen(command, stdin=DEVNULL, stdout=PIPE, stderr=PIPE, env=environment)
+    allowed = getrlimit(RLIMIT_DATA)[1]
+    most = _BYTES if allowed == RLIM_INFINITY else min(allowed, _BYTES)
+    process = Popen(
+        command,
+        stdin=DEVNULL,
+        stdout=PIPE,
+        stderr=PIPE,
+        env=environment,
+        preexec_fn=partial(setrlimit, RLIMIT_DATA, (most, most)),  # noqa: PLW1509 - it takes no lock
+    )
     assert process.stdout is not None
     assert process.stderr is not None
     late: list[bool] = []
@@ -132,9 +183,11 @@ def _run(command: list[str], environment: dict[str, str], seconds: float) -> tup
 
 def _listen(messages: IO[bytes], said: list[bytes]) -> None:
     """Keep the beginning of what is said, and read the rest, so that nobody waits for that."""
-    said.append(messages.read(_LONGEST_MESSAGE))
-    while messages.read(1 << 16):
-        pass
+    left = _LONGEST_MESSAGE
+    while line := messages.readline(1 << 16):
+        if left > 0 and _ABOUT_LINKS not in line:
+            said.append(line[:left])
+            left -= len(line)
 
 
 def _end(process: Popen[bytes], late: list[bool]) -> None:

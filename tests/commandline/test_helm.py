@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from pathlib import Path
 
 import pytest
 
+from commandline.errors import UsageError
 from commandline.helm import RenderedChart, render, render_all
 from commandline.main import main
 from documents import DocumentError
@@ -26,7 +29,7 @@ def _chart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     chart = Path("-my chart; touch evil")
     (chart / "templates").mkdir(parents=True)
     (chart / "Chart.yaml").write_text("name: gpu\n")
-    (chart / "templates" / "class.yaml").write_text("{{ . }}")
+    (chart / "templates" / "class.yaml").write_text("{{ . }}\n")
     Path("bin").mkdir()
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
 
@@ -50,7 +53,9 @@ def test_rendered_charts_are_validated(capsys: pytest.CaptureFixture[str]) -> No
     assert out.startswith("./-my chart; touch evil (rendered):6:9: error: metadata.name: Invalid value")
     assert "= in: DeviceClass A (gpu/templates/class.yaml)" in out
     assert err == ""
-    assert Path("asked").read_text() == f"template release {Path('-my chart; touch evil').absolute()}\n"
+    *options, directory = Path("asked").read_text().split()
+    assert options == ["template", "--include-crds", "release"]
+    assert Path(directory).is_absolute()  # no option, and what Helm would not look for elsewhere
     assert not Path("evil").exists()
 
 
@@ -146,6 +151,7 @@ def test_no_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
         ("charts/dependency", "../../elsewhere"),
         ("files/nowhere", "../../nowhere"),
         (".hidden", ".."),
+        ("files/git", "../.git/config"),
     ],
 )
 def test_links_out_of_a_chart(name: str, target: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -155,7 +161,7 @@ def test_links_out_of_a_chart(name: str, target: str, capsys: pytest.CaptureFixt
     (chart / name).parent.mkdir(exist_ok=True)
     (chart / name).symlink_to(target)
     assert main(["validate", "--helm", "."]) == 2
-    expected = f"not run: {name} is a symbolic link that leads out of the chart"
+    expected = f"not run: {name} is a symbolic link that leads out of the chart, or to something hidden"
     assert expected in capsys.readouterr().out
     assert not Path("ran").exists()
 
@@ -165,6 +171,54 @@ def test_links_within_a_chart() -> None:
     _install_helm_that_prints(MANIFEST % "a")
     Path("-my chart; touch evil/values-prod.yaml").symlink_to("Chart.yaml")
     assert isinstance(render("-my chart; touch evil"), RenderedChart)
+
+
+def test_hidden_files() -> None:
+    """Templates cannot read them: at the top of a checkout there are the credentials of git."""
+    _install_helm('cd "$4" && find . again/ -type l ! -name again -exec cat {} +')
+    chart = Path("-my chart; touch evil")
+    for name in (".git/config", ".env", "files/.netrc", "charts/a/.git"):
+        (chart / name).parent.mkdir(parents=True, exist_ok=True)
+        (chart / name).write_text("secret")
+    (chart / "files/shown").write_text("shown\n")
+    (chart / ".helmignore").write_text("*.bak\n")
+    (chart / "again").symlink_to(chart.absolute())  # and so is nothing that is reached by another way
+    found = render(str(chart))
+    assert isinstance(found, RenderedChart)
+    lines = found.content.splitlines()
+    assert set(lines) == {b"*.bak", b"name: gpu", b"shown", b"{{ . }}"}
+    assert len(lines) > 4
+
+
+def test_links_are_not_in_messages() -> None:
+    """Helm tells of every link that it follows, and so of every file that is laid out for it."""
+    _install_helm(
+        "for each in $(seq 1000); do echo 'found symbolic link in path: a resolves to b' >&2; done; "
+        "echo Error: no >&2; exit 1"
+    )
+    found = render("-my chart; touch evil")
+    assert isinstance(found, DocumentError)
+    assert found.message == "helm template: Error: no"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits another process")
+def test_memory_is_limited() -> None:
+    """A template may make a list of a thousand million numbers."""
+    _install_helm(f"{shlex.quote(sys.executable)} -c 'print(len(bytearray(2 << 30)))'")
+    found = render("-my chart; touch evil")
+    assert isinstance(found, DocumentError)
+    assert found.message.endswith("MemoryError")
+
+
+@pytest.mark.parametrize("path", [".", "", "bin"])
+def test_no_program_of_the_checkout(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Places on the PATH that are relative are those of strangers: a file may be called helm."""
+    _install_helm("touch ran")
+    Path("helm").symlink_to("bin/helm")
+    monkeypatch.setenv("PATH", f"{path}:/usr/bin:/bin")
+    with pytest.raises(UsageError):
+        render("-my chart; touch evil")
+    assert not Path("ran").exists()
 
 
 def test_many_charts() -> None:
