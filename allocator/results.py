@@ -8,7 +8,7 @@ from allocator.attempt_state import Taken
 from allocator.demand import Alternative, ClaimDemand, name_of
 from allocator.devices import Device, node_name
 from allocator.features import Features
-from resourceapi.objects import Object
+from resourceapi.objects import EMPTY, Object
 
 
 def allocation_result(
@@ -123,7 +123,8 @@ def rank_in(lists: Iterable[Sequence[str]], allocation: Object) -> int:
 
 def places_in(lists: Iterable[Sequence[str]], allocation: Object) -> list[int]:
     """How far down each list of alternatives (names as in results) the one is that an AllocationResult has."""
-    taken = {each["request"] for each in allocation["devices"].get("results", ())}
+    results = (allocation.get("devices") or EMPTY).get("results") or ()
+    taken = {each["request"] for each in results}
     return [next((place for place, name in enumerate(names) if name in taken), 0) for names in lists]
 
 

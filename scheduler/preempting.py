@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from allocator.allocated import allocation_of
 from allocator.time_limit import OutOfTime, TimeLimit
-from resourceapi.manifests import text
+from resourceapi.manifests import entries, mapping, text
 from scheduler.budgets import Budget, by_namespace, importance, violating
 from scheduler.cluster_picture import ClusterPicture
 from scheduler.extender_api import PreemptionRequest, Victims, nominated_node
@@ -215,7 +215,7 @@ class _Trials:
     def _devices(self, key: str) -> int:
         claim = self._picture.claims.get(key)
         allocation = None if claim is None else allocation_of(claim)
-        return len(allocation["devices"].get("results", ())) if allocation is not None else 0
+        return len(entries(mapping(allocation, "devices"), "results"))
 
     def _by_priority(self, uids: Sequence[str], more: Iterable[PodRecord]) -> list[str]:
         """All victims, those of higher priority first; kube-scheduler's own keep their order.

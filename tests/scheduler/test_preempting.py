@@ -119,6 +119,19 @@ def test_pod_without_claims() -> None:
     assert Preemption(Cluster().picture, seconds=60).victims(asked) == asked.victims
 
 
+def test_claim_without_devices_among_those_of_victims() -> None:
+    """API servers store the allocation of a claim that asks for nothing as `{}`; others are preempted all the same."""
+    pods = {name: {"node": "n1", "priority": 0, "claims": [name]} for name in ("low", "empty")}
+    case = {"gpus": 1, "asks": 1, "pods": pods, "claims": {"low": {"node": "n1", "gpus": [0]}}}
+    made = cluster_of(case)
+    reserved = [{"resource": "pods", "name": "empty", "uid": "uid-empty"}]
+    empty = {**claim("empty"), "spec": {}, "status": {"allocation": {}, "reservedFor": reserved}}
+    made.picture.claim_objects.put(empty)
+    asked = PreemptionRequest(preemptor(), {"n1": Victims([], 0)})
+    found = Preemption(made.picture, seconds=60).victims(asked)
+    assert found == {"n1": Victims(["uid-low"], 0)}
+
+
 def test_claim_that_does_not_exist() -> None:
     """Nobody's deletion helps."""
     asked = PreemptionRequest(pod("p", "gone"), {"n1": Victims(["x"], 0)})

@@ -172,6 +172,7 @@ def test_places_of_allocated_claims() -> None:
     allocated = {**held("d", request="r/b"), "spec": spec}
     assert places_of(allocated) == [1]
     assert places_of({"spec": spec}) == []
+    assert places_of({"status": {"allocation": {}}}) == []  # asks for nothing, as API servers store it
 
 
 def test_formulas_are_those_of_the_configuration() -> None:
