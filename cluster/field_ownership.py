@@ -10,18 +10,24 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from cluster.applying import LAST_APPLIED, merged
+from cluster.applying import FINALIZERS, LAST_APPLIED, MERGE_KEYS, merged
 from resourceapi import deep_json
 from resourceapi.errors import ClaimcheckError
 from resourceapi.go_text import json_text, quote
 from resourceapi.json_values import JSONError
-from resourceapi.manifests import entries, mapping, text
+from resourceapi.manifests import entries, mapping, name_of, text
 from resourceapi.objects import Object, copied
+from resourceapi.releases import split_api_version
 
 KUBECTL = "kubectl"
 APPLY = "Apply"
 # Maps that are owned and replaced as a whole.
 _ATOMIC = frozenset(("nodeSelector", "selector", "labelSelector", "namespaceSelector"))
+# Lists whose entries are told by more than the key that strategic patches have for them.
+_KEYS = {
+    "ports": ("containerPort", "protocol"),
+    "topologySpreadConstraints": ("topologyKey", "whenUnsatisfiable"),
+}
 # Keys of entries that have a default.
 _DEFAULTS = {"protocol": "TCP"}
 _MISSING: Any = object()
@@ -34,15 +40,21 @@ class FieldConflict(ClaimcheckError):
     """Fields of a configuration belong to other managers, who have set them otherwise; the text is the server's."""
 
 
+class NotTyped(ClaimcheckError):
+    """A configuration that does not fit the schema; the text is the server's."""
+
+
 def server_side_applied(stored: Object, configuration: Object, manager: str, *, force: bool) -> Object:
     """The object that the server stores.
 
     :param stored: the object as the server has it in the configuration's version, with its managedFields.
     :param manager: who applies.
     :param force: take fields away from others.
+    :raises NotTyped: if lists whose entries are told by keys have two with the same.
     :raises FieldConflict: if fields belong to others, and ``force`` is not set.
     """
     configuration = {key: value for key, value in configuration.items() if key != "status"}
+    insist_on_distinct_entries(configuration, text(mapping(stored, "metadata"), "namespace"))
     result: Object = _with_atomic_maps(merged(stored, configuration, {}), configuration)
     managed = [
         each for each in entries(mapping(stored, "metadata"), "managedFields") if isinstance(each, dict)
@@ -72,6 +84,43 @@ def server_side_applied(stored: Object, configuration: Object, manager: str, *, 
         if steps not in kept and given.at(steps) is _MISSING
     )
     return result
+
+
+def insist_on_distinct_entries(configuration: Object, namespace: str) -> None:
+    """Check what the server checks of a configuration before it looks at a stored object.
+
+    :param namespace: that of the object; empty for a kind without.
+    :raises NotTyped: if lists whose entries are told by keys have two with the same.
+    """
+    for repeated in _repeated_entries(configuration, ""):
+        group, version = split_api_version(text(configuration, "apiVersion"))
+        kind = f"{group}/{version}, Kind={text(configuration, 'kind')}"
+        name = f"{namespace}/{name_of(configuration)}"
+        raise NotTyped(f"failed to create typed patch object ({name}; {kind}): {repeated}")
+
+
+def _repeated_entries(value: Any, path: str) -> Iterator[str]:
+    """What the server says of entries with the same keys."""
+    for key, member in value.items() if isinstance(value, dict) else ():
+        place = f"{path}.{key}"
+        if isinstance(member, dict):
+            yield from _repeated_entries(member, place)
+        elif isinstance(member, list) and (key in MERGE_KEYS or key == FINALIZERS):
+            names = _KEYS.get(key) or (MERGE_KEYS[key],) if key in MERGE_KEYS else ()
+            seen = set()
+            for entry in member:
+                step = _step_to(entry, names)
+                if step in seen:
+                    yield f"{place}: duplicate entries for key {step}"
+                seen.add(step)
+                yield from _repeated_entries(entry, place + step)
+
+
+def _step_to(entry: Any, names: Steps) -> str:
+    """The step to an entry of a list, as the server shows it."""
+    if not names or not isinstance(entry, dict):
+        return f"[={json_text(entry)}]"
+    return _shown_step("k:" + json_text({name: entry.get(name, _DEFAULTS.get(name)) for name in names}))
 
 
 def _is_own(entry: Object, manager: str) -> bool:

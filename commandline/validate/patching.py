@@ -30,13 +30,17 @@ class Change:
         self.patch = patch
         self.patch_type = patch_type
 
-    def applied(self, stored: Object, configuration: Object) -> Object:
-        """The object as server-side apply makes it.
+    def applied(self, stored: Object | None, configuration: Object, namespace: str) -> Object:
+        """The object as server-side apply makes it, a new one if none is stored.
 
+        :raises NotTyped: if the configuration cannot be merged.
         :raises FieldConflict: if fields belong to other managers.
         """
-        from cluster.field_ownership import server_side_applied
+        from cluster.field_ownership import insist_on_distinct_entries, server_side_applied
 
+        if stored is None:
+            insist_on_distinct_entries(configuration, namespace)
+            return configuration
         return server_side_applied(stored, configuration, self.manager, force=self.force)
 
     def patched(self, stored: Object) -> Object:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from advice.findings import UPDATES_REFUSED, Result
 from cluster.applying import applied, created
-from cluster.field_ownership import FieldConflict
+from cluster.field_ownership import FieldConflict, NotTyped
 from cluster.patching import PatchRefused
 from commandline.results import Outcome, Skipped
 from commandline.treatment import ASK, CONTEXT, NOT_SERVED, was_read_from_server
@@ -122,7 +122,7 @@ class Reviewer:
         except Unavailable:
             self.outcome.results.pop()
             return
-        except (FieldConflict, PatchRefused) as error:
+        except (FieldConflict, NotTyped, PatchRefused) as error:
             rule = FIELD_CONFLICT if isinstance(error, FieldConflict) else PATCH_REFUSED
             self._interpret().add_error(result, self._origin(manifest), rule, (), str(error))
             return
@@ -231,6 +231,7 @@ class Reviewer:
 
         :raises Unavailable: if the stored object cannot be read.
         :raises FieldConflict: if it has fields of others.
+        :raises NotTyped: if the configuration cannot be merged.
         :raises PatchRefused: if the patch does not fit it.
         """
         old, body = None, manifest.value
@@ -239,8 +240,8 @@ class Reviewer:
         elif self.checks is not None:
             old = self.checks.stored(result)
             result.verb = CREATE if old is None else self.update
-        if old is not None and self.change is not None and self.sender == SERVER_SIDE:
-            body = self.change.applied(old, body)
+        if self.change is not None and self.sender == SERVER_SIDE:
+            body = self.change.applied(old, body, result.namespace)
         elif old is not None and self.change is not None and self.sender == PATCH:
             body = self.change.patched(old)
         elif old is not None and self.checks is not None and self.sender == APPLY:

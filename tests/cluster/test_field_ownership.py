@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from cluster.applying import LAST_APPLIED
-from cluster.field_ownership import FieldConflict, server_side_applied
+from cluster.field_ownership import FieldConflict, NotTyped, server_side_applied
 
 
 def _managed(manager: str, fields: Any, operation: str = "Update", **more: str) -> dict[str, Any]:
@@ -103,6 +103,38 @@ def test_status_is_not_applied() -> None:
     """It has a URL of its own."""
     stored = {**_stored(_managed("ctl", {"f:status": {"f:a": {}}}, subresource="status")), "status": {"a": 1}}
     assert server_side_applied(stored, {"status": {"a": 2}}, "kubectl", force=False)["status"] == {"a": 1}
+
+
+@pytest.mark.parametrize(
+    ("spec", "metadata", "message"),
+    [
+        (
+            {"containers": [{"name": "a"}, {"name": "a"}]},
+            {},
+            '.spec.containers: duplicate entries for key [name="a"]',
+        ),
+        (
+            {
+                "containers": [
+                    {"name": "a", "ports": [{"containerPort": 1}, {"containerPort": 1, "protocol": "TCP"}]}
+                ]
+            },
+            {},
+            '.spec.containers[name="a"].ports: duplicate entries for key [containerPort=1,protocol="TCP"]',
+        ),
+        ({}, {"finalizers": ["a", "a"]}, '.metadata.finalizers: duplicate entries for key [="a"]'),
+    ],
+)
+def test_entries_with_the_same_keys(spec: Any, metadata: Any, message: str) -> None:
+    """They cannot be merged."""
+    configuration = {"apiVersion": "v1", "kind": "K", "spec": spec, "metadata": {"name": "x", **metadata}}
+    with pytest.raises(NotTyped) as refused:
+        server_side_applied(_stored(), configuration, "kubectl", force=True)
+    assert str(refused.value) == f"failed to create typed patch object (/x; /v1, Kind=K): {message}"
+    ports = [{"containerPort": 1}, {"containerPort": 1, "protocol": "UDP"}]
+    server_side_applied(
+        _stored(), {"spec": {"containers": [{"name": "a", "ports": ports}]}}, "kubectl", force=False
+    )
 
 
 def test_many_entries_are_looked_up_once() -> None:

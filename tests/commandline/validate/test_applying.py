@@ -161,6 +161,13 @@ def test_fields_of_other_managers(old: str, findings: Findings) -> None:
     )
 
 
+def test_entries_that_are_there_twice(findings: Findings) -> None:
+    """Server-side apply cannot tell them apart, in a new object as well."""
+    text = (APPLIED % "gold").replace("name: gpu", "name: gpu, finalizers: [a.b/c, a.b/c]")
+    assert findings(text, "--server-side", code=1)[0][0] == "PatchRefused"
+    assert findings(text) == []
+
+
 @pytest.mark.parametrize(
     ("type", "patch", "expected"),
     [
