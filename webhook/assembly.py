@@ -127,7 +127,8 @@ def _feasibility(
     config: Config, cluster: Cluster, watched: WatchedCluster, profile: Profile
 ) -> Feasibility | None:
     mode = config.get("policies", "feasibility", "mode")
-    if mode == OFF or not (DEVICES in watched.parts or cluster.devices.is_known):
+    has_devices = DEVICES in watched.parts or cluster.devices.is_known
+    if mode == OFF or not (has_devices or config.get("apiServer", "devices") == WATCH):
         return None
     trusts_everybody = config.get("policies", "feasibility", "insecureSkipClientVerify")
     if not trusts_everybody and config.get("tls", "clientAuthorityFile") is None:
@@ -135,6 +136,8 @@ def _feasibility(
             raise config.error(
                 ("policies", "feasibility", "mode"), f"policies.feasibility.mode: {_NO_CLIENTS}"
             )
+        return None
+    if not has_devices:  # the cluster is followed by workers only
         return None
     return Feasibility(mode, cluster.devices, profile.gates, is_for_known_clients=not trusts_everybody)
 

@@ -49,7 +49,7 @@ def objects_of(options: Namespace) -> list[Object]:
     if options.config:
         from commandline.manifests.config_map import use_config
 
-        use_config(objects, options.config)
+        use_config(objects, options.config, is_elsewhere=options.url is not None)
     if options.client_authority is not None:
         objects.append(_client_authority(options.client_authority))
     if (options.url is None) != (options.authority is None):

@@ -117,7 +117,7 @@ def _add_certificates(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--client-authority",
         metavar="FILE",
-        help="the authority (PEM) of the certificate that the API server presents to webhooks, which quota needs; "
+        help="the authority (PEM) of the certificate that the API server presents to webhooks, which quota and feasibility need; "
         "becomes the ConfigMap claimcheck-clients, and enables quota with built-in-guard",
     )
 

@@ -281,6 +281,9 @@ def test_feasibility_needs_certificates(tmp_path: Path) -> None:
     enforced = inventory + "policies: {feasibility: {mode: Enforce}}\n"
     with pytest.raises(ConfigError, match=r"policies\.feasibility\.mode: only the API server may ask for it"):
         make_context(load(tmp_path, enforced))
+    watched = enforced.replace("inventory: [slice.yaml]", "apiServer: {devices: Watch}")
+    with pytest.raises(ConfigError, match=r"policies\.feasibility\.mode: only the API server may ask for it"):
+        check(load(tmp_path, watched))
     known = enforced.replace("tls: {", "tls: {clientAuthorityFile: ca.crt, ")
     feasibility = make_context(load(tmp_path, known)).feasibility
     assert feasibility is not None

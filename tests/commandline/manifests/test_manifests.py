@@ -225,6 +225,10 @@ def test_without_an_image_nothing_is_printed(capsys: pytest.CaptureFixture[str])
             "own.yaml: quota.mode needs --client-authority",
         ),
         ("apiServer: {serves: CustomResources}", "own.yaml: apiServer.serves must be BuiltIn in this mode"),
+        (
+            "apiServer: {devices: Watch}\npolicies: {feasibility: {mode: Enforce}}",
+            "own.yaml: policies.feasibility.mode needs --client-authority",
+        ),
     ],
 )
 def test_own_configuration_with_mistakes(
@@ -234,6 +238,18 @@ def test_own_configuration_with_mistakes(
     (tmp_path / "own.yaml").write_text(text)
     assert main(["manifests", "--image", "a", "--config", str(tmp_path / "own.yaml")]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_own_namespace_of_ledgers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The service may write into one namespace only: another one, such as that of before, would have claims refused."""
+    own = tmp_path / "own.yaml"
+    given = ["manifests", "--image", "a", "--mode", "crd-served", "--config", str(own)]
+    text = "apiServer: {serves: CustomResources}\nquota:\n  mode: Enforce\n  namespace: claimcheck-system"
+    own.write_text(text)
+    assert main(given) == 2
+    assert "own.yaml:4:3: remove quota.namespace: the service may write" in capsys.readouterr().err
+    own.write_text(f"{text}-ledgers")
+    assert main(given) == 0
 
 
 @pytest.mark.parametrize("mode", options.MODES)
