@@ -108,6 +108,7 @@ class Explainer:
                 program = _failing(CelError(str(error)))
             self._programs[key] = program
         effort.begin()
+        effort.look()
         try:
             return program(device)[0]
         except CostExceededError:

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from time import perf_counter
+from time import perf_counter, thread_time
 from typing import NamedTuple
 
 from allocator.rules.capacity import serves
+from allocator.time_limit import OutOfTime, TimeLimit
 from deviceselectors.compiler import Compiled, compile_expression
 from deviceselectors.environment import Environment
 from deviceselectors.explaining import Explainer
+from deviceselectors.runtime import effort
 from deviceselectors.runtime.program import EvaluationError, Program, ProgramError, program
 from resourceapi.objects import EMPTY, Object
 from resourceapi.quantity import Quantity
 from webhook.devices import PlacedGroup
+
+#: How much computing time one expression may take on a kind of device, and an example of why none matches: that may be on the
+#: event loop, so everybody waits.
+EVALUATION_SECONDS = 0.05
 
 
 class OverBudget(Exception):
@@ -47,7 +53,8 @@ class Search:
         self._environment = environment
         self._fractional = fractional
         self._size = 100 + sum(map(len, (*demand.class_selectors, *demand.selectors)))
-        self._outcomes: dict[PlacedGroup, bool] = {}
+        # None where an expression took too long, which is not tried again
+        self._outcomes: dict[PlacedGroup, bool | None] = {}
         self._groups: list[PlacedGroup] = []
         self._revision = -1
         self._position = 0
@@ -78,10 +85,12 @@ class Search:
         """
         while self._position < len(self._groups):
             group = self._groups[self._position]
-            outcome = self._outcomes.get(group)
-            if outcome is None:
+            if group not in self._outcomes:
                 _check(deadline)
-                outcome = self._outcomes[group] = self._fulfils(group, deadline)
+                self._outcomes[group] = self._fulfils(group, deadline)
+            outcome = self._outcomes[group]
+            if outcome is None:
+                raise OverBudget
             self._position += 1
             if outcome:
                 self.matched.append(group)
@@ -123,15 +132,19 @@ class Search:
         return sum(len(group.members) for group in self.matched)
 
     def explain(self, group: PlacedGroup, deadline: float) -> str:
-        """Why a kind of device does not fulfil the demand, as far as expressions tell.
+        """Why a kind of device does not fulfil the demand, as far as expressions tell, and soon enough.
 
         :raises OverBudget: if there is no time for that.
         """
         for compiled in self._compiled():
             _check(deadline)
-            reasons = (
-                Explainer(compiled.ast).explain(group.properties.prepared) if compiled.ast is not None else []
-            )
+            if compiled.ast is None:
+                continue
+            try:
+                with effort.watched(TimeLimit(EVALUATION_SECONDS, thread_time).check):
+                    reasons = Explainer(compiled.ast).explain(group.properties.prepared)
+            except OutOfTime:
+                return ""
             if reasons:
                 # No values: slices are for those who may read them, and who asks may only be allowed to make claims.
                 # The part of the expression, which is theirs or their class's, says enough to look further.
@@ -146,16 +159,28 @@ class Search:
         for expression in self.demand.selectors:
             yield compile_expression(expression, self._environment)
 
-    def _fulfils(self, group: PlacedGroup, deadline: float) -> bool:
+    def _fulfils(self, group: PlacedGroup, deadline: float) -> bool | None:
+        """Whether a kind of device fulfils the demand; None if an expression takes too long.
+
+        :raises OverBudget: if they take long together: the next time some of what they need has been made.
+        """
         if self._programs is None:
             self._programs = list(self._make_programs(deadline))
+        together, prepared = TimeLimit(EVALUATION_SECONDS, thread_time), group.properties.prepared
         try:
-            if not all(
-                each is not None and each.matches(group.properties.prepared) for each in self._programs
-            ):
-                return False
+            for each in self._programs:
+                if together.is_over:
+                    raise OverBudget
+                if each is None:
+                    return False
+                each.prepare(prepared)
+                with effort.watched(TimeLimit(EVALUATION_SECONDS, thread_time).check):
+                    if not each.matches(prepared):
+                        return False
         except EvaluationError:
             return False
+        except OutOfTime:
+            return None
         amounts = self.demand.capacity
         return not amounts or serves(dict(amounts), group.properties.capacity, self._fractional)
 

@@ -60,6 +60,12 @@ def _look(total: int) -> None:
     _account.free = min(total + STEPS_BETWEEN_CHECKS, _account.limit)
 
 
+def look() -> None:
+    """Looks at the clock before one of many short evaluations, if anybody does meanwhile."""
+    if _account.check is not None:
+        _account.check()
+
+
 def spent() -> int:
     """The steps since the beginning; more than there may be if that ended the evaluation."""
     return _account.spent

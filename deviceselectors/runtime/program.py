@@ -66,6 +66,12 @@ class Program:
         #: whether code that was generated for it may not be run
         self._is_refused = False
 
+    def prepare(self, device: Device) -> None:
+        """Generate now what `matches` needs on such a device, which takes time once."""
+        fast = self._fast or self._make_fast()
+        if fast is _NONE or not device.plain:
+            self._exact_for(device)
+
     def matches(self, device: Device) -> bool:
         """Whether a selector matches the device.
 
@@ -120,6 +126,10 @@ class Program:
 
         return FastGenerator(self._plan).program()
 
+    def _exact_for(self, device: Device) -> Any:
+        bounded = device.plain and self._is_bounded()
+        return self._exact[bounded] or self._make_exact(bounded)
+
     def _make_exact(self, bounded: bool) -> Any:
         generated = self._generated(lambda: self._generate_exact(bounded))
         self._exact[bounded] = generated or Interpreter(self._plan, self._cost_limit)
@@ -159,8 +169,7 @@ class Program:
         effort.begin()
         if device.error is not None:
             return Result(None, device.error, None)
-        bounded = device.plain and self._is_bounded()
-        exact = self._exact[bounded] or self._make_exact(bounded)
+        exact = self._exact_for(device)
         try:
             value, cost = exact(device)
         except CostExceededError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from deviceselectors.compiler import compile_expression
 from deviceselectors.environment import Environment
 from deviceselectors.explaining import MAX_REASONS, Explainer
 from deviceselectors.lookups import looks_up_only, unguarded
+from deviceselectors.runtime import effort
 from deviceselectors.runtime.device import prepare_device
 from deviceselectors.runtime.program import EvaluationError, Program
 from deviceselectors.unparsing import unparse
@@ -283,3 +285,14 @@ def test_what_an_expression_sees(expression: str, only: bool) -> None:
     root = compile_expression(expression, Environment("stored")).ast
     assert root is not None
     assert looks_up_only(root) is only
+
+
+def test_time_is_looked_at_before_each_part() -> None:
+    """Each may be short: there may be hundreds."""
+    expression = f"{'true && (' * 50}{D}.model == 'a100'{')' * 50}"
+    compiled = compile_expression(expression, Environment("stored"))
+    assert compiled.ast is not None
+    looks = Counter[str]()
+    with effort.watched(lambda: looks.update(["clock"])):
+        assert Explainer(compiled.ast).explain(DEVICE)
+    assert looks["clock"] > 100

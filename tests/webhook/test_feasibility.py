@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import copy
 import gc
+import itertools
 import random
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,6 +19,7 @@ from allocator.scheduling import Mode, SchedulingState
 from allocator.time_limit import UNLIMITED
 from cluster.store import Collection
 from deviceselectors.request_budget import RequestBudget
+from deviceselectors.runtime.program import Program
 from resourceapi.manifests import labels_of
 from resourceapi.objects import Object
 from resourceapi.releases import Profile
@@ -402,6 +405,49 @@ def test_reviews_share_what_time_there_is(known: DeviceIndex, monkeypatch: pytes
     monkeypatch.setattr(feasibility, "SECONDS", -1.0)
     assert warnings(policy, one("nic"))
     assert warnings(policy, one("gpu", model("b200"))) == []
+
+
+LONG = f"lists.range(300).all(i, lists.range(300).all(j, i + j >= 0)) && {model('b200')}"
+
+
+def limit_evaluations(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a tenth of what there is for an evaluation pass whenever somebody looks at the clock."""
+    ticks = (place * device_search.EVALUATION_SECONDS / 10 for place in itertools.count())
+    monkeypatch.setattr(device_search, "thread_time", lambda: next(ticks))
+
+
+def test_long_evaluations_are_given_up(policy: Feasibility, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is told then; it is not tried again, and others get their answers."""
+    monkeypatch.setattr(device_search, "thread_time", lambda: 0.0)
+    assert warnings(policy, one("gpu", LONG))
+    limit_evaluations(monkeypatch)
+    evaluated = Counter[str]()
+    matches = Program.matches
+
+    def counted(program: Program, device: Any) -> bool:
+        evaluated["times"] += 1
+        return matches(program, device)
+
+    monkeypatch.setattr(Program, "matches", counted)
+    long, before = one("gpu", f"{LONG} || false"), 0
+    for review in range(3):
+        assert warnings(policy, long) == []
+        assert evaluated["times"] == before or review == 0
+        before = evaluated["times"]
+    assert before > 0
+    assert warnings(policy, one("gpu", model("b200")))
+
+
+def test_long_explanations_are_left_out(policy: Feasibility, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is known is told, without an example."""
+    asked = one("gpu", f"device.driver == 'other' && {LONG}")
+    monkeypatch.setattr(device_search, "thread_time", lambda: 0.0)
+    (whole,) = warnings(policy, asked)
+    limit_evaluations(monkeypatch)
+    policy._reasons.clear()
+    (warning,) = warnings(policy, asked)
+    assert whole.startswith(f"{warning}; for example ")
+    assert warning == f"{AT}{SEVEN}matches the selectors"
 
 
 def test_others_are_not_waited_for(
