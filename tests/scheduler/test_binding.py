@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from threading import Thread
+from threading import Event, Semaphore, Thread
 from typing import Any
 
 import pytest
 
 from resourceapi.objects import Object
+from scheduler.binding import MOST_BINDS, TOO_MANY
 from scheduler.claim_writes import FINALIZER
+from scheduler.extender_api import BindingRequest
 from tests.scheduler.small_cluster import (
     CLAIMS,
     PODS,
@@ -287,3 +289,31 @@ def test_a_claim_that_another_scheduler_allocates_meanwhile() -> None:
     assert sidecar.bind("p") == "ResourceClaim 'c' has got devices meanwhile"
     assert sidecar.api.get(f"{CLAIMS}/c") == before
     assert sidecar.picture.claims.assumed == 0
+
+
+def test_a_namespace_leaves_threads_to_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pods that share a claim wait for each other; beyond its share a namespace is told at once that it is too many."""
+    binder = Sidecar(cluster()).binder
+    begun, going_on = Semaphore(0), Event()
+
+    def answer(request: BindingRequest) -> str:
+        if request.namespace == "noisy":
+            begun.release()
+            assert going_on.wait(10)
+        return ""
+
+    monkeypatch.setattr(binder, "_answer", answer)
+    requests = [BindingRequest("noisy", f"p{number}", f"uid-{number}", "n1") for number in range(MOST_BINDS)]
+    threads = [Thread(target=binder.bind, args=[each]) for each in requests]
+    for each in threads:
+        each.start()
+    for _ in threads:
+        begun.acquire()
+    assert binder.bind(BindingRequest("noisy", "more", "uid-more", "n1")) == TOO_MANY
+    assert binder.bind(requests[0]) == TOO_MANY  # repeated
+    assert not binder.bind(BindingRequest("ns", "p", "uid-p", "n1"))
+    going_on.set()
+    for each in threads:
+        each.join()
+    assert not binder.bind(BindingRequest("noisy", "more", "uid-more", "n1"))
+    assert not binder._binds
