@@ -51,9 +51,7 @@ def claims_for(pod: PodRecord, ledger: ClaimLedger) -> list[ClaimOfPod]:
     :raises ClaimProblem: if one does not exist yet, or cannot be used by the pod, or there are too many.
     """
     if len(pod.claims) > MOST_CLAIMS:
-        raise ClaimProblem(
-            f"the pod names {len(pod.claims)} ResourceClaims; it may name {MOST_CLAIMS} at most"
-        )
+        raise ClaimProblem(f"the pod names more than {MOST_CLAIMS} ResourceClaims")
     found: dict[str, ClaimOfPod] = {}
     for entry in pod.claims:
         if entry.is_needed:

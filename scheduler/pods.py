@@ -10,6 +10,9 @@ from resourceapi.manifests import entries, has_ended, labels_of, mapping, name_o
 from resourceapi.objects import Object
 
 MOST_LABEL_CHARACTERS = 10_000
+#: Of further claims of a pod nothing is kept: kube-apiserver stores pods with more than 60,000. Pods of this scheduler may have
+#: far fewer (`scheduler.pod_claims.MOST_CLAIMS`); those of others lose what they have beyond these only when they have ended.
+MOST_CLAIMS_KEPT = 1_024
 
 
 class PodClaim(NamedTuple):
@@ -92,7 +95,7 @@ def pod_record(pod: Object) -> PodRecord:
 
 
 def claims_of(pod: Object) -> list[PodClaim]:
-    """The claims that a pod references.
+    """The claims that a pod references, ``MOST_CLAIMS_KEPT`` at most.
 
     Of those from templates, kube-controller-manager writes the names into ``status.resourceClaimStatuses``; an entry there
     without a name says that the pod needs none.
@@ -101,7 +104,7 @@ def claims_of(pod: Object) -> list[PodClaim]:
         text(each, "name"): each for each in entries(mapping(pod, "status"), "resourceClaimStatuses")
     }
     found = []
-    for each in entries(mapping(pod, "spec"), "resourceClaims"):
+    for each in entries(mapping(pod, "spec"), "resourceClaims")[:MOST_CLAIMS_KEPT]:
         entry, named = text(each, "name"), text(each, "resourceClaimName")
         if named:
             found.append(PodClaim(entry, named, is_generated=False))
