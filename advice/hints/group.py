@@ -34,13 +34,13 @@ OTHER_GROUPS = (MISTAKEN_GROUP, "", "apps", "k8s.io", "resources.k8s.io", "resou
 
 
 def is_of_the_group(api_version: str, kind: str) -> bool:
-    """Whether an object that nothing knows was meant for DRA: its group, or its kind in a group of Kubernetes itself."""
+    """Whether an object that nothing knows was meant for DRA: its group, or its kind in a group of Kubernetes or its projects."""
     group = api_version.rpartition("/")[0]
     if group == GROUP:
         return True
     if kind not in KINDS_OF_THE_GROUP:
         return False
-    return group in OTHER_GROUPS or bool(nearest(group, (GROUP,)))
+    return group in OTHER_GROUPS or group.endswith(".k8s.io") or bool(nearest(group, (GROUP,)))
 
 
 def newest_served(kind: str, profile: Profile) -> str:

@@ -271,6 +271,10 @@ def test_few_skipped_kinds_are_named(write: Write, capsys: pytest.CaptureFixture
             "apiVersion: core.k8s.io/v1alpha2\nkind: ResourceClass\n",
             'no matches for kind "ResourceClass" in version "core.k8s.io/v1alpha2"',
         ),
+        (
+            "apiVersion: resorce-claims.k8s.io/v1\nkind: ResourceClaim\n",
+            'no matches for kind "ResourceClaim" in version "resorce-claims.k8s.io/v1"',
+        ),
         ("kind: ResourceClaim\n", "apiVersion not set"),
         ("apiVersion: resource.k8s.io/v1\n", "kind not set"),
         ("Kind: ResourceClaim\napiVersion: v1\n", "kind not set"),
