@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Iterator
 
 from advice.findings import NOTE, Finding, Result
-from documents.finding import TEMPLATES
+from documents.finding import TEMPLATES, VALUES
 from documents.skipped import CHART, HIDDEN, LINK, NO_DIRECTORY, NO_FILE, PATCH, SUFFIX, SkippedFile
 from validation.rule_names import SKIPPED_FILE
 
@@ -40,13 +40,18 @@ class _NoSource:
 def note(skipped: Iterable[SkippedFile], *, rendered: bool) -> Iterator[Result]:
     """A result with a note for each file.
 
-    :param rendered: whether Helm makes manifests of charts; then their templates are not skipped.
+    :param rendered: whether Helm makes manifests of charts; then their templates and own values are not skipped.
     """
     source = _NoSource()
     for file, reason in skipped:
-        if rendered and reason == CHART and TEMPLATES in file.split(os.sep):
+        if rendered and reason == CHART and _is_read_by_helm(file):
             continue
         message, hint = _NOTES[reason]
         result = Result(file, 1, source)
         result.findings.append(Finding(NOTE, SKIPPED_FILE, message, hint=hint))
         yield result
+
+
+def _is_read_by_helm(file: str) -> bool:
+    parts = file.split(os.sep)
+    return TEMPLATES in parts or parts[-1] == f"{VALUES}.yaml"

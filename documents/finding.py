@@ -143,12 +143,14 @@ class Files:
 
     def _is_read(self, directory: str, entry: os.DirEntry[str], reason: str) -> bool:
         """Whether an entry below a directory is a manifest to be read; if it may be one and is not, notes why."""
+        from documents.links import is_below
+
         name, path = entry.name, entry.path
         leads_to_directory = entry.is_symlink() and os.path.isdir(path)  # entry.is_dir() fails on loops
         if not (name.lower().endswith(EXTENSIONS) or leads_to_directory) or self._is_excluded(path):
             return False
         if leads_to_directory:
-            if not _is_inside(directory, path):
+            if not is_below(directory, path):  # else what is there is looked at where it is
                 self._skipped.setdefault(path, LINK)
             return False
         if not os.path.isfile(path):

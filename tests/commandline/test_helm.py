@@ -59,6 +59,16 @@ def test_rendered_charts_are_validated(capsys: pytest.CaptureFixture[str]) -> No
     assert not Path("evil").exists()
 
 
+def test_values_that_helm_reads_are_not_skipped() -> None:
+    """They may have a key `kind`, as those of charts do that install a DaemonSet or a Deployment."""
+    _install_helm_that_prints(MANIFEST % "a")
+    Path("-my chart; touch evil/values.yaml").write_text("kind: DaemonSet\n")
+    assert main(["validate", "--fail-on-skipped", "."]) == 1
+    assert main(["validate", "--fail-on-skipped", "--helm", "."]) == 0
+    Path("-my chart; touch evil/values-other.yaml").write_text(MANIFEST % "evil")
+    assert main(["validate", "--fail-on-skipped", "--helm", "."]) == 1
+
+
 def test_in_several_processes(capsys: pytest.CaptureFixture[str]) -> None:
     """Charts come after the files."""
     _install_helm_that_prints(MANIFEST % "a")

@@ -268,6 +268,8 @@ def test_skipped_manifests() -> None:
     Path("elsewhere.yaml").symlink_to("/etc/passwd")
     Path("elsewhere").symlink_to(outside, target_is_directory=True)
     Path("inside").symlink_to("gen", target_is_directory=True)
+    Path(".venv/lib").mkdir(parents=True)  # what is in it is looked at where it is
+    Path(".venv/lib64").symlink_to("lib", target_is_directory=True)
     Path("loop.yaml").symlink_to("loop.yaml")
     os.mkfifo("pipe.yaml")
     files = Files(["."])
