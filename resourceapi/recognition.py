@@ -14,6 +14,7 @@ from resourceapi.request_body import SCHEME
 
 _LIST = "List"
 _KUBECONFIG = ("v1", "Config")
+_KUSTOMIZE_PLUGIN = "builtin"  # the apiVersion of its transformers and generators
 NOT_FOUND = "the server could not find the requested resource"
 
 
@@ -25,6 +26,8 @@ def is_typed(value: Object) -> bool:
 def is_manifest(value: Object) -> bool:
     """Whether a document was meant for Kubernetes, or looks like it: other tools write ``apiVersion`` and ``kind``, too."""
     if not is_typed(value) or (value["apiVersion"], value["kind"]) == _KUBECONFIG:
+        return False
+    if value["apiVersion"] == _KUSTOMIZE_PLUGIN:
         return False
     group = split_api_version(value["apiVersion"])[0]
     return group in builtin_kinds.GROUPS or "." in group

@@ -308,6 +308,10 @@ def test_not_recognized(case: dict[str, Any], write: Write, report: Report) -> N
             'no matches for kind "Config" in version "skaffold/v4beta6"',
         ),
         ("apiVersion: v1\nkind: Config\nclusters: []\n", 'no matches for kind "Config" in version "v1"'),
+        (
+            "apiVersion: builtin\nkind: LabelTransformer\n",
+            'no matches for kind "LabelTransformer" in version "builtin"',
+        ),
     ],
 )
 def test_strays_in_directories(text: str, message: str, write: Write, report: Report) -> None:
