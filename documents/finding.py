@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
 from documents.errors import DocumentError, EmptyDirectory
 from documents.skipped import CHART as PART_OF_CHART
@@ -30,6 +31,9 @@ REPOSITORY = ".git"
 
 KUSTOMIZATIONS = frozenset(("kustomization.yaml", "kustomization.yml", "Kustomization"))
 """What kustomize calls the file that says what a directory makes of other files."""
+
+KUSTOMIZE = "kustomize.config.k8s.io/"
+"""What the apiVersion of a kustomization begins with."""
 
 
 class Files:
@@ -72,8 +76,14 @@ class Files:
 
     @staticmethod
     def _is_manifest(path: str) -> bool:
-        # What is called so has an apiVersion that is none of Kubernetes.
-        return os.path.basename(path) not in (CHART, *KUSTOMIZATIONS) and looks_like_manifest(path)
+        name = os.path.basename(path)
+        if name == CHART:
+            return looks_like_manifest(path, _describes_chart)
+        return (
+            looks_like_manifest(path, _is_kustomization)
+            if name in KUSTOMIZATIONS
+            else looks_like_manifest(path)
+        )
 
     def __iter__(self) -> Iterator[str | DocumentError]:
         seen = self._seen = set()
@@ -202,6 +212,17 @@ class Files:
 def find_files(arguments: Iterable[str]) -> Files:
     """The files that arguments stand for, with nothing excluded."""
     return Files(arguments)
+
+
+def _describes_chart(value: dict[str, Any]) -> bool:
+    """Whether an object in a Chart.yaml is Helm's own, which has no kind; kubectl takes any other."""
+    return "kind" not in value
+
+
+def _is_kustomization(value: dict[str, Any]) -> bool:
+    """Whether an object in the file of a kustomization is one; it may leave out what it is."""
+    of = value.get("apiVersion", KUSTOMIZE), value.get("kind", "Kustomization")
+    return isinstance(of[0], str) and of[0].startswith(KUSTOMIZE) and of[1] in ("Kustomization", "Component")
 
 
 def _is_inside(directory: str, link: str) -> bool:

@@ -39,7 +39,7 @@ def _tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in TREE:
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("kind: A\n")
+        path.write_text("apiVersion: v2\nname: gpu\n" if path.name == "Chart.yaml" else "kind: A\n")
     monkeypatch.chdir(tmp_path)
 
 
@@ -318,3 +318,33 @@ def test_hidden_files_that_are_read_by_way_of_links() -> None:
     files = Files(["mount"])
     assert list(files) == ["mount/a.yaml"]
     assert list(files.skipped()) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "is_told"),
+    [
+        ("hidden/Chart.yaml", "apiVersion: v2\nname: gpu\nversion: 1.0.0\n", False),
+        ("hidden/Chart.yaml", "apiVersion: v2\nname: gpu\n---\napiVersion: v1\nkind: A\n", True),
+        ("hidden/Chart.yaml", "apiVersion: v1\nkind: A\n", True),
+        (".k8s/kustomization.yaml", "resources: []\n", False),
+        (
+            ".k8s/kustomization.yaml",
+            "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n",
+            False,
+        ),
+        (".k8s/kustomization.yml", "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\n", False),
+        (".k8s/kustomization.yaml", "apiVersion: v1\nkind: A\n", True),
+        (".k8s/kustomization.yaml", "kind: A\n", True),
+        (
+            ".a.json",
+            '{"\\u0061piVersion": "v1", "\\u006bind": "A", "a": ' + "[" * 2000 + "]" * 2000 + "}",
+            True,
+        ),
+    ],
+)
+def test_manifests_that_look_like_something_else(name: str, content: str, is_told: bool) -> None:
+    """kubectl takes whatever stands in a file of any name, and reads some that are refused here."""
+    _write(name, content)
+    files = Files(["."])
+    list(files)
+    assert (name in {str(Path(each)) for each, _ in files.skipped()}) == is_told
