@@ -13,7 +13,7 @@ from typing import NamedTuple
 from allocator.allocated import AllocatedState
 from allocator.constraint_state import published, values_of
 from allocator.devices import Device, PoolId
-from allocator.fitting.partitions import CounterSet, CounterSetState, Shape, as_number, placeable
+from allocator.fitting.partitions import ONE, CounterSet, CounterSetState, Shape, as_number, placeable
 from allocator.fitting.waste import STANDARD_DOMAIN
 from allocator.states import PoolState
 from resourceapi.amounts import value_of
@@ -230,7 +230,7 @@ def _groups(
 
 
 def _shares(states: Sequence[PoolState], allocated: AllocatedState) -> list[ShareFragmentation]:
-    found: dict[tuple[str, str], list[tuple[float, float]]] = {}
+    found: dict[tuple[str, str], list[tuple[int, int]]] = {}
     for state in states:
         for device in state.pool.devices:
             if not device.multiple:
@@ -239,17 +239,17 @@ def _shares(states: Sequence[PoolState], allocated: AllocatedState) -> list[Shar
             gone = device.id in allocated.whole
             for name, capacity in device.capacity.items():
                 total = as_number(value_of(capacity))
-                taken = as_number(used[name]) if name in used else 0.0
+                taken = as_number(used[name]) if name in used else 0
                 key = (device.id.driver, name)
-                found.setdefault(key, []).append((total, 0.0 if gone else max(total - taken, 0.0)))
+                found.setdefault(key, []).append((total, 0 if gone else max(total - taken, 0)))
     return [
         ShareFragmentation(
             driver,
             name,
             len(free_amounts),
-            sum(total for total, _ in free_amounts),
-            sum(free for _, free in free_amounts),
-            max(free for _, free in free_amounts),
+            sum(total for total, _ in free_amounts) / ONE,
+            sum(free for _, free in free_amounts) / ONE,
+            max(free for _, free in free_amounts) / ONE,
         )
         for (driver, name), free_amounts in sorted(found.items())
     ]

@@ -27,6 +27,8 @@ _MAX_VARIANTS = 64
 #: their ratios are floats that are finite.
 _NANO, _MOST_DIGITS = -9, 60
 _HUGE: int = 10**_MOST_DIGITS
+#: What one is in these units.
+ONE: int = 10**-_NANO
 
 Amounts = tuple[tuple[int, int], ...]
 """What a device takes: indexes of counters in their set, and amounts."""
