@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import count
+from threading import Lock
 from typing import Any, NamedTuple
 
 from allocator.bounded_cache import remember
@@ -15,6 +17,7 @@ from deviceselectors.runtime import effort
 from deviceselectors.runtime.program import EvaluationError, Program, ProgramError, program
 from deviceselectors.runtime.values import with_hint
 from resourceapi.limits import SELECTORS
+from resourceapi.objects import Object
 
 #: Expressions of which outcomes are kept with the properties of a device: as many as one request and its class may have, so that
 #: a request that takes several tries goes on where the one before ended. There may be as many properties as devices.
@@ -22,6 +25,41 @@ _MAX_EXPRESSIONS = 2 * SELECTORS
 #: How long all expressions together may be, with their errors, of which programs are kept. A program takes some sixty times as much memory; the
 #: selectors of one request and its class, as long as they may be, are kept together.
 _MAX_CHARACTERS = 1_000_000
+#: How long all expressions together may be that have a number.
+_MAX_NUMBERED_CHARACTERS = 4_000_000
+#: Longer errors of evaluations end in an ellipsis: they may quote values of megabytes, and are told for each node.
+_MAX_ERROR_CHARACTERS = 1024
+#: Longer errors and derived values are not kept with the devices, which may be many.
+_MAX_KEPT_CHARACTERS = 200
+
+
+class _Numbers:
+    """A number for each expression, by which outcomes are kept with devices: they stay when the last claim with the expression is gone.
+
+    For several threads. None is given twice, so what has been forgotten here is not found with the devices any more.
+    """
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+        self._characters = 0
+        self._next = count()
+        self._lock = Lock()
+
+    def of(self, expression: str) -> int:
+        """Its number."""
+        found = self._numbers.get(expression)
+        return self._new(expression) if found is None else found
+
+    def _new(self, expression: str) -> int:
+        with self._lock:
+            if self._characters + len(expression) > _MAX_NUMBERED_CHARACTERS:
+                self._numbers = {}
+                self._characters = 0
+            self._characters += len(expression)
+            return self._numbers.setdefault(expression, next(self._next))
+
+
+_NUMBERS = _Numbers()
 
 
 class Selector(NamedTuple):
@@ -74,7 +112,8 @@ class Selectors:
         :raises CompileError: if the expression is not valid.
         """
         known = device.shape.properties.matches
-        outcome = known.get(expression)
+        number = _NUMBERS.of(expression)
+        outcome = known.get(number)
         if outcome is None:
             time_limit.check()
             compiled = self._program(expression, derived=False)
@@ -82,8 +121,9 @@ class Selectors:
                 with effort.watched(time_limit.check):
                     outcome = compiled.matches(device.prepared)
             except EvaluationError as error:
-                outcome = error.message
-            remember(known, expression, outcome, _MAX_EXPRESSIONS)
+                outcome = _shortened(error.message)
+            if isinstance(outcome, bool) or len(outcome) <= _MAX_KEPT_CHARACTERS:
+                remember(known, number, outcome, _MAX_EXPRESSIONS)
         return outcome
 
     def derive(self, name: str, expression: str, device: Device, time_limit: TimeLimit) -> dict[str, Any]:
@@ -93,7 +133,8 @@ class Selectors:
         :raises AllocationError: if the expression or its evaluation is bad.
         """
         known = device.shape.properties.derived
-        found = known.get(expression)
+        number = _NUMBERS.of(expression)
+        found = known.get(number)
         if found is None:
             time_limit.check()
             try:
@@ -108,9 +149,10 @@ class Selectors:
                 raise ExpressionError(
                     f"evaluate derived attribute {name}",
                     Mention(" on device ", device),
-                    f" failed: {error.message}",
+                    f" failed: {_shortened(error.message)}",
                 ) from None
-            remember(known, expression, found, _MAX_EXPRESSIONS)
+            if _characters(found) <= _MAX_KEPT_CHARACTERS:
+                remember(known, number, found, _MAX_EXPRESSIONS)
         return found
 
     def _program(self, expression: str, *, derived: bool) -> Program:
@@ -134,3 +176,16 @@ class Selectors:
             self._programs.clear()
         remember(self._programs, key, found)
         self._characters = length if len(self._programs) == 1 else self._characters + length
+
+
+def _shortened(error: str) -> str:
+    return error if len(error) <= _MAX_ERROR_CHARACTERS else error[: _MAX_ERROR_CHARACTERS - 1] + "…"
+
+
+def _characters(attribute: Object) -> int:
+    """About how long a derived attribute is: a value, or a list of them."""
+    return sum(
+        len(each) if isinstance(each, str) else 8
+        for value in attribute.values()
+        for each in (value if isinstance(value, list) else [value])
+    )

@@ -50,10 +50,10 @@ class DeviceProperties:
         self._hide_sharing = hide_sharing
         #: what expressions see of `multiple`
         self.shown_as_multiple = self.multiple and not hide_sharing
-        #: outcomes of selectors: whether they choose such a device, or the error
-        self.matches: dict[str, bool | str] = {}
-        #: attributes that expressions derive
-        self.derived: dict[str, Object] = {}
+        #: outcomes of selectors, by the numbers of their expressions: whether they choose such a device, or the error
+        self.matches: dict[int, bool | str] = {}
+        #: attributes that expressions derive, by their numbers
+        self.derived: dict[int, Object] = {}
 
     def changed(self, attributes: Object, capacity: Object) -> DeviceProperties:
         """Properties that differ in attributes and capacity."""

@@ -5,6 +5,8 @@ The clock of these tests counts evaluations, or how often it is looked at.
 
 from __future__ import annotations
 
+import gc
+import tracemalloc
 from collections.abc import Iterator
 from itertools import count
 from unittest.mock import patch
@@ -132,3 +134,56 @@ def test_programs_of_long_expressions_are_not_all_kept(monkeypatch: pytest.Monke
     for length in (304, 301):
         errors(state, claim(exactly("r", selectors=[f"({operand})".ljust(length)])))
     assert compiled == [301, 302, 303, 304, 301]
+
+
+#: Quotes a text of 128,000 characters in its error.
+_LONG_TEXT = "0" * 4000
+QUOTES_MUCH = f'cel.bind(a, "{_LONG_TEXT}", cel.bind(b, a + a + a + a, cel.bind(c, b + b + b + b, {{"x": 1}}[c + c] == 1)))'
+
+
+def matches_of(state: SchedulingState) -> list[dict[int, bool | str]]:
+    return [each.shape.properties.matches for slice in state.inventory for each in slice.devices]
+
+
+def test_errors_that_quote_much_take_no_memory() -> None:
+    """Of each device with which a claim of 4 KB was tried, megabytes were kept, and told for each node."""
+    state = state_of()
+    (error,) = errors(state, claim(exactly(selectors=[QUOTES_MUCH])))
+    assert "no such key: 000" in error
+    assert len(error) < 2048
+    assert matches_of(state) == [{}]
+    errors(state, claim(exactly(selectors=['{"x": 1}["y"] == 1'])))
+    assert [list(each.values()) for each in matches_of(state)] == [["no such key: y"]]
+
+
+def test_expressions_are_not_kept_with_devices(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of claims that are gone, 640 KB for each device, would otherwise be."""
+    monkeypatch.setattr("allocator.selection._MAX_NUMBERED_CHARACTERS", 20_000, raising=False)
+    shapes, length = [], 9_000
+    tracemalloc.start()
+    try:
+        for number in range(8):
+            state = state_of()
+            texts = [f'true || "{number} {each}" == "{"x" * length}"' for each in range(SELECTORS)]
+            assert errors(state, claim(exactly(selectors=texts))) == [""]
+            assert [len(each) for each in matches_of(state)] == [SELECTORS]
+            shapes += [each.shape for slice in state.inventory for each in slice.devices]
+            del state, texts
+        gc.collect()
+        assert tracemalloc.get_traced_memory()[0] < 2 * SELECTORS * length
+    finally:
+        tracemalloc.stop()
+
+
+def test_numbers_of_expressions_are_given_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was forgotten is evaluated again, and not taken for something else."""
+    monkeypatch.setattr("allocator.selection._MAX_NUMBERED_CHARACTERS", 20, raising=False)
+    state = state_of()
+    for expression, fits in (
+        ("1 == 1 || 2 == 1", True),
+        ("1 == 2 && 2 == 1", False),
+        ("1 == 1 || 2 == 1", True),
+    ):
+        asked = claim(exactly(selectors=[expression]))
+        (found,) = state.filter([asked], UNLIMITED).nodes.outcomes
+        assert found.fits == fits
