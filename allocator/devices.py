@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from copy import copy
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
+from allocator.counter_sets import Counters, counters_of
 from allocator.device_shapes import DeviceShape, ShapeRegistry
 from resourceapi.amounts import values_of
 from resourceapi.canonical import canonical
@@ -166,7 +168,6 @@ class Slice(SliceHeader):
         #: what expressions see of the devices (see `allocator.patches.criterion`)
         self.sights: dict[object, tuple[Hashable, ...]] = {}
         self._device_nodes: DeviceNodes | None = None
-        self._places: dict[str, int] | None = None
         self.has_groups = any(device.groups for device in self.devices)
         #: whether a device has binding conditions, even an empty list of them
         self.binds_late = any("bindingConditions" in device.spec for device in self.devices)
@@ -215,11 +216,15 @@ class Slice(SliceHeader):
             self._device_nodes = DeviceNodes(self.devices)
         return self._device_nodes.on(node)
 
-    def place_of(self, device: str) -> int | None:
-        """The place of the (last) device with this name; None if there is none."""
-        if self._places is None:
-            self._places = {each.id.device: place for place, each in enumerate(self.devices)}
-        return self._places.get(device)
+    @cached_property
+    def counters(self) -> Counters:
+        """Its counter sets."""
+        return counters_of(self.counter_sets)
+
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """The places of the devices by name, of the last one where several have the same."""
+        return {each.id.device: place for place, each in enumerate(self.devices)}
 
 
 def _reshaped(device: Device, shape: DeviceShape) -> Object:

@@ -6,6 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from allocator.counter_sets import Counters, counters_of
 from allocator.device_shapes import ShapeRegistry
 from allocator.devices import Device, DeviceId, PoolId, Slice
 from allocator.patches.applied import NOTHING, Applied
@@ -19,6 +20,8 @@ from resourceapi.weighed_cache import WeighedCache
 
 #: How much memory the devices of slices take that are put together.
 TOGETHER_BYTES = 32 << 20
+#: What a place in a dictionary takes.
+_SET_BYTES = 100
 Listener = Callable[[Slice | None, Slice | None], None]
 """Is told of a change: what was there before, and what is there now."""
 
@@ -128,6 +131,8 @@ class Inventory:
         self._failures: dict[str, PatchFailure] | None = {}
         #: the devices of several slices of a pool that nodes see together
         self._together: WeighedCache[tuple[Slice, ...], tuple[Device, ...]] = WeighedCache(TOGETHER_BYTES)
+        #: the counters of slices of a pool, for the same reason
+        self._counters: WeighedCache[tuple[Slice, ...], Counters] = WeighedCache(TOGETHER_BYTES)
         for slice in slices:
             self.put(slice)
 
@@ -356,11 +361,24 @@ class Inventory:
                 self._together.put(slices, found, weight, str(slices[0].pool))
         return found
 
+    def counters(self, slices: tuple[Slice, ...]) -> Counters:
+        """The counters of slices of a pool; made again as :meth:`together`."""
+        if len(slices) == 1:
+            return slices[0].counters
+        found = self._counters.get(slices)
+        if found is None:
+            found = counters_of(each for slice in slices for each in slice.counter_sets)
+            if not slices:
+                return found
+            self._counters.put(slices, found, _SET_BYTES * len(found.sets), str(slices[0].pool))
+        return found
+
     def _tell(self, old: Slice | None, new: Slice | None) -> None:
         for slice in (old, new):
             if slice is not None:
                 self.of_pool(slice.pool).changed()
                 self._together.drop(str(slice.pool))
+                self._counters.drop(str(slice.pool))
         for listener in self.listeners:
             listener(old, new)
 

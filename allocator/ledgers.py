@@ -19,15 +19,12 @@ class Ledger:
     the device has changed or gone. If a claim remembers no groups for a counter set, the device had none.
     """
 
-    __slots__ = ("available", "groups", "remembered")
+    __slots__ = ("_changed", "_inventory", "_slices", "groups", "overdrawn", "remembered")
 
     def __init__(self, pool: Pool, allocated: AllocatedState) -> None:
-        #: may be negative
-        self.available: dict[CounterKey, Quantity] = {
-            (name, counter): amount
-            for name, counters in pool.counter_sets.items()
-            for counter, amount in counters.items()
-        }
+        self._inventory, self._slices = pool.inventory, pool.counter_slices
+        #: what is left of the counters from which allocated devices draw; thousands of nodes may see the same counters
+        self._changed: dict[CounterKey, Quantity] = {}
         self.groups: dict[str, Common] = {}
         #: counter sets with groups that claims remember
         self.remembered: set[str] = set()
@@ -43,12 +40,43 @@ class Ledger:
                 elif any(name not in snapshot for snapshot in allocated.groups(device.id)):
                     self.groups[name] = joined(self.groups.get(name), NO_GROUPS)
                 for counter, amount in counters.items():
-                    key = (name, counter)
-                    if key in self.available:
-                        self.available[key] = self.available[key].sub(amount)
+                    left = self.left(name, counter)
+                    if left is not None:
+                        self._changed[name, counter] = left.sub(amount)
+        #: counters of which less than nothing is left
+        self.overdrawn = [key for key, left in self._changed.items() if left.sign() < 0]
+        self.overdrawn += [key for key in pool.counters.negative if key not in self._changed]
+
+    def left(self, counter_set: str, counter: str) -> Quantity | None:
+        """What is left of a counter, maybe less than nothing; None if there is no such counter."""
+        changed = self._changed.get((counter_set, counter))
+        if changed is not None:
+            return changed
+        return self._inventory.counters(self._slices).sets.get(counter_set, {}).get(counter)
+
+    @property
+    def available(self) -> dict[CounterKey, Quantity]:
+        """What is left of each counter, maybe less than nothing."""
+        sets = self._inventory.counters(self._slices).sets
+        return {(name, each): amount for name in sets for each, amount in sets[name].items()} | self._changed
 
     def _join_remembered(self, snapshot: Groups) -> None:
         for name, groups in snapshot.items():
             self.groups[name] = joined(self.groups.get(name), groups)
             if groups:
                 self.remembered.add(name)
+
+
+def ledger_of(pool: Pool, allocated: AllocatedState) -> Ledger:
+    """The ledger of a pool, one for all nodes whose devices draw from the same counters.
+
+    Except where it matters which devices come first, as it does for groups (`joined_unless_contrary`).
+    """
+    counting = pool.counting
+    if counting is None or (counting.has_groups and not allocated.has_snapshots):
+        return Ledger(pool, allocated)
+    held = allocated.held_in(pool.id)  # another set after each change
+    known: tuple[object, Ledger] | None = counting.found_out
+    if known is None or known[0] is not held:
+        known = counting.found_out = held, Ledger(pool, allocated)
+    return known[1]

@@ -6,86 +6,95 @@ Source: KEP-4381 ("Publishing node resources": generations, resourceSliceCount),
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any
 
+from allocator.counter_sets import Counters
 from allocator.device_shapes import SliceShape
 from allocator.devices import Device, PoolId, Slice, node_name
 from allocator.features import Features
 from allocator.inventory import Inventory, PoolSlices
 from resourceapi.objects import Object
-from resourceapi.quantity import Quantity
 
-CounterSets = dict[str, dict[str, Quantity]]
 Shape = tuple[object, ...]
 
 
-class Counting(NamedTuple):
+class Counting:
     """The counters of a pool whose slices are for several nodes, the same for all of them; what is wrong, if anything."""
 
-    counter_sets: CounterSets
-    consumers: tuple[Slice, ...]
-    slice_shapes: tuple[SliceShape, ...]
-    problem: str
+    __slots__ = ("consumers", "counters", "found_out", "has_groups", "problem", "slice_shapes")
+
+    def __init__(self, counters: tuple[Slice, ...], consumers: tuple[Slice, ...], problem: str) -> None:
+        self.counters = counters
+        self.consumers = consumers
+        self.slice_shapes = tuple([slice.shape for slice in (*counters, *consumers)])
+        self.problem = problem
+        self.has_groups = any(slice.has_groups for slice in consumers)
+        #: what others have found out about it
+        self.found_out: Any = None
 
 
 class Pool:
     """A pool with something for a node. Of an incomplete or invalid one no device can be had."""
 
     __slots__ = (
-        "_own",
-        "_rest",
+        "_devices",
         "_shape",
-        "_together",
         "binds_late",
-        "counter_sets",
+        "counter_slices",
+        "counting",
         "id",
         "incomplete",
         "invalid",
+        "inventory",
         "slice_shapes",
         "slices",
     )
 
-    def __init__(self, id: PoolId, together: Callable[[tuple[Slice, ...]], Sequence[Device]]) -> None:
-        """`together`: the devices of slices."""
+    def __init__(self, id: PoolId, inventory: Inventory) -> None:
         self.id = id
-        self._together = together
+        self.inventory = inventory
         #: not all slices are there
         self.incomplete = False
         #: what is wrong with the slices, if anything
         self.invalid = ""
         #: those for this node that have devices, in the order in which they are tried
         self.slices: tuple[Slice, ...] = ()
+        #: those of the slice, if it is the only one
+        self._devices: tuple[Device, ...] | None = None
         #: whether a device has binding conditions, even an empty list of them: such pools are tried last
         self.binds_late = False
-        self.counter_sets: CounterSets = {}
         #: those of its slices: with devices for this node, and the ones that count for all nodes
         self.slice_shapes: tuple[tuple[SliceShape, ...], ...] = ()
-        #: slices with devices that take from counters, on whatever node; nothing if all are on this one
-        self._rest: tuple[Slice, ...] = ()
-        self._own: frozenset[str] = frozenset()
+        #: its slices with counters
+        self.counter_slices: tuple[Slice, ...] = ()
+        #: its counters, if other nodes see other slices of the pool that count here as well
+        self.counting: Counting | None = None
         self._shape: Shape | None = None
 
     @property
     def is_spread(self) -> bool:
         """Whether devices on other nodes take from its counters."""
-        return bool(self._rest)
+        return self.counting is not None and bool(self.counting.consumers)
 
     @property
     def elsewhere(self) -> tuple[Device, ...]:
         """Devices of the pool's other slices, as far as they matter: those that take from counters."""
+        if self.counting is None:
+            return ()
+        own = set(self.slices)
         return tuple(
             device
-            for slice in self._rest
-            if slice.name not in self._own
+            for slice in self.counting.consumers
+            if slice not in own
             for device in slice.devices
             if device.consumes
         )
 
-    def share(self, counting: Counting, own: Iterable[Slice]) -> None:
-        """Counters that devices on several nodes take from; `own`: slices for this node."""
-        self.counter_sets, self._rest = counting.counter_sets, counting.consumers
-        self._own = frozenset(slice.name for slice in own)
+    @property
+    def counters(self) -> Counters:
+        """Its counter sets, put together when they are asked for, as :attr:`devices` are."""
+        return self.inventory.counters(self.counter_slices)
 
     def shape(self, node: Object) -> Shape:
         """Something to compare: pools of equal shape that are equally used serve claims on their nodes alike."""
@@ -104,8 +113,7 @@ class Pool:
 
         They are put together when they are asked for: every node may see other slices, and these have very many devices.
         """
-        slices = self.slices
-        return slices[0].devices if len(slices) == 1 else self._together(slices)
+        return self.inventory.together(self.slices) if self._devices is None else self._devices
 
     @property
     def size(self) -> int:
@@ -116,7 +124,7 @@ class Pool:
         """The index of a device among the pool's devices; None if it is not one of them."""
         before = 0
         for slice in self.slices:
-            place = slice.place_of(device)
+            place = slice.places.get(device)
             if place is not None:
                 return before + place
             before += len(slice.devices)
@@ -177,7 +185,7 @@ def _add(slices: list[Slice], slice: Slice) -> None:
 
 def pool_of(id: PoolId, slices: Sequence[Slice], inventory: Inventory, features: Features) -> Pool | None:
     """The pool that these slices for a node belong to; None if they are obsolete."""
-    pool = Pool(id, inventory.together)
+    pool = Pool(id, inventory)
     everywhere = inventory.of_pool(id)
     if len(slices) > 1 and features.stable:
         slices = _as_they_came(slices, everywhere.by_name)
@@ -196,7 +204,7 @@ def pool_of(id: PoolId, slices: Sequence[Slice], inventory: Inventory, features:
     if len(slices) > 1 and not features.stable:
         slices = sorted(slices, key=lambda slice: slice.name)
     if elsewhere and features.partitionable_devices:
-        _fill_from_afar(pool, slices, _counting(everywhere, generation, features), everywhere)
+        _fill_from_afar(pool, slices, _counting(everywhere, generation, features, inventory), everywhere)
     else:
         _fill(pool, slices, features, everywhere)
     return pool
@@ -218,41 +226,42 @@ def _fill(pool: Pool, slices: Sequence[Slice], features: Features, everywhere: P
         tuple(slice.shape for slice in counters),
     )
     if features.partitionable_devices and not pool.invalid:
-        pool.invalid = _counter_problem(pool.counter_sets, counters, pool.slices)
+        pool.counter_slices = tuple(counters)
+        pool.invalid = _counter_problem(pool.counters, pool.slices)
     if pool.invalid:
         pool.slices = pool.slice_shapes = ()
-        pool.binds_late = False
+        pool.binds_late, pool._devices = False, None
 
 
 def _fill_from_afar(pool: Pool, slices: Sequence[Slice], counting: Counting, everywhere: PoolSlices) -> None:
     """Take in the slices for the node of a pool with counters that other slices have or take from."""
-    pool.share(counting, slices)
+    pool.counting = counting
+    pool.counter_slices = counting.counters
     _take_devices(pool, [slice for slice in slices if not slice.counter_sets], everywhere)
     pool.slice_shapes = (tuple(slice.shape for slice in pool.slices), counting.slice_shapes)
     pool.invalid = pool.invalid or counting.problem
     if pool.invalid:
         pool.slices = pool.slice_shapes = ()
-        pool.binds_late = False
+        pool.binds_late, pool._devices = False, None
 
 
 def _take_devices(pool: Pool, slices: Iterable[Slice], everywhere: PoolSlices) -> None:
     pool.slices = tuple(slices)
+    pool._devices = pool.slices[0].devices if len(pool.slices) == 1 else None
     pool.binds_late = any(slice.binds_late for slice in pool.slices)
     pool.invalid = _repeated(pool.slices) if everywhere.repeats else ""
 
 
-def _counting(everywhere: PoolSlices, generation: int, features: Features) -> Counting:
+def _counting(everywhere: PoolSlices, generation: int, features: Features, inventory: Inventory) -> Counting:
     """The counters of a generation of a pool. There may be thousands of nodes, so it is found out once."""
     key = (generation, _may_have_groups(features))
     found: Counting | None = everywhere.found_out.get(key)
     if found is None:
         slices = everywhere.generation(generation, with_groups=key[1]).counting
-        counter_sets: CounterSets = {}
         consumers = tuple(slice for slice in slices if not slice.counter_sets)
-        counters = [slice for slice in slices if slice.counter_sets]
-        problem = _counter_problem(counter_sets, counters, consumers)
-        slice_shapes = tuple(slice.shape for slice in (*counters, *consumers))
-        found = everywhere.found_out[key] = Counting(counter_sets, consumers, slice_shapes, problem)
+        counters = tuple(slice for slice in slices if slice.counter_sets)
+        problem = _counter_problem(inventory.counters(counters), consumers)
+        found = everywhere.found_out[key] = Counting(counters, consumers, problem)
     return found
 
 
@@ -268,16 +277,13 @@ def _repeated(slices: Sequence[Slice]) -> str:
     return f"duplicate device name {name}"
 
 
-def _counter_problem(counter_sets: CounterSets, counters: Iterable[Slice], consumers: Iterable[Slice]) -> str:
-    """Fills in the counter sets; what is wrong with them or with their use, if anything."""
-    for slice in counters:
-        for name, values in slice.counter_sets:
-            if name in counter_sets:
-                return f"duplicate counter set name {name}"
-            counter_sets[name] = values
+def _counter_problem(counters: Counters, consumers: Iterable[Slice]) -> str:
+    """What is wrong with counter sets or with their use, if anything."""
+    if counters.repeated is not None:
+        return f"duplicate counter set name {counters.repeated}"
     for device in (device for slice in consumers for device in slice.devices):
         for consumption in device.consumes:
-            known = counter_sets.get(consumption.counter_set)
+            known = counters.sets.get(consumption.counter_set)
             if known is None:
                 return f"counter set {consumption.counter_set} not found"
             for counter in consumption.counters:

@@ -6,7 +6,7 @@ from typing import Any
 
 from allocator.allocated import AllocatedState
 from allocator.devices import DeviceId
-from allocator.ledgers import Ledger
+from allocator.ledgers import Ledger, ledger_of
 from allocator.pools import Pool
 
 Signature = Any
@@ -78,5 +78,5 @@ class PoolState:
     def ledger(self) -> Ledger:
         """What is left of the pool's counters."""
         if self._ledger is None:
-            self._ledger = Ledger(self.pool, self._allocated)
+            self._ledger = ledger_of(self.pool, self._allocated)
         return self._ledger

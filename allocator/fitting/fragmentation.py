@@ -109,7 +109,7 @@ def _partitions(states: Sequence[PoolState], allocated: AllocatedState) -> list[
     tallies: dict[tuple[str, Size], _Tally] = {}
     for state in states:
         held = [device for device in state.pool.devices if device.id in allocated.whole]
-        for name in state.pool.counter_sets:
+        for name in state.pool.counters.sets:
             counter_set = CounterSet(name, state.pool)
             _add_set(tallies, state.pool.id.driver, counter_set, counter_set.state(state.ledger, held))
     labels = _labels({key: tally.devices for key, tally in tallies.items()})

@@ -75,7 +75,7 @@ class CounterSet:
 
     def __init__(self, name: str, pool: Pool) -> None:
         self.name = name
-        totals = pool.counter_sets[name]
+        totals = pool.counters.sets[name]
         self.counters = {counter: place for place, counter in enumerate(totals)}
         self.variant: dict[Device, int] = {}
         variants: dict[Variant, int] = {}
@@ -103,7 +103,11 @@ class CounterSet:
 
         :param held: the devices of the pool that are allocated.
         """
-        left = tuple(as_number(ledger.available[self.name, counter]) for counter in self.counters)
+        left = tuple(
+            as_number(amount)
+            for counter in self.counters
+            if (amount := ledger.left(self.name, counter)) is not None
+        )
         free = [0] * len(self.shape.variants)
         for variant in self.variant.values():
             free[variant] += 1

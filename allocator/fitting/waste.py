@@ -120,7 +120,7 @@ class NodeWaste:
         if found is None:
             state = self._states[pool]
             held = [device for device in state.pool.devices if device.id in self._allocated.whole]
-            sets = [CounterSet(name, state.pool) for name in state.pool.counter_sets]
+            sets = [CounterSet(name, state.pool) for name in state.pool.counters.sets]
             found = self._sets[pool] = [
                 (each, each.state(state.ledger, held))
                 for each in sets

@@ -39,11 +39,14 @@ class Counters(Rule):
                 key = (pool, (name, counter))
                 before = drawn.get(key)
                 state.trail.set(drawn, key, amount if before is None else before.add(amount))
-        for of_pool, available in state.ledger(pool).available.items():
-            taken = drawn.get((pool, of_pool))
-            if (available.sign() if taken is None else available.cmp(taken)) < 0:
-                return False
-        return True
+        # From others nothing is drawn that was not looked at before.
+        ledger = state.ledger(pool)
+        for name, counters, _ in device.consumes:
+            for counter in counters:
+                left = ledger.left(name, counter)
+                if left is not None and left.cmp(drawn[pool, (name, counter)]) < 0:
+                    return False
+        return all((pool, key) in drawn for key in ledger.overdrawn)
 
     def objection(self, evidence: Evidence, alternative: Alternative, device: Device) -> Objection | None:
         state, pool = evidence.state, device.slice.pool

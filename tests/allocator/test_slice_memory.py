@@ -132,6 +132,35 @@ def shared_counters() -> list[Object]:
     ]
 
 
+def counters_of_nodes(count: int = SLICES + NODES) -> list[Object]:
+    """A pool that is each node's own, with counters for all of them; no two nodes are alike."""
+
+    def draws(place: int) -> Object:
+        drawn = [{"counterSet": f"set-{place % SLICES}-0", "counters": counters({"counter-0": "1"})}]
+        return {"consumesCounters": drawn, "attributes": {"serial": {"int": place}}}
+
+    names = [f"counter-{place}" for place in range(32)]
+    sets = [
+        [
+            {"name": f"set-{each}-{place}", "counters": counters(dict.fromkeys(names, "100"))}
+            for place in range(8)
+        ]
+        for each in range(SLICES)
+    ]
+    return [
+        *[slice_of(each, count, [], allNodes=True, sharedCounters=sets[each]) for each in range(SLICES)],
+        *[
+            slice_of(SLICES + each, count, devices(SLICES + each, draws, 1), nodeName=f"node-{each}")
+            for each in range(NODES)
+        ],
+    ]
+
+
+def counters_of_miscounted_nodes() -> list[Object]:
+    """The same where each slice says that there are no slices for other nodes."""
+    return counters_of_nodes(SLICES + 1)
+
+
 KINDS = (
     one_node_each,
     one_node_or_all,
@@ -142,6 +171,8 @@ KINDS = (
     beside_those_of_nodes,
     taints,
     shared_counters,
+    counters_of_nodes,
+    counters_of_miscounted_nodes,
 )
 
 
