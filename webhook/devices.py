@@ -29,7 +29,7 @@ from webhook.fitting import Fitting
 from webhook.object_cache import NodeLabels
 
 V1 = "resource.k8s.io/v1"
-# From so many devices on, what replaces others is kept out of the garbage collector's sight.
+# So many new devices, if they are half of all as well, are kept out of the garbage collector's sight.
 _MANY_DEVICES = 1_000
 
 
@@ -72,6 +72,8 @@ class DeviceIndex:
         # what has changed in it and is not indexed yet
         self._replaced: list[Replaced] = []
         self._inventory.listeners.append(lambda old, new: self._replaced.append((old, new)))
+        #: devices that are new since all were frozen
+        self._unfrozen = 0
         self._indexed: dict[PoolId, list[tuple[DeviceProperties, DeviceId]]] = {}
         self._incomplete: set[PoolId] = set()
         self.slices.listen(self._slices_changed)
@@ -151,6 +153,10 @@ class DeviceIndex:
         self.revision += 1
         if replaced:
             self.fitting.change(partial(_change_slices, replaced))
+            self._unfrozen += sum(len(after.devices) for _, after in replaced if after is not None)
+            if self._unfrozen >= _MANY_DEVICES and self._unfrozen >= self.count() / 2:
+                self._unfrozen = 0
+                self.fitting.change(_freeze)
         return is_done
 
     def _index(self, pool: PoolId) -> None:
@@ -185,12 +191,17 @@ def _change_slices(replaced: Sequence[Replaced], cluster: SchedulingState) -> No
             cluster.put_slice(after)
         elif before is not None:
             cluster.remove_slice(before.name)
-    if sum(len(after.devices) for _, after in replaced if after is not None) >= _MANY_DEVICES:
-        # Tens of thousands of devices stay for long: looking through them for garbage again and again would take a tenth
-        # of a second each time. What was here before is garbage by now.
-        gc.unfreeze()
-        gc.collect()
-        gc.freeze()
+
+
+def _freeze(cluster: SchedulingState) -> None:
+    """Keep what is here out of the garbage collector's sight.
+
+    Tens of thousands of devices stay for long: looking through them for garbage again and again would take a tenth of a second
+    each time. What was here before is garbage by now.
+    """
+    gc.unfreeze()
+    gc.collect()
+    gc.freeze()
 
 
 def _change_classes(changes: Sequence[Change[Object]], cluster: SchedulingState) -> None:

@@ -94,3 +94,18 @@ def test_slices_that_change_while_patches_are_there(index: DeviceIndex) -> None:
     assert patched(index) == index.count() == len(NODES) - 1
     members = {each for group in index.groups.values() for each in group.members}
     assert members == {DeviceId(DRIVER, node, "gpu") for node in NODES[1:]}
+
+
+def test_garbage_is_looked_for_once_half_of_the_devices_are_new(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A driver that writes its slices again and again does not hold up the webhook each time."""
+    monkeypatch.setattr(devices, "_MANY_DEVICES", 2)
+    index = DeviceIndex(Profile("1.37", {}))
+    changes: list[object] = []
+    monkeypatch.setattr(index.fitting, "change", changes.append)
+    for node in NODES:
+        index.slices.put(slice_of(node))
+    assert changes.count(devices._freeze) == 2  # with two of two devices, and with two of four
+    changes.clear()
+    for generation in range(2, 32):
+        index.slices.put(slice_of(NODES[0], generation))
+    assert changes.count(devices._freeze) == 10
