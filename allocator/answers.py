@@ -98,6 +98,8 @@ class Answers(Sequence[NodeAnswer]):
         if isinstance(place, str):
             return NodeAnswer(place, None, outcome.error, outcome.error_kind, outcome.fix)
         name = place.name
+        if outcome.templates is None and not outcome.error:
+            return NodeAnswer(name)
         states = place.states(self._shared[place.layout.shared])
         if outcome.templates is None:
             return NodeAnswer(name, None, outcome.error_on(states), outcome.error_kind, outcome.fix)

@@ -70,8 +70,10 @@ class ClaimContents:
         if content is None:
             content = self._by_digest[digest] = Content(digest, len(text))
         self._claims[key] = devices, content
-        content.users += 1
-        if known is not None:
+        if known is None:
+            content.users += 1
+        elif known[1] is not content:
+            content.users += 1
             self._leave(known[1])
         return content
 

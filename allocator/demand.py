@@ -58,6 +58,7 @@ class Alternative:
         "problem",
         "request_selectors",
         "selected",
+        "selectors",
         "shares",
         "short_name",
         "subrequest",
@@ -95,15 +96,12 @@ class Alternative:
         self.device_class: Object = EMPTY
         self.class_selectors: tuple[Selector, ...] = ()
         self.request_selectors: tuple[Selector, ...] = ()
+        #: those of the class, then its own
+        self.selectors: tuple[Selector, ...] = ()
         #: the claim's constraints that concern it, by their place
         self.constraints: tuple[tuple[int, Constraint], ...] = ()
         #: why it can never be served, if so
         self.problem: Text = ()
-
-    @property
-    def selectors(self) -> tuple[Selector, ...]:
-        """Those of the class, then its own."""
-        return self.class_selectors + self.request_selectors
 
     @property
     def place(self) -> Text:
@@ -172,7 +170,9 @@ def read_claim(
         time_limit.check()
         demand.requests.append(_read_request(demand, request or EMPTY, classes, selectors, features))
     own = sum(
-        ALTERNATIVE_BYTES + SELECTOR_BYTES * len(alternative.request_selectors)
+        ALTERNATIVE_BYTES
+        + SELECTOR_BYTES * len(alternative.request_selectors)
+        + 8 * len(alternative.selectors)
         for request in demand.requests
         for alternative in request.alternatives
     )
@@ -261,6 +261,9 @@ def _complete(
         known[class_name] = tuple(_selectors((f"class {class_name}",), of_class))
     alternative.class_selectors = known[class_name]
     alternative.request_selectors = tuple(_selectors(("claim ", alternative.claim), own))
+    alternative.selectors = (
+        alternative.class_selectors + alternative.request_selectors if own else alternative.class_selectors
+    )
     alternative.constraints = tuple(
         (index, constraint)
         for index, constraint in enumerate(alternative.claim.constraints)

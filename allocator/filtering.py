@@ -106,8 +106,10 @@ class Filtering:
                 claims = question.claims.unallocated
                 try:
                     plan = made.get(id(claims)) or made.setdefault(id(claims), plans.plan(claims, whole))
-                    share = whole.share(len(waiting) - place, LEAST_SECONDS)
-                    outcome = plans.outcome(plan, question.entry, question.node_class, share)
+                    outcome = plans.known(plan, question.entry, question.node_class)
+                    if outcome is None:
+                        share = whole.share(len(waiting) - place, LEAST_SECONDS)
+                        outcome = plans.outcome(plan, question.entry, question.node_class, share)
                 except OutOfTime:
                     late.append(question)
                 else:

@@ -27,6 +27,8 @@ MOST_BYTES = 128 << 20
 """How much memory all plans may take with what has been found out for them."""
 # About what a plan takes beside the demands of its claims, an outcome, and what is told of a node to find equivalent ones.
 _PLAN_BYTES, _OUTCOME_BYTES, _NODE_BYTES = 1500, 350, 500
+# A plan with more outcomes is weighed after so many: it takes at most twice as much then as was weighed.
+_FEW = 8
 
 
 class Outcome:
@@ -187,18 +189,28 @@ class Plans:
 
         :param entry: any node of the class, which has been found just now.
         """
-        assert entry.view is not None
-        shared = entry.view.layout.shared
-        key = (node_class, shared.signature) if shared.states else node_class
-        found = plan.outcomes.get(key)
+        found = self.known(plan, entry, node_class)
         if found is None:
+            assert entry.view is not None
+            shared = entry.view.layout.shared
             self.searches += 1
             try:
-                found = plan.outcomes[key] = self._find(plan, entry, time_limit)
-                plan.bytes_of_outcomes += _OUTCOME_BYTES + len(found.error) + shared.signature_bytes
-            finally:
+                found = self._find(plan, entry, time_limit)
+            except BaseException:
                 self._plans.weigh(plan.key, plan.weight)
-        else:
+                raise
+            plan.outcomes[(node_class, shared.signature) if shared.states else node_class] = found
+            plan.bytes_of_outcomes += _OUTCOME_BYTES + len(found.error) + shared.signature_bytes
+            if len(plan.outcomes) < _FEW or not len(plan.outcomes) % _FEW:
+                self._plans.weigh(plan.key, plan.weight)
+        return found
+
+    def known(self, plan: Plan, entry: NodeEntry, node_class: NodeClass) -> Outcome | None:
+        """As :meth:`outcome`, None if it would have to be searched for."""
+        assert entry.view is not None
+        shared = entry.view.layout.shared
+        found = plan.outcomes.get((node_class, shared.signature) if shared.states else node_class)
+        if found is not None:
             self.hits += 1
         return found
 

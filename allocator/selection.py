@@ -91,7 +91,12 @@ class Selectors:
         :raises AllocationError: if an expression or its evaluation is bad.
         :raises OutOfTime: if the time is over before that is known, as all that follow.
         """
-        return all(self._match(selector, device, time_limit) for selector in selectors)
+        known = device.shape.properties.matches
+        for selector in selectors:
+            outcome = known.get(selector.expression)
+            if outcome is not True and (outcome is False or not self._match(selector, device, time_limit)):
+                return False
+        return True
 
     def _match(self, selector: Selector, device: Device, time_limit: TimeLimit) -> bool:
         try:

@@ -34,7 +34,7 @@ class TimeLimit:
 
         :raises OutOfTime: if the time is up.
         """
-        if self.is_over:
+        if self._clock() > self._end:
             raise OutOfTime
 
     def part(self, seconds: float) -> TimeLimit:
