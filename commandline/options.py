@@ -11,8 +11,9 @@ from commandline.color import AUTO, CHOICES
 from commandline.errors import UsageError
 from resourceapi import runtime_config
 from resourceapi.gates import GATES, UNRELEASED_GATES, GateError, parse
+from resourceapi.measured import CLASSIC_MINOR, MODERN_MINORS, NEWEST, measured
 from resourceapi.object_names import is_dots
-from resourceapi.releases import CLASSIC, MODERN_RELEASES, NEWEST, PROPOSALS, Profile, UnknownRelease
+from resourceapi.releases import CLASSIC, MODERN_RELEASES, PROPOSALS, Profile, UnknownRelease
 from resourceapi.runtime_config import RuntimeConfigError
 
 if TYPE_CHECKING:
@@ -112,9 +113,9 @@ def add_server_options(parser: Arguments, *, classic: bool = False) -> None:
 
     :param classic: whether the release of classic DRA can be asked.
     """
-    releases = ", ".join(release for release in MODERN_RELEASES if release != PROPOSALS)
+    releases = ", ".join(f"1.{minor} (as {measured(minor)} answers)" for minor in MODERN_MINORS)
     if classic:
-        releases = f"{CLASSIC} (classic DRA, v1alpha2), {releases}"
+        releases = f"{CLASSIC} (classic DRA, v1alpha2; as {measured(CLASSIC_MINOR)} answers), {releases}"
     parser.add_argument(
         "--kube-version",
         metavar="RELEASE",

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 
 from resourceapi.decoding import DecodingError, decode
 from resourceapi.defaults import apply_defaults
+from resourceapi.kind import Kind
 from resourceapi.kinds import CLAIM, CLAIM_TEMPLATE, RESOURCE_SLICE, kind_in
 from resourceapi.model import claims, slices
 from resourceapi.model.versions import GROUP
@@ -49,12 +50,17 @@ def hub_object(
     kind = kind or value["kind"]
     version = version or split_api_version(value["apiVersion"])[1]
     known = kind_in(GROUP, kind, version)
-    if known is None or version not in schemas or version not in known.versions:
+    if known is None or version not in schemas or not _is_in(known, version, schemas[version]):
         raise DecodingError(f"{GROUP}/{version} has no {kind} that can be read", ("apiVersion",))
     decoded = decode(schemas[version], kind, value, answered=written_by_server)
     if strict and decoded.problems:
         raise DecodingError(decoded.problems[0].text, decoded.problems[0].path)
     return normalized(kind, version, decoded.object, defaults=defaults)
+
+
+def _is_in(kind: Kind, version: str, schema: Schema) -> bool:
+    """Whether a version has the kind; what a version had formerly had its structs in other places."""
+    return version in kind.versions or (version in kind.former and "BasicDevice" in schema)
 
 
 def normalized(kind: str, version: str, decoded: Object, *, defaults: str | None) -> Object:
@@ -77,12 +83,14 @@ def with_defaults(kind: str, version: str, hub: Object, time: str) -> Object:
 
 def to_hub(kind: str, version: str, obj: Object) -> Object:
     """An object of ``version`` in the shape of the hub."""
-    return _convert(kind, version, obj, _request_to_hub, _device_to_hub)
+    of_device = _device_to_hub if version == "v1beta1" else _device_of_v1alpha3_to_hub
+    return _convert(kind, version, obj, _request_to_hub, of_device)
 
 
 def from_hub(kind: str, version: str, obj: Object) -> Object:
     """An object of the hub in the shape of ``version``."""
-    return _convert(kind, version, obj, _request_from_hub, _device_from_hub)
+    of_device = _device_from_hub if version == "v1beta1" else _device_of_v1alpha3_from_hub
+    return _convert(kind, version, obj, _request_from_hub, of_device)
 
 
 def _convert(
@@ -92,7 +100,7 @@ def _convert(
     request: Callable[[Object], Object],
     device: Callable[[Object], Object],
 ) -> Object:
-    if version != "v1beta1" or "spec" not in obj:
+    if version not in claims.FLAT_VERSIONS or "spec" not in obj:
         return obj
     if kind == CLAIM.name:
         return {**obj, "spec": _claim_spec(obj["spec"], request)}
@@ -100,8 +108,14 @@ def _convert(
         return {**obj, "spec": {**obj["spec"], "spec": _claim_spec(obj["spec"]["spec"], request)}}
     if kind == RESOURCE_SLICE.name and "devices" in obj["spec"]:
         spec = obj["spec"]
-        return {**obj, "spec": {**spec, "devices": [device(item or EMPTY) for item in spec["devices"]]}}
+        devices = [device(item or EMPTY) for item in spec["devices"]]
+        return {**obj, "spec": {**spec, "devices": devices}}
     return obj
+
+
+def flat_claim_spec(spec: Object) -> Object:
+    """The spec of a claim of the hub in the shape of v1beta1."""
+    return _claim_spec(spec, _request_from_hub)
 
 
 def _claim_spec(spec: Object, request: Callable[[Object], Object]) -> Object:
@@ -144,3 +158,20 @@ def _device_from_hub(device: Object) -> Object:
         "name": device.get("name", ""),
         "basic": {name: device[name] for name in DEVICE_FIELDS if name in device},
     }
+
+
+def _device_of_v1alpha3_to_hub(device: Object) -> Object:
+    """There a capacity is a quantity, not a struct that has one."""
+    result = _device_to_hub(device)
+    if "capacity" in result:
+        result["capacity"] = {name: {"value": amount} for name, amount in result["capacity"].items()}
+    return result
+
+
+def _device_of_v1alpha3_from_hub(device: Object) -> Object:
+    result = _device_from_hub(device)
+    capacity = result["basic"].get("capacity")
+    if capacity is not None:
+        amounts = {name: amount["value"] for name, amount in capacity.items() if "value" in amount}
+        result["basic"]["capacity"] = amounts
+    return result

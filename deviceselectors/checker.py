@@ -166,7 +166,7 @@ class _Checker(OverloadResolver):
         name = node.name
         plain = name.lstrip(".")
         local = self._find_local(plain)
-        if local is not None and (name == plain or self.environment.release < GLOBAL_NAMES_SINCE):
+        if local is not None and (name == plain or self.environment.server < GLOBAL_NAMES_SINCE):
             if local.kind == TYPE:
                 self.has_constants = True
             node.name = plain
@@ -225,9 +225,9 @@ class _Checker(OverloadResolver):
 
     def _check_literal_call(self, node: Call) -> Type:
         """A call of which literal arguments are checked later, inner ones first."""
-        if node.function == "format" and self.environment.release < _FORMATS_EXEMPT_ALL_SINCE:
+        if node.function == "format" and self.environment.server < _FORMATS_EXEMPT_ALL_SINCE:
             self._exempt([*node.args, node.target])
-        is_format = node.function == "format" and self.environment.release >= _FORMATS_EXEMPT_ALL_SINCE
+        is_format = node.function == "format" and self.environment.server >= _FORMATS_EXEMPT_ALL_SINCE
         self._formats += is_format
         result = self._check_plain_call(node)
         self._formats -= is_format
@@ -349,7 +349,7 @@ class _Checker(OverloadResolver):
 
     def _find_variable(self, name: str) -> Type | None:
         """The type of a variable that older releases find where a message is to be named."""
-        if self.environment.release >= GLOBAL_NAMES_SINCE:
+        if self.environment.server >= GLOBAL_NAMES_SINCE:
             return None
         local = self._find_local(name)
         if local is None and name in ENUM_CONSTANTS:
@@ -372,7 +372,7 @@ class _Checker(OverloadResolver):
 
     def _is_plain_list(self, name: str) -> bool:
         """Whether a name means lists only, and no message, as `list` did up to 1.30."""
-        return name == "list" and self.environment.release < _LISTS_ARE_MESSAGES_SINCE
+        return name == "list" and self.environment.server < _LISTS_ARE_MESSAGES_SINCE
 
     # Loops
 

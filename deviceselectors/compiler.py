@@ -125,8 +125,8 @@ def _compile(compiled: Compiled) -> Compiled:
             "compilation failed: ERROR: <input>:-1:0: expression code point size exceeds limit: "
             f"size: {len(expression)}, limit {_MAX_CODE_POINTS}"
         )
-    release = compiled.environment.release
-    root = parse(issues, release)
+    release = compiled.environment.server
+    root = parse(issues, release, compiled.environment.release)
     if not issues.count:
         show_accumulators(root, expression, release)
         issues.source.starts_end_lines = release < _LINES_SINCE

@@ -192,7 +192,7 @@ def variables(environment: Environment) -> dict[str, Type]:
 
 def spelled(t: Type, environment: Environment) -> str:
     """How error messages name a type."""
-    if environment.release < _TYPES_SINCE[_OPTIONAL]:
+    if environment.server < _TYPES_SINCE[_OPTIONAL]:
         return t.text.replace(f"{_OPTIONAL}(", "optional(")
     return t.text
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-#: The releases (minor numbers) whose libraries environments have: that of devices, and those of named resources, for
-#: an expression that a request brings and for one that is stored.
-NEWEST, _OF_NEW_NAMED, _OF_STORED_NAMED = 37, 29, 30
+from resourceapi.measured import CLASSIC_MINOR, NEWEST
 
 
 class Environment:
@@ -34,6 +32,7 @@ class Environment:
         "kind",
         "named_resources",
         "release",
+        "server",
     )
 
     def __init__(
@@ -43,23 +42,24 @@ class Environment:
         list_attributes: bool = False,
         derived: bool = False,
         named_resources: bool = False,
+        release: int = NEWEST,
     ) -> None:
         if kind not in ("new", "stored"):
             raise ValueError(f"kind must be new or stored, not {kind!r}")
         stored = kind == "stored"
         self.kind = kind
         #: whether `device.allowMultipleAllocations` is declared
-        self.has_multiple_allocations = stored or consumable_capacity
+        self.has_multiple_allocations = consumable_capacity or (stored and release >= 34)
         #: whether attributes are `dyn` rather than `any`, and `includes` is declared
-        self.has_untyped_attributes = stored or list_attributes
+        self.has_untyped_attributes = list_attributes or (stored and release >= 36)
         self.derived = derived
         self.named_resources = named_resources
-        #: the release whose functions, macros and syntax expressions can use
-        self.release = NEWEST
-        if named_resources:
-            self.release = _OF_STORED_NAMED if stored else _OF_NEW_NAMED
+        #: the release of the server, whose syntax, rules and messages hold
+        self.server = release
+        #: the release whose libraries expressions can use: for new ones, that before the server's
+        self.release = release if stored else release - 1
         #: equal for environments that declare the same functions
-        self.functions = (self.release, stored, self.has_untyped_attributes)
+        self.functions = (self.server, stored, self.has_untyped_attributes)
         self._key = (*self.functions, self.has_multiple_allocations, derived)
         self._hash = hash(self._key)
 
@@ -78,14 +78,24 @@ class Environment:
 
 
 @cache
-def environment_of(consumable_capacity: bool, list_attributes: bool, derived: bool) -> Environment:
-    """The environment for what a request brings, one object for the same gates."""
+def environment_of(
+    consumable_capacity: bool,
+    list_attributes: bool,
+    derived: bool,
+    release: int = NEWEST,
+    stored: bool = False,
+) -> Environment:
+    """The environment for what a request to a server of release 1.``release`` brings, one object for the same gates."""
     return Environment(
-        consumable_capacity=consumable_capacity, list_attributes=list_attributes, derived=derived
+        "stored" if stored else "new",
+        consumable_capacity=consumable_capacity,
+        list_attributes=list_attributes,
+        derived=derived,
+        release=release,
     )
 
 
 @cache
 def environment_of_named_resources(stored: bool) -> Environment:
     """The environment for selectors of v1alpha2, that a request brings or that are stored."""
-    return Environment("stored" if stored else "new", named_resources=True)
+    return Environment("stored" if stored else "new", named_resources=True, release=CLASSIC_MINOR)

@@ -8,6 +8,7 @@ from deviceselectors.environment import Environment, environment_of, environment
 from resourceapi import limits
 from resourceapi.field_errors import FORBIDDEN, INTERNAL, INVALID, FieldError, too_long
 from resourceapi.field_path import Path
+from resourceapi.measured import NEWEST
 
 CONSUMABLE_CAPACITY, LIST_ATTRIBUTES = "DRAConsumableCapacity", "DRAListTypeAttributes"
 _MAX_KNOWN = 4096
@@ -22,9 +23,18 @@ class ExpressionChecker(Protocol):
     """Checks expressions that a request brings; must be safe to use from several threads."""
 
     def check(
-        self, expression: str, path: Path, gates: frozenset[str], *, derived: bool
+        self,
+        expression: str,
+        path: Path,
+        gates: frozenset[str],
+        release: int = NEWEST,
+        *,
+        derived: bool,
+        stored: bool = False,
     ) -> tuple[FieldError | None, int]:
-        """What is wrong with the expression at ``path``, if anything, and its estimated cost.
+        """What a server of release 1.``release`` finds wrong with the expression at ``path``, and its estimated cost.
+
+        :param stored: whether the object has had it before the request.
 
         The cost is 0 if the expression has none, or is not that of a derived attribute: only those are added up.
         """
@@ -50,10 +60,19 @@ class Compiler:
         self._known: dict[tuple[str, Environment], Verdict] = {}
 
     def check(
-        self, expression: str, path: Path, gates: frozenset[str], *, derived: bool
+        self,
+        expression: str,
+        path: Path,
+        gates: frozenset[str],
+        release: int = NEWEST,
+        *,
+        derived: bool,
+        stored: bool = False,
     ) -> tuple[FieldError | None, int]:
         """See :class:`ExpressionChecker`."""
-        environment = environment_of(CONSUMABLE_CAPACITY in gates, LIST_ATTRIBUTES in gates, derived)
+        environment = environment_of(
+            CONSUMABLE_CAPACITY in gates, LIST_ATTRIBUTES in gates, derived, release, stored
+        )
         if len(expression.encode("utf-8", "surrogatepass")) > limits.CEL_EXPRESSION_BYTES:
             return too_long(path, limits.CEL_EXPRESSION_BYTES), 0
         kind, detail, cost = self._verdict(expression, environment)

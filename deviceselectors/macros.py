@@ -68,13 +68,20 @@ class MacroError(Exception):
 
 
 def expand(
-    position: int, function: str, target: Node | None, args: list[Node], copies: Copies, release: int
+    position: int,
+    function: str,
+    target: Node | None,
+    args: list[Node],
+    copies: Copies,
+    release: int,
+    libraries: int,
 ) -> Node | None:
     """What the call stands for if it is one of a macro, else None.
 
     :param position: of the call; everything that the macro adds gets it
     :param copies: one for the whole expression
-    :param release: whose macros there are (a minor number)
+    :param release: of the server (a minor number)
+    :param libraries: the release whose macros there are
     :raises MacroError: if the arguments are not what the macro takes
     """
     if target is None:
@@ -82,7 +89,7 @@ def expand(
     if function in ("optMap", "optFlatMap") and len(args) == 2:
         return _optional_map(position, function, target, args, copies, release)
     known = _MEMBER_MACROS.get((function, len(args)))
-    if known is None or known[0] > release:
+    if known is None or known[0] > libraries:
         return None
     if release < _HIDDEN_SINCE and isinstance(args[0], Ident) and args[0].name == _NAMED_ACCUMULATOR:
         args = [Ident(args[0].position, ACCUMULATOR), *args[1:]]

@@ -25,9 +25,9 @@ def _first_parts(environment: Environment) -> frozenset[str]:
     return frozenset(name.partition(".")[0] for name in names if "." in name)
 
 
-#: The first release (minor number), or a later one, in which the variable of a loop hides dotted names that begin with
-#: it, and a dot in front of a name means the global one.
-GLOBAL_NAMES_SINCE = 35
+#: The first release (minor number) in which the variable of a loop hides dotted names that begin with it, and a dot in
+#: front of a name means the global one.
+GLOBAL_NAMES_SINCE = 37
 
 
 def qualified_name(node: Node) -> str | None:
@@ -57,7 +57,7 @@ class _Resolver:
     def __init__(self, environment: Environment) -> None:
         self._environment = environment
         self._globals = variables(environment)
-        self._hides = environment.release >= GLOBAL_NAMES_SINCE
+        self._hides = environment.server >= GLOBAL_NAMES_SINCE
         self._variables: list[str] = []
 
     def resolve(self, node: Node) -> Node:

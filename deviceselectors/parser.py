@@ -20,7 +20,6 @@ from deviceselectors.ast import (
     StructField,
     StructLiteral,
 )
-from deviceselectors.environment import NEWEST
 from deviceselectors.grammar import MAX_DEPTH, OPERATORS, RESERVED, balance, literal
 from deviceselectors.issues import Issues
 from deviceselectors.lexer import (
@@ -65,6 +64,7 @@ from deviceselectors.macros import Copies, MacroError, expand
 from deviceselectors.types import (
     STRING_TYPE,
 )
+from resourceapi.measured import NEWEST
 
 _SMALL = 80
 _RECURSION_LIMIT = 20_000
@@ -79,10 +79,11 @@ _PRECEDENCE[PLUS] = _PRECEDENCE[MINUS] = 4
 _PRECEDENCE[STAR] = _PRECEDENCE[DIVIDE] = _PRECEDENCE[PERCENT] = 5
 
 
-def parse(issues: Issues, release: int = NEWEST) -> Node:
+def parse(issues: Issues, release: int = NEWEST, libraries: int = NEWEST) -> Node:
     """The expression in `issues.source`; what is wrong with it goes into `issues`.
 
-    :param release: whose syntax and macros it can use (a minor number)
+    :param release: of the server, whose syntax it can use (a minor number)
+    :param libraries: the release whose macros it can use
     """
     tokens = scan(issues.source.text, has_escaped_names(release))
     if tokens is not None:
@@ -90,7 +91,7 @@ def parse(issues: Issues, release: int = NEWEST) -> Node:
         if len(kinds) > _SMALL:
             allow_deep_recursion()
         if len(kinds) < MAX_DEPTH - 10 or _is_shallow(kinds):
-            parser = _Parser(*tokens, release)
+            parser = _Parser(*tokens, release, libraries)
             try:
                 node = parser.parse()
             except _SyntaxTroubleError:
@@ -102,7 +103,7 @@ def parse(issues: Issues, release: int = NEWEST) -> Node:
     from deviceselectors.recovery import parse_with_errors
 
     allow_deep_recursion()
-    return parse_with_errors(issues, release)
+    return parse_with_errors(issues, release, libraries)
 
 
 def allow_deep_recursion() -> None:
@@ -147,10 +148,12 @@ class _SyntaxTroubleError(Exception):
 class _Parser:
     """Recursive descent over the tokens. `problems` are the errors that are not about syntax."""
 
-    __slots__ = ("_at", "_copies", "_kinds", "_positions", "_release", "_texts", "problems")
+    __slots__ = ("_at", "_copies", "_kinds", "_libraries", "_positions", "_release", "_texts", "problems")
 
-    def __init__(self, kinds: list[int], texts: list[str], positions: list[int], release: int) -> None:
-        self._release = release
+    def __init__(
+        self, kinds: list[int], texts: list[str], positions: list[int], release: int, libraries: int
+    ) -> None:
+        self._release, self._libraries = release, libraries
         self._kinds = kinds
         self._texts = texts
         self._positions = positions
@@ -282,7 +285,9 @@ class _Parser:
     def _call(self, position: int, function: str, target: Node | None, args: list[Node]) -> Node:
         if function in MACRO_NAMES:
             try:
-                expanded = expand(position, function, target, args, self._copies, self._release)
+                expanded = expand(
+                    position, function, target, args, self._copies, self._release, self._libraries
+                )
             except MacroError as error:
                 self.problems.append((error.position, error.message))
                 return Node(error.position)

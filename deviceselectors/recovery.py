@@ -22,7 +22,6 @@ from deviceselectors.ast import (
     StructField,
     StructLiteral,
 )
-from deviceselectors.environment import NEWEST
 from deviceselectors.error_strategy import END, AbortError, ErrorStrategy, Rule, RuleError, State, mask
 from deviceselectors.grammar import MAX_DEPTH, OPERATORS, RESERVED, balance, literal
 from deviceselectors.issues import MISSING, NOWHERE, Issues
@@ -52,14 +51,16 @@ from deviceselectors.literals import LiteralError
 from deviceselectors.macros import NAMES as MACRO_NAMES
 from deviceselectors.macros import Copies, MacroError, expand
 from deviceselectors.types import STRING_TYPE
+from resourceapi.measured import NEWEST
 
 
-def parse_with_errors(issues: Issues, release: int = NEWEST) -> Node:
+def parse_with_errors(issues: Issues, release: int = NEWEST, libraries: int = NEWEST) -> Node:
     """Parse `issues.source` whatever it is; returns a useless node if there are errors.
 
-    :param release: whose syntax and macros it can use (a minor number)
+    :param release: of the server, whose syntax it can use (a minor number)
+    :param libraries: the release whose macros it can use
     """
-    parser = _Parser(issues, release)
+    parser = _Parser(issues, release, libraries)
     try:
         node = parser.start()
     except AbortError as abort:
@@ -84,11 +85,11 @@ class _Parser(ErrorStrategy):
     syntax.
     """
 
-    __slots__ = ("_copies", "_depths", "_escaped_names", "_release", "height", "problems")
+    __slots__ = ("_copies", "_depths", "_escaped_names", "_libraries", "_release", "height", "problems")
 
-    def __init__(self, issues: Issues, release: int) -> None:
+    def __init__(self, issues: Issues, release: int, libraries: int) -> None:
         super().__init__(issues, release)
-        self._release = release
+        self._release, self._libraries = release, libraries
         self._escaped_names = has_escaped_names(release)
         self.problems: list[tuple[int, str]] = []
         self.height = 0
@@ -342,7 +343,9 @@ class _Parser(ErrorStrategy):
     def _call(self, position: int, function: str, target: Node | None, args: list[Node]) -> Node:
         if function in MACRO_NAMES:
             try:
-                expanded = expand(position, function, target, args, self._copies, self._release)
+                expanded = expand(
+                    position, function, target, args, self._copies, self._release, self._libraries
+                )
             except MacroError as error:
                 self.problems.append((error.position, error.message))
                 return Node(error.position)

@@ -22,7 +22,7 @@ _FORMATS_SINCE = 31
 
 def validate_calls(nodes: list[Call], environment: Environment, issues: Issues) -> None:
     """Have the functions check the literal arguments of calls; what is wrong goes into `issues`."""
-    if environment.release < _FORMATS_SINCE:
+    if environment.server < _FORMATS_SINCE:
         nodes = [node for node in nodes if node.function != "format"]
     for node in sorted(nodes, key=lambda node: _CHECKED_FUNCTIONS.index(node.function)):
         check = known(node.function).literal_check

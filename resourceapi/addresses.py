@@ -28,6 +28,18 @@ def interface_address(value: str) -> list[Problem]:
     return [Problem(INVALID, value, text)]
 
 
+def former_interface_address(value: str) -> list[Problem]:
+    """The same up to 1.32, in any form."""
+    if _canonical_interface_address(value) is not None:
+        return []
+    return [Problem(INVALID, value, "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)")]
+
+
+def same_address(value: str) -> str:
+    """What tells an address from others up to 1.32; empty for what is none."""
+    return _canonical_interface_address(value) or ""
+
+
 def _canonical_interface_address(value: str) -> str | None:
     text, slash, prefix = value.partition("/")
     address = _parse_ipv4(text)

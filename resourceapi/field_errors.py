@@ -14,6 +14,7 @@ from resourceapi.go_text import json_string, quote
 REQUIRED = "FieldValueRequired"
 DUPLICATE = "FieldValueDuplicate"
 INVALID = "FieldValueInvalid"
+TYPE_INVALID = "FieldValueTypeInvalid"
 NOT_FOUND = "FieldValueNotFound"
 NOT_SUPPORTED = "FieldValueNotSupported"
 FORBIDDEN = "FieldValueForbidden"
@@ -25,6 +26,7 @@ _TITLES = {
     REQUIRED: "Required value",
     DUPLICATE: "Duplicate value",
     INVALID: "Invalid value",
+    TYPE_INVALID: "Invalid value",
     NOT_FOUND: "Not found",
     NOT_SUPPORTED: "Unsupported value",
     FORBIDDEN: "Forbidden",

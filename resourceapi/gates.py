@@ -1,12 +1,8 @@
-"""Feature gates: in which release each one is in which stage, and which of them are on.
-
-The table says what kube-apiserver 1.37 knows when it answers as an older release (``--emulated-version``), and of 1.30,
-which nothing emulates, the one gate that matters.
-"""
+"""Feature gates: in which release each one is in which stage, and which of them are on."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from resourceapi.errors import ClaimcheckError
 from resourceapi.go_text import BOOLEANS, listed, quote
@@ -28,7 +24,7 @@ class Stage:
 
 ON, LOCKED = True, True
 
-# The minor release (of 1.x) from which on each row holds.  The stages before 1.34 are those of the releases in which
+# The minor release (of 1.x) from which on each row holds.  The stages before 1.32 are those of the releases in which
 # the gate appeared; older history is left out.
 GATES: dict[str, tuple[Stage, ...]] = {
     "DRAAdminAccess": (Stage(32, ALPHA), Stage(34, BETA, ON), Stage(36, GA, ON, LOCKED)),
@@ -59,7 +55,17 @@ GATES: dict[str, tuple[Stage, ...]] = {
     "DRAWorkloadResourceClaims": (Stage(36, ALPHA), Stage(37, BETA)),
     "DeclarativeValidation": (Stage(33, BETA, ON), Stage(36, GA, ON, LOCKED)),
     "DeclarativeValidationBeta": (Stage(36, BETA, ON),),
-    "DynamicResourceAllocation": (Stage(30, ALPHA), Stage(34, GA, ON), Stage(35, GA, ON, LOCKED)),
+    "DeclarativeValidationTakeover": (
+        Stage(33, BETA),
+        Stage(36, DEPRECATED),
+        Stage(37, DEPRECATED, False, LOCKED),
+    ),
+    "DynamicResourceAllocation": (
+        Stage(30, ALPHA),
+        Stage(32, BETA),
+        Stage(34, GA, ON),
+        Stage(35, GA, ON, LOCKED),
+    ),
     "GenericWorkload": (Stage(35, ALPHA), Stage(37, BETA)),
     "NodeDeclaredFeatures": (Stage(35, ALPHA), Stage(36, BETA, ON), Stage(37, GA, ON, LOCKED)),
     "PodLevelResources": (Stage(32, ALPHA), Stage(34, BETA, ON)),
@@ -102,12 +108,13 @@ DEPENDS_ON: dict[str, tuple[str, ...]] = {
     "DRASchedulerFilterTimeout": ("DynamicResourceAllocation",),
     "DRAWorkloadResourceClaims": ("DynamicResourceAllocation", "GenericWorkload"),
     "DeclarativeValidationBeta": ("DeclarativeValidation",),
+    "DeclarativeValidationTakeover": ("DeclarativeValidation",),
     "ResourceHealthStatus": ("DynamicResourceAllocation",),
 }
 
 _ALL_OF_A_STAGE = {"AllAlpha": ALPHA, "AllBeta": BETA}
 _COMPONENT = "kube"  # the only one whose gates a server's flag can set; it may be named before each gate
-_OLDEST_COMPATIBLE = 34
+_CHECKED_SINCE = 35  # servers before it let every gate be set by itself
 
 
 class GateError(ClaimcheckError):
@@ -200,24 +207,21 @@ def _apply(
     """Change ``state`` by the settings, for all gates that the server knows."""
     from resourceapi import other_gates
 
-    emulated = minor >= other_gates.OLDEST
-    letters = other_gates.letters_of(minor)
-    # who emulates an older release knows the gates of its own
-    known = GATES.keys() | other_gates.STAGES.keys() if emulated else stages.keys() | letters.keys()
-    _refuse_unknown(settings, known | _ALL_OF_A_STAGE.keys())
-    for gate, letter in letters.items():
-        stage = other_gates.MEANING.get(letter.lower(), GA)
-        stages[gate] = Stage(minor, stage, letter.isupper(), letter.lower() == other_gates.LOCKED)
+    others = other_gates.of_release(minor)
+    _refuse_unknown(settings, stages.keys() | others.stages.keys() | _ALL_OF_A_STAGE.keys())
+    for gate, text in others.stages.items():
+        stage, default, *locked = text.split()
+        stages[gate] = Stage(minor, stage, default == "on", bool(locked))
         state[gate] = stages[gate].default
-    _refuse_unsettable(settings, stages, minor)
+    _refuse_locked(settings, stages)
     for name, value in settings.items():
         if name in _ALL_OF_A_STAGE:
             concerned = (gate for gate, stage in stages.items() if stage.stage == _ALL_OF_A_STAGE[name])
             state.update((gate, value) for gate in concerned if gate not in settings)
         else:
             state[name] = value
-    if emulated:  # 1.30 lets every gate be set by itself
-        _refuse_unmet_dependencies(state, {**DEPENDS_ON, **other_gates.DEPENDS_ON})
+    if minor >= _CHECKED_SINCE:
+        _refuse_unmet_dependencies(state, dict(DEPENDS_ON) | dict(others.depends_on))
 
 
 def _refuse_unknown(settings: Iterable[str], known: Collection[str]) -> None:
@@ -227,24 +231,17 @@ def _refuse_unknown(settings: Iterable[str], known: Collection[str]) -> None:
             raise GateError(f"unrecognized feature gate: {name}")
 
 
-def _refuse_unsettable(settings: Mapping[str, bool], stages: Mapping[str, Stage], minor: int) -> None:
-    oldest = max(minor - 1, _OLDEST_COMPATIBLE)
-    reasons = []
-    for name, value in settings.items():
-        stage = stages.get(name)
-        setting = f"cannot set feature gate {name} to {str(value).lower()}"
-        if stage is None and name not in _ALL_OF_A_STAGE:
-            reasons.append(
-                f"{setting}, feature is PreAlpha at emulated version 1.{minor}, min compatibility version 1.{oldest}"
-            )
-        elif stage is not None and stage.locked and stage.default is not value:
-            reasons.append(f"{setting}, feature is locked to {str(stage.default).lower()}")
-    _refuse(reasons)
+def _refuse_locked(settings: Mapping[str, bool], stages: Mapping[str, Stage]) -> None:
+    _refuse(
+        [
+            f"cannot set feature gate {name} to {str(value).lower()}, feature is locked to {str(stage.default).lower()}"
+            for name, value in settings.items()
+            if (stage := stages.get(name)) is not None and stage.locked and stage.default is not value
+        ]
+    )
 
 
-def _refuse_unmet_dependencies(
-    state: Mapping[str, bool], dependencies: Mapping[str, tuple[str, ...]]
-) -> None:
+def _refuse_unmet_dependencies(state: Mapping[str, bool], dependencies: Mapping[str, Sequence[str]]) -> None:
     reasons = []
     for gate, needed in dependencies.items():
         missing = [other for other in needed if not state.get(other)] if state.get(gate) else []

@@ -26,8 +26,8 @@ def without_disabled(
     :returns: ``obj`` itself if it has no such fields, otherwise a copy.
     """
     result = obj
-    for gates, visit in _features(schema, struct):
-        if on.issuperset(gates) or (old and _in_use(visit, old)):
+    for gates, uses, visit in _features(schema, struct):
+        if on.issuperset(gates) or (old and _in_use(uses, old)):
             continue
         found: list[tuple[dict[str, Any], str]] = []
         visit(result, found)
@@ -46,14 +46,14 @@ def _in_use(visit: Visit, old: dict[str, Any]) -> bool:
     return any(owner[name] != [] for owner, name in found)
 
 
-def _features(schema: Schema, struct: str) -> list[tuple[Gates, Visit]]:
-    """The features that the struct has fields for, each with a function that finds those that are set."""
+def _features(schema: Schema, struct: str) -> list[tuple[Gates, Visit, Visit]]:
+    """The features that the struct has fields for, with functions that find those that are set, and of them those to drop."""
 
-    def build() -> list[tuple[Gates, Visit]]:
+    def build() -> list[tuple[Gates, Visit, Visit]]:
         return [
-            (gates, visit)
+            (gates, uses, _visitor(schema, struct, gates, dropped=True) or _nothing)
             for gates in _gates_below(schema, struct)
-            if (visit := _visitor(schema, struct, gates))
+            if (uses := _visitor(schema, struct, gates))
         ]
 
     return schema.compiled(("gating", struct), build)
@@ -70,14 +70,24 @@ def _gates_below(schema: Schema, struct: str) -> list[Gates]:
     return list(found)
 
 
-def _visitor(schema: Schema, struct: str, gates: Gates) -> Visit | None:
-    """A function that collects the set fields of one feature, or None if the struct has none."""
+def _nothing(obj: dict[str, Any], found: list[tuple[dict[str, Any], str]]) -> None:
+    """Of a feature whose fields are all kept."""
+
+
+def _visitor(schema: Schema, struct: str, gates: Gates, *, dropped: bool = False) -> Visit | None:
+    """A function that collects the set fields of one feature, or None if the struct has none.
+
+    :param dropped: only those that go when the feature is off.
+    """
     own: list[str] = []
     steps: list[tuple[str, str, Visit]] = []
     for field in schema[struct].fields:
         if field.gates == gates:
-            own.append(field.name)
-        elif (inner := field.type.struct_within) and (visit := _visitor(schema, inner, gates)):
+            if not (dropped and field.kept):
+                own.append(field.name)
+        elif (inner := field.type.struct_within) and (
+            visit := _visitor(schema, inner, gates, dropped=dropped)
+        ):
             steps.append(("inline" if field.inline else field.type.kind, field.name, visit))
     if not own and not steps:
         return None

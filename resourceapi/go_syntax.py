@@ -1,4 +1,4 @@
-"""Values in Go syntax (``%#v``): how servers up to 1.30 print the internal object that an error is about."""
+"""Values in Go syntax (``%#v``): how servers up to 1.33 print the internal object that an error is about."""
 
 from __future__ import annotations
 

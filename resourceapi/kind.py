@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 
 from resourceapi.model.versions import GROUP, V1
 from resourceapi.objects import Object
@@ -14,6 +15,8 @@ Default = Callable[[Object, str, str], None]
 """Fills in the defaults of an object of the hub, given the version that it came in and the time (RFC 3339)."""
 
 
+#: The release that serves the API by default.
+GA_SINCE = 34
 UNRELEASED = 1_000_000
 """In place of the release that introduced a version: none has; an enhancement proposal describes it."""
 
@@ -48,6 +51,7 @@ class Kind:
     :param resource: the plural, as URLs have it.
     :param namespaced: whether its objects are in a namespace.
     :param versions: its versions, newest first.
+    :param former: versions that only earlier releases have.
     :param default: what fills in its defaults.
     :param claim_spec: where an object holds the spec of a claim; None for kinds that hold none.
     :param columns: what ``kubectl get`` shows of the built-in kind, as far as a path can tell it.
@@ -62,6 +66,7 @@ class Kind:
         "columns",
         "default",
         "diagnostic",
+        "former",
         "further_group",
         "name",
         "namespaced",
@@ -84,12 +89,14 @@ class Kind:
         selectable_fields: tuple[str, ...] = (),
         diagnostic: bool = False,
         further_group: str = "",
+        former: Mapping[str, Lifecycle] = MappingProxyType({}),
         schema: Schema = V1,
     ) -> None:
         self.name = name
         self.resource = resource
         self.namespaced = namespaced
         self.versions = versions
+        self.former = former
         self.default = default
         self.claim_spec = claim_spec
         self.columns = columns
@@ -122,9 +129,13 @@ class Kind:
         """Where an API server has the kind in its newest version, in one of its groups."""
         return f"/apis/{group}/{next(iter(self.versions))}/{self.resource}"
 
+    def lifecycle(self, version: str) -> Lifecycle | None:
+        """The lifecycle of a version, if the kind has or had it."""
+        return self.versions.get(version) or self.former.get(version)
+
     def served(self, version: str, minor: int) -> bool:
         """Whether release 1.``minor`` can serve the version (perhaps only when asked to)."""
-        lifecycle = self.versions.get(version)
+        lifecycle = self.lifecycle(version)
         if lifecycle is None or minor < lifecycle.introduced:
             return False
         return not lifecycle.removed or minor < lifecycle.removed
@@ -139,8 +150,8 @@ class Kind:
         """Whether a server serves the version; the further group, which a CRD brings, any server does."""
         if group and group == self.further_group:
             return version in self.versions
-        # of custom resources it serves all unless it is told not to; who asks the classic release has told it to
-        apis = {**ALL, **profile.apis} if self.proposed or profile.is_classic else profile.apis
+        # of custom resources it serves all unless it is told not to; who asks a release before 1.34 has told it to
+        apis = {**ALL, **profile.apis} if self.proposed or profile.minor < GA_SINCE else profile.apis
         return self.can_be_served_by(version, profile) and is_served(version, self.resource, apis)
 
     def newest_served_by(self, profile: Profile) -> str:

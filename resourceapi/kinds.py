@@ -10,20 +10,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from resourceapi.kind import UNRELEASED, Column, Kind, Lifecycle
+from resourceapi.measured import NEWEST
 from resourceapi.model import claims, pool_status_requests, slices, taint_rules
-from resourceapi.model.versions import CLASSIC_VERSION, GROUP, OWN_GROUP
-from resourceapi.releases import NEWEST, Profile
+from resourceapi.model.versions import CLASSIC_VERSION, GROUP, LAST_FLAT_V1ALPHA3, OWN_GROUP
+from resourceapi.releases import Profile
 
 _GA_IN_34 = {
     "v1": Lifecycle(34),
     "v1beta2": Lifecycle(33, 36, 39),
     "v1beta1": Lifecycle(32, 35, 38),
 }
+_FORMER = {"v1alpha3": Lifecycle(31, removed=LAST_FLAT_V1ALPHA3 + 1)}
 CLAIM = Kind(
     "ResourceClaim",
     "resourceclaims",
     namespaced=True,
     versions=_GA_IN_34,
+    former=_FORMER,
     default=claims.default_claim,
     claim_spec=("spec",),
 )
@@ -32,14 +35,16 @@ CLAIM_TEMPLATE = Kind(
     "resourceclaimtemplates",
     namespaced=True,
     versions=_GA_IN_34,
+    former=_FORMER,
     default=claims.default_template,
     claim_spec=("spec", "spec"),
 )
-DEVICE_CLASS = Kind("DeviceClass", "deviceclasses", versions=_GA_IN_34)
+DEVICE_CLASS = Kind("DeviceClass", "deviceclasses", versions=_GA_IN_34, former=_FORMER)
 RESOURCE_SLICE = Kind(
     "ResourceSlice",
     "resourceslices",
     versions=_GA_IN_34,
+    former=_FORMER,
     default=slices.default_slice,
     columns=(
         Column("Node", ".spec.nodeName"),
@@ -139,10 +144,11 @@ def claim_spec_of(kind: str) -> tuple[str, ...] | None:
     return None if row is None else row.claim_spec
 
 
-def deprecation_warning(kind: Kind, version: str) -> str:
-    """What the server of the newest release warns about a deprecated version, or nothing."""
-    lifecycle = kind.versions[version]
-    if not lifecycle.deprecated or lifecycle.deprecated > NEWEST:
+def deprecation_warning(kind: Kind, version: str, minor: int = NEWEST) -> str:
+    """What a server of release 1.``minor`` warns about a deprecated version, or nothing."""
+    lifecycle = kind.lifecycle(version)
+    assert lifecycle is not None
+    if not lifecycle.deprecated or lifecycle.deprecated > minor:
         return ""
     text = f"{GROUP}/{version} {kind.name} is deprecated in v1.{lifecycle.deprecated}+, unavailable in v1.{lifecycle.removed}+"
     return f"{text}; use {lifecycle.replacement}" if lifecycle.replacement else text

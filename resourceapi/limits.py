@@ -48,6 +48,12 @@ BINDING_CONDITIONS = 4
 BINDING_FAILURE_CONDITIONS = 4
 CAPACITY_VALID_VALUES = 10
 
+# ResourceSlice up to 1.34
+FORMER_TAINTS = 4
+FORMER_COUNTERS_PER_DEVICE = 32
+FORMER_CONSUMED_COUNTERS = 1024  # of all devices
+FORMER_SHARED_COUNTERS = 32  # of all sets
+
 # ResourceSlicePatch
 # What the selectors of a patch and its class may take on a device together: so many units of CEL's cost, so many steps of what that does not
 # count, so many characters. Some 10 ms; it has to be little, since each patch is compared with each kind of device, while those who ask

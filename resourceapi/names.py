@@ -5,7 +5,8 @@ a field error without its path. Rules and texts are those of the API conventions
 Selectors") and of the DRA API.
 
 Where the two generations of the server's rules tell the same thing in different words, ``wording`` chooses:
-``DECLARATIVE`` (what 1.37 reports for fields with declared rules) or ``HANDWRITTEN`` (everything else).
+``DECLARATIVE`` (what 1.37 reports for fields with declared rules), ``HANDWRITTEN`` (everything else), or, of qualified
+names, ``FORMER`` (up to 1.34).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from resourceapi.field_errors import INVALID, REQUIRED, TOO_LONG, Named
 
 DECLARATIVE = "declarative"
 HANDWRITTEN = "handwritten"
+FORMER = "former"
 
 LABEL_LENGTH = 63
 SUBDOMAIN_LENGTH = 253
@@ -87,8 +89,16 @@ _NORMAL_UUID_TEXT = (
 )
 
 _UNIT_OF_LENGTH = {DECLARATIVE: "bytes", HANDWRITTEN: "characters"}
-_EMPTY_DOMAIN_TEXT = {DECLARATIVE: "prefix must not be empty", HANDWRITTEN: "the domain must not be empty"}
-_EMPTY_NAME_TEXT = {DECLARATIVE: "name must not be empty", HANDWRITTEN: "the name must not be empty"}
+_EMPTY_DOMAIN = {
+    DECLARATIVE: Problem(INVALID, "", "prefix must not be empty"),
+    HANDWRITTEN: Problem(INVALID, "", "the domain must not be empty"),
+    FORMER: Problem(REQUIRED, "", "the domain must not be empty"),
+}
+_EMPTY_NAME = {
+    DECLARATIVE: Problem(INVALID, "", "name must not be empty"),
+    HANDWRITTEN: Problem(INVALID, "", "the name must not be empty"),
+    FORMER: Problem(REQUIRED, "", "the name must not be empty"),
+}
 
 
 def short_name(value: str, wording: str = DECLARATIVE) -> list[Problem]:
@@ -120,10 +130,11 @@ def long_name_caseless(value: str) -> list[Problem]:
     return _invalid(value, texts)
 
 
-def driver_name(value: str) -> list[Problem]:
+def driver_name(value: str, wording: str = HANDWRITTEN) -> list[Problem]:
     """A driver's name by the hand-written rule: required, up to 63 bytes, a DNS subdomain once it is lower case."""
     if not value:
-        return [Problem(REQUIRED, "", "")]
+        required = Problem(REQUIRED, "", "")
+        return [required, Problem(INVALID, "", _SUBDOMAIN_TEXT)] if wording == FORMER else [required]
     if len(value) <= DRIVER_LENGTH and _is_subdomain(value):
         return []
     problems = _too_long(value, DRIVER_LENGTH)
@@ -175,6 +186,8 @@ def qualified_name(value: str, wording: str = DECLARATIVE) -> list[Problem]:
     As on the server, a name with two slashes or more is not looked at. The declared rule wants the domain in lower
     case, the hand-written one does not.
     """
+    if not value and wording == FORMER:
+        return [Problem(REQUIRED, "", "name required")]
     parts = value.split("/")
     if len(parts) == 1:
         return identifier(value)
@@ -182,14 +195,14 @@ def qualified_name(value: str, wording: str = DECLARATIVE) -> list[Problem]:
         return []
     domain, name = parts
     problems = _domain_problems(domain, wording)
-    problems += identifier(name) if name else [Problem(INVALID, "", _EMPTY_NAME_TEXT[wording])]
+    problems += identifier(name) if name else [_EMPTY_NAME[wording]]
     return problems
 
 
 def _domain_problems(domain: str, wording: str) -> list[Problem]:
     if not domain:
-        return [Problem(INVALID, "", _EMPTY_DOMAIN_TEXT[wording])]
-    if wording == HANDWRITTEN:
+        return [_EMPTY_DOMAIN[wording]]
+    if wording != DECLARATIVE:
         return driver_name(domain)
     return _too_long(domain, DRIVER_LENGTH) + _prefixed("prefix: ", long_name(domain))
 
@@ -199,7 +212,10 @@ def fully_qualified_name(value: str, wording: str = DECLARATIVE) -> list[Problem
     problems = qualified_name(value, wording)
     if "/" not in value:
         text = "a fully qualified name must be a domain and a name separated by a slash"
-        problems.append(Problem(INVALID, Named(value) if wording == HANDWRITTEN else value, text))
+        if wording == FORMER:
+            text = "must include a domain"
+        if value or wording != FORMER:
+            problems.append(Problem(INVALID, value if wording == DECLARATIVE else Named(value), text))
     return problems
 
 

@@ -10,7 +10,7 @@ from resourceapi.kinds import kinds_of
 from resourceapi.model.versions import GROUP, OWN_GROUP
 from resourceapi.objects import Object
 from resourceapi.releases import Profile, split_api_version
-from resourceapi.request_body import SCHEME
+from resourceapi.request_body import scheme_in
 
 _LIST = "List"
 _KUBECONFIG = ("v1", "Config")
@@ -66,9 +66,7 @@ def refusal(value: Object, profile: Profile) -> tuple[str, Path]:
         return NOT_FOUND, ("apiVersion",)
     if meant := _spelt_otherwise(api_version, kind, profile):
         body = f"{kind} in version {quote(split_api_version(api_version)[1])}"
-        known = (
-            f"no kind {quote(kind)} is registered for version {quote(api_version)} in scheme {quote(SCHEME)}"
-        )
+        known = f"no kind {quote(kind)} is registered for version {quote(api_version)} in scheme {quote(scheme_in(profile.minor))}"
         return f"{body} cannot be handled as a {meant}: {known}", ("kind",)
     return f'no matches for kind "{kind}" in version "{api_version}"', ("apiVersion",)
 

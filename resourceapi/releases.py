@@ -10,17 +10,19 @@ from collections.abc import Mapping
 
 from resourceapi import gates as feature_gates
 from resourceapi import runtime_config
-from resourceapi.model.versions import SCHEMAS, SCHEMAS_WITH_PROPOSALS
+from resourceapi.measured import CLASSIC_MINOR, MODERN_MINORS, NEWEST
+from resourceapi.model.versions import SCHEMAS_WITH_PROPOSALS, schemas_in
 from resourceapi.schema import Schema
 
-OLDEST, NEWEST = 34, 37
 PROPOSALS = "kep"
-#: The last release with v1alpha2, and so with all of classic DRA; what 1.31 to 1.33 answer is not known.
-CLASSIC = "1.30"
-MODERN_RELEASES = (*(f"1.{minor}" for minor in range(OLDEST, NEWEST + 1)), PROPOSALS)
+CLASSIC = f"1.{CLASSIC_MINOR}"
+MODERN_RELEASES = (*(f"1.{minor}" for minor in MODERN_MINORS), PROPOSALS)
 RELEASES = (CLASSIC, *MODERN_RELEASES)
-# Nobody asks that release about DRA unless its alpha gate is on.
-_CLASSIC_GATES = ("DynamicResourceAllocation",)
+# The gates by which servers up to 1.36 let the declarative pass report; those of 1.36 compare what it finds, and no more.
+_DECLARATIVE = dict.fromkeys(range(CLASSIC_MINOR, 37), "") | {35: "DeclarativeValidationTakeover"}
+# Nobody asks a release before 1.34 about DRA unless its gate is on.
+_GA_SINCE = 34
+_SWITCHED_ON = ("DynamicResourceAllocation",)
 # Gates that guard a field which only the proposals have, and so are on where that field is asked for.
 PROPOSED_GATES = ("DRADeviceCompatibilityGroups",)
 
@@ -55,7 +57,7 @@ class Profile:
         self.minor = NEWEST if proposals else int(self.name.partition(".")[2])
         self.apis = apis
         self.proposed_kinds = proposed_kinds or proposals
-        self.schemas: Mapping[str, Schema] = _schemas(self.name)
+        self.schemas: Mapping[str, Schema] = _schemas(self.name, self.minor)
         #: the structs that every version is brought to
         self.hub = next(iter(self.schemas.values()))
         self.gates = _gates(self.name, self.minor, settings or {})
@@ -76,23 +78,23 @@ class Profile:
     @property
     def declarative(self) -> bool:
         """Whether rules with a declarative twin are reported by the declarative pass."""
-        return "DeclarativeValidationBeta" in self.gates
+        return _DECLARATIVE.get(self.minor, "DeclarativeValidationBeta") in self.gates
 
 
-def _schemas(name: str) -> Mapping[str, Schema]:
+def _schemas(name: str, minor: int) -> Mapping[str, Schema]:
     """The schemas of a release, that of the hub first."""
     if name == CLASSIC:
         from resourceapi.model.classic.versions import SCHEMAS as CLASSIC_SCHEMAS
 
         return CLASSIC_SCHEMAS
-    return SCHEMAS_WITH_PROPOSALS if name == PROPOSALS else SCHEMAS
+    return SCHEMAS_WITH_PROPOSALS if name == PROPOSALS else schemas_in(minor)
 
 
 def _gates(name: str, minor: int, settings: Mapping[str, bool]) -> frozenset[str]:
     """The gates that are on: those of the release, and those that no release knows."""
     unreleased = feature_gates.UNRELEASED_GATES
     of_release = {gate: value for gate, value in settings.items() if gate not in unreleased}
-    defaults_on = {PROPOSALS: PROPOSED_GATES, CLASSIC: _CLASSIC_GATES}.get(name, ())
+    defaults_on = PROPOSED_GATES if name == PROPOSALS else _SWITCHED_ON if minor < _GA_SINCE else ()
     on = feature_gates.effective(minor, of_release, defaults_on=defaults_on)
     return on | {gate for gate, default in unreleased.items() if settings.get(gate, default)}
 

@@ -17,6 +17,7 @@ from resourceapi.go_text import json_text, quote
 from resourceapi.json_text import parse, text_of
 from resourceapi.json_values import JSONError, Members
 from resourceapi.kinds import kind_in
+from resourceapi.measured import NEWEST
 from resourceapi.model import workloads
 from resourceapi.model.versions import GROUP
 from resourceapi.schema import Schema
@@ -25,9 +26,8 @@ if TYPE_CHECKING:
     from resourceapi.releases import Profile
 
 SUMMARY_BYTES = 30
-# Where a server's scheme is made; its errors name the line, another one in each release.
-SCHEME = "pkg/runtime/scheme.go:111"
-CLASSIC_SCHEME = "pkg/runtime/scheme.go:100"
+# The line in which a server's scheme is made, which its errors name: from which release on it is which.
+_SCHEME_LINES = {35: 111, 33: 110, 0: 100}
 # Go packages of the internal types, by group.
 INTERNAL_PACKAGES = {"": "core", "apps": "apps", "batch": "batch", "resource.k8s.io": "resource"}
 
@@ -36,6 +36,12 @@ ANY_LIST = ("", "v1", "")
 
 # The schema of a kind by group, version and kind; None if the server knows no such kind.
 SchemaOf = Callable[[str, str, str], Schema | None]
+
+
+def scheme_in(minor: int) -> str:
+    """Where the scheme of a server of release 1.``minor`` is made."""
+    line = next(line for since, line in _SCHEME_LINES.items() if minor >= since)
+    return f"pkg/runtime/scheme.go:{line}"
 
 
 def schemas_of(profile: Profile) -> SchemaOf:
@@ -47,7 +53,8 @@ def schemas_of(profile: Profile) -> SchemaOf:
     def schema_of(group: str, version: str, kind: str) -> Schema | None:
         known = kind_in(group, kind, version)
         if known is not None:
-            return profile.schemas.get(version) if version in known.versions else None
+            has_it = known.proposed or known.served(version, profile.minor)
+            return profile.schemas.get(version) if has_it else None
         if group == GROUP:
             return None
         return workloads.schema_of(group, version, kind, classic=profile.is_classic)
@@ -77,13 +84,13 @@ def read(
     kind: str,
     schema_of: SchemaOf,
     strict: bool = True,
-    scheme: str = SCHEME,
+    scheme: str = "",
 ) -> Decoded:
     """The object in a body that is sent to the URL of ``api_version`` and ``kind``.
 
     :param raw: the body as text; otherwise ``body`` is its value, read from JSON or YAML.
     :param strict: refuse unknown and duplicate fields; otherwise they are only in the result's ``problems``.
-    :param scheme: where the server's scheme is made, for its errors.
+    :param scheme: where the server's scheme is made, for its errors; that of the newest release by default.
     :raises BadRequest: with the server's message.
     """
     source = None if raw is None else text_of(raw)
@@ -105,7 +112,7 @@ def read(
         listed = body_kind.removesuffix("List")
         if (group, version, listed) == ANY_LIST or schema_of(group, version, listed) is not None:
             raise BadRequest(refusal + _unconvertible(version, body_kind, api_version, kind))
-        known = f"no kind {quote(body_kind)} is registered for version {quote(body_version)} in scheme {quote(scheme)}"
+        known = f"no kind {quote(body_kind)} is registered for version {quote(body_version)} in scheme {quote(scheme or scheme_in(NEWEST))}"
         raise BadRequest(refusal + known)
     try:
         decoded = decoding.decode(schema, body_kind, value, source=source)

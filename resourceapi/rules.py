@@ -1,7 +1,8 @@
 """Rules that a field declares about its own value.
 
-These are the facts that the server's two generations of validation share.  Up to 1.36 hand-written code checks
-them, in its order and at the internal path; since 1.37 a declarative pass over the version in the URL does.  The rule
+These are the facts that the server's two generations of validation share.  Up to 1.36 (but for 1.35 with
+DeclarativeValidationTakeover) hand-written code checks them, in its order and at the internal path; since 1.37 a
+declarative pass over the version in the URL does.  The rule
 is stated here, once; :mod:`validation` decides which pass reports it.
 """
 

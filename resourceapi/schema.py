@@ -13,10 +13,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, TypeVar
 
+from resourceapi.measured import NEWEST
+
 if TYPE_CHECKING:
     from resourceapi.rules import Rule
 
 T = TypeVar("T")
+#: The first release whose errors of decoding name embedded structs.
+EMBEDDED_NAMED_SINCE = 35
 
 
 class Type:
@@ -85,23 +89,29 @@ class Field:
     """One field of a struct.
 
     ``pointer``: in Go a pointer, so that unset and zero differ.  ``omitempty``: left out of JSON when empty.
-    ``gates``: feature gates that must all be on for the field to be kept.  ``inline``: the fields of the (embedded)
+    ``gates``: feature gates that must all be on for the field to be kept; ``kept``: it is kept even if they are off, but counts as use of the feature.  ``inline``: the fields of the (embedded)
     struct appear in its parent.  ``list_keys``: the fields by which clients that merge tell the entries of a list
     apart; ``is_set``: to them an entry is its own key (without either a list is replaced as a whole).  ``rules``: what must hold, in the order in which the server checks it.
+    ``since`` and ``until``: the first and the last release (minor number) that has the field; ``formerly``: before which
+    releases it had which other attributes.
     """
 
     __slots__ = (
         "default",
+        "formerly",
         "gates",
         "go",
         "inline",
         "is_set",
+        "kept",
         "list_keys",
         "name",
         "omitempty",
         "pointer",
         "rules",
+        "since",
         "type",
+        "until",
     )
 
     def __init__(
@@ -117,6 +127,9 @@ class Field:
         inline: bool = False,
         list_keys: tuple[str, ...] = (),
         is_set: bool = False,
+        kept: bool = False,
+        since: int = 0,
+        until: int = NEWEST,
     ) -> None:
         self.name = name
         self.type = type
@@ -129,6 +142,10 @@ class Field:
         self.inline = inline
         self.list_keys = list_keys
         self.is_set = is_set
+        self.kept = kept
+        self.since = since
+        self.until = until
+        self.formerly: tuple[tuple[int, dict[str, object]], ...] = ()
 
     def __repr__(self) -> str:
         return f"<Field {self.name}>"
@@ -144,6 +161,24 @@ class Field:
     def ungated(self) -> Field:
         """The same field where it is kept whatever the gates say."""
         return self._but(gates=())
+
+    def before(self, minor: int, **attributes: object) -> Field:
+        """The same field, which had other attributes before release 1.``minor``."""
+        return self._but(formerly=((minor, attributes), *self.formerly))
+
+    def last_in(self, minor: int) -> Field:
+        """The same field where release 1.``minor`` is the last that has it."""
+        return self._but(until=minor)
+
+    def in_release(self, minor: int) -> Field | None:
+        """The field as release 1.``minor`` has it, if it does."""
+        if not self.since <= minor <= self.until:
+            return None
+        changes: dict[str, object] = {}
+        for before, attributes in self.formerly:
+            if minor < before:
+                changes.update(attributes)
+        return self._but(**changes) if changes else self
 
     def _but(self, **changes: object) -> Field:
         copy = Field.__new__(Field)
@@ -183,13 +218,20 @@ class Struct:
     def __getitem__(self, name: str) -> Field:
         return self.by_name[name]
 
+    def in_release(self, minor: int) -> Struct:
+        """The struct with the fields that release 1.``minor`` has."""
+        fields = tuple(field for each in self.fields if (field := each.in_release(minor)) is not None)
+        if fields == self.fields:
+            return self
+        return Struct(self.name, *fields, rules=self.rules, tagged=self.tagged, atomic=self.atomic)
+
 
 class Schema:
     """The structs of one API version.
 
     ``package`` is what Go error texts put before a type's name.  A derived schema overrides some structs and shares
     the rest.  Compiled forms (decoders, encoders, validators) are cached per schema through :meth:`compiled`.
-    ``names_embedded``: errors of decoding name embedded structs on the way to a field, as they do since 1.34.
+    ``names_embedded``: errors of decoding name embedded structs on the way to a field, as they do since 1.35.
     """
 
     def __init__(
@@ -201,7 +243,7 @@ class Schema:
         names_embedded: bool = True,
     ) -> None:
         self.package = package
-        self.names_embedded: bool = names_embedded if base is None else base.names_embedded
+        self.names_embedded = names_embedded
         self._structs: dict[str, Struct] = dict(base._structs) if base else {}
         self._structs.update((struct.name, struct) for struct in structs)
         self._compiled: dict[object, object] = {}
@@ -222,6 +264,11 @@ class Schema:
     def go_type(self, type: Type) -> str:
         """A type's name as Go prints it in this version's package."""
         return type.go.replace("{v}", self.package)
+
+    def in_release(self, minor: int) -> Schema:
+        """The schema with the fields that release 1.``minor`` has."""
+        structs = (struct.in_release(minor) for struct in self)
+        return Schema(self.package, structs, base=self, names_embedded=minor >= EMBEDDED_NAMED_SINCE)
 
     def compiled(self, key: object, build: Callable[[], T]) -> T:
         """``build()``, made once per ``key``."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from resourceapi import limits, names
-from resourceapi.field_errors import INVALID, FieldError, too_long
+from resourceapi.field_errors import INVALID, REQUIRED, FieldError, too_long
 from resourceapi.field_path import Path
 from resourceapi.model.slices import DeviceAttribute
 from resourceapi.objects import Object
@@ -22,7 +22,7 @@ def check_totals(attributes: Object, capacity: Object, path: Path, checks: Check
     values = sum(
         sum(len(attribute.get(name) or ()) for name in LISTS) or 1 for attribute in attributes.values()
     )
-    if values > limits.ATTRIBUTE_VALUES:
+    if values > limits.ATTRIBUTE_VALUES and checks.minor >= 36:
         detail = f"the total number of attribute values must not exceed {limits.ATTRIBUTE_VALUES}"
         checks.invalid(path, values, detail)
 
@@ -44,7 +44,8 @@ def check_attribute(
     if len(attribute) != 1:
         shown: object = checks.internal(struct, attribute) if attribute else ""
         detail = "exactly one value must be specified"
-        checks.report(INVALID, path, shown, detail, origin="union", covered=True)
+        kind = REQUIRED if not attribute and checks.minor < 35 else INVALID
+        checks.report(kind, path, shown, detail, origin="union", covered=True)
 
 
 def _check_list(name: str, items: list[object], path: Path, checks: Checks) -> None:

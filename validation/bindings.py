@@ -21,9 +21,9 @@ def check_binding_conditions(owner: Object, path: Path, checks: Checks) -> None:
         (model.BINDING_CONDITIONS, conditions),
         (model.BINDING_FAILURE_CONDITIONS, failures),
     ):
-        if checks.declared(field, items, (*path, field.name)):
-            for index, item in enumerate(items):
-                checks.problems(names.label_key(item), (*path, field.name, index))
+        checks.entries(
+            field, items, (*path, field.name), lambda item, at: checks.problems(names.label_key(item), at)
+        )
     checks.unique(conditions, (*path, CONDITIONS))
     seen = set()
     for index, failure in enumerate(failures):

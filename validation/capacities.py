@@ -8,8 +8,10 @@ from resourceapi.field_path import Path
 from resourceapi.objects import Object
 from resourceapi.quantity import Quantity, parse
 from validation import formats
-from validation.checks import Checks
+from validation.checks import STOPS_AT_LIMITS_SINCE, Checks, ServerPanic
 
+#: The release that wants steps to be more than zero, and numbers that it can calculate with.
+CHECKED_STEPS_SINCE = 37
 FRACTIONAL = "DRAFractionalCapacityRange"
 MAX_INT64 = 2**63 - 1
 ZERO = parse("0")
@@ -48,10 +50,13 @@ def _check_values(
     for index in range(1, len(values)):
         if values[index - 1].cmp(values[index]) > 0:
             checks.invalid((*path, index), str(values[index]), "values must be sorted in ascending order")
-    if checks.at_most(limits.CAPACITY_VALID_VALUES, values, path):
+    stops = checks.minor >= STOPS_AT_LIMITS_SINCE
+    if not stops or checks.at_most(limits.CAPACITY_VALID_VALUES, values, path):
         for index, value in enumerate(values):
             if value.cmp(total) > 0:
                 checks.invalid((*path, index), str(value), f"option is larger than capacity value: {total}")
+        if not stops:
+            checks.at_most(limits.CAPACITY_VALID_VALUES, values, path)
         fractional = FRACTIONAL in checks.gates
         checks.unique((value.dec_string() if fractional else str(value.value()) for value in values), path)
         if any(value.cmp(default) == 0 for value in values):
@@ -71,8 +76,10 @@ def _check_range(default: Quantity, total: Quantity, range_: Object, path: Path,
     milli = FRACTIONAL in checks.gates and any(number.is_fractional() for _, number in present)
     if milli and not _all_in_thousandths(present, path, checks):
         return
-    if step is not None:
+    if step is not None and checks.minor >= CHECKED_STEPS_SINCE:
         _check_step(default, total, low, high, step, milli, present, path, checks)
+    elif step is not None:
+        _check_any_step(default, total, low, high, step, path, checks)
 
 
 def _check_bounds(
@@ -80,8 +87,10 @@ def _check_bounds(
 ) -> None:
     if low.cmp(total) > 0:
         checks.invalid((*path, "min"), str(low), f"min is larger than capacity value: {total}")
+    # up to 1.36 the bound is named, not the default
+    own = checks.minor >= 37
     if default.cmp(low) < 0:
-        checks.invalid((*path, "default"), str(default), f"default is less than min: {low}")
+        checks.invalid((*path, "default" if own else "min"), str(default), f"default is less than min: {low}")
     if high is None:
         return
     if low.cmp(high) > 0:
@@ -89,7 +98,9 @@ def _check_bounds(
     if high.cmp(total) > 0:
         checks.invalid((*path, "max"), str(high), f"max is larger than capacity value: {total}")
     if default.cmp(high) > 0:
-        checks.invalid((*path, "default"), str(default), f"default is more than max: {high}")
+        checks.invalid(
+            (*path, "default" if own else "max"), str(default), f"default is more than max: {high}"
+        )
 
 
 def _all_in_thousandths(numbers: list[tuple[str, Quantity]], path: Path, checks: Checks) -> bool:
@@ -124,6 +135,30 @@ def _check_step(
         return
     for number in (default, high):
         if number is not None and _offset(number, low, step, milli):
+            checks.invalid(at, str(number), f"value is not a multiple of a given step ({step}) from ({low})")
+
+
+def _check_any_step(
+    default: Quantity,
+    total: Quantity,
+    low: Quantity,
+    high: Quantity | None,
+    step: Quantity,
+    path: Path,
+    checks: Checks,
+) -> None:
+    """Up to 1.36 the server divides by a step that it has not looked at.
+
+    :raises ServerPanic: if that is zero.
+    """
+    at = (*path, "step")
+    first = low.add(step)
+    if first.cmp(total) > 0:
+        checks.invalid(at, str(step), f"one step {first} is larger than capacity value: {total}")
+    if step.value() == 0:
+        raise ServerPanic(at)
+    for number in (default, high):
+        if number is not None and (number.value() - low.value()) % step.value():
             checks.invalid(at, str(number), f"value is not a multiple of a given step ({step}) from ({low})")
 
 

@@ -9,11 +9,24 @@ from deviceselectors.interface import ExpressionChecker
 from resourceapi.encoding import go_json
 from resourceapi.field_errors import DUPLICATE, INVALID, FieldError, Verbatim, too_many
 from resourceapi.field_path import Key, Path
-from resourceapi.names import Problem
+from resourceapi.names import FORMER, HANDWRITTEN, Problem
 from resourceapi.quantity import Quantity
 from resourceapi.releases import Profile
 from resourceapi.schema import Field, Schema, Type
 from validation import declared
+
+#: The release with the wording of names that declared rules took over, more or less.
+NAMES_WORDED_SINCE = 35
+#: The release that does not look into lists and maps with too many entries.
+STOPS_AT_LIMITS_SINCE = 35
+
+
+class ServerPanic(Exception):
+    """The server fails at a field: it gives no answer."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.path = path
 
 
 class Checks:
@@ -30,6 +43,16 @@ class Checks:
         self.schema: Schema = profile.hub
         self.expressions = expressions
         self.errors: list[FieldError] = []
+
+    @property
+    def minor(self) -> int:
+        """The minor number of the release."""
+        return self.profile.minor
+
+    @property
+    def wording(self) -> str:
+        """Which of the hand-written wordings of names the release has."""
+        return HANDWRITTEN if self.minor >= NAMES_WORDED_SINCE else FORMER
 
     def report(
         self,
@@ -62,20 +85,29 @@ class Checks:
         """
         return declared.by_hand(field, value, path, self.errors)
 
-    def at_most_declared(self, field: Field, items: Sequence[Any] | None, path: Path) -> bool:
-        """Check only the declared limit of a list.
+    def entries(
+        self, field: Field, items: Sequence[Any] | None, path: Path, check: Callable[[Any, Path], None]
+    ) -> None:
+        """Check a list: the declared limit, every entry unless there are too many, and that none is there twice.
 
-        :returns: whether to check its entries.
+        Servers up to 1.34 look at the entries of a list that is too long as well, and say what of two entries is the same.
         """
-        return declared.size_by_hand(field, items, path, self.errors)
+        if not items:
+            return
+        stops = self.minor >= STOPS_AT_LIMITS_SINCE
+        if stops and not declared.size_by_hand(field, items, path, self.errors):
+            return
+        for index, item in enumerate(items):
+            check(item, (*path, index))
+        if not stops:
+            declared.size_by_hand(field, items, path, self.errors)
+        declared.unique_by_hand(field, items, path, self.errors, names_key=not stops)
 
-    def unique_declared(self, field: Field, items: Sequence[Any] | None, path: Path) -> None:
-        """Check only that a list has no duplicates, where hand-written validation does so after its entries."""
-        declared.unique_by_hand(field, items, path, self.errors)
-
-    def expression(self, expression: str, path: Path, *, derived: bool = False) -> int:
+    def expression(self, expression: str, path: Path, *, derived: bool = False, stored: bool = False) -> int:
         """Check a CEL expression and return its estimated cost; see :class:`ExpressionChecker`."""
-        error, cost = self.expressions.check(expression, path, self.gates, derived=derived)
+        error, cost = self.expressions.check(
+            expression, path, self.gates, self.minor, derived=derived, stored=stored
+        )
         if error is not None:
             self.errors.append(error)
         return cost
@@ -94,12 +126,15 @@ class Checks:
             for index, item in enumerate(items):
                 check(item, (*path, index), self)
 
-    def unique(self, keys: Iterable[object], path: Path, *, covered: bool = False) -> None:
-        """Report every entry whose key an earlier entry has; the key is the value that is shown."""
+    def unique(self, keys: Iterable[object], path: Path, *, covered: bool = False, below: Path = ()) -> None:
+        """Report every entry whose key an earlier entry has; the key is the value that is shown.
+
+        :param below: the field of an entry that errors are about.
+        """
         seen = set()
         for index, key in enumerate(keys):
             if key in seen:
-                self.report(DUPLICATE, (*path, index), key, covered=covered)
+                self.report(DUPLICATE, (*path, index, *below), key, covered=covered)
             seen.add(key)
 
     def at_most(self, limit: int, items: Sized | None, path: Path, *, origin: str = "maxItems") -> bool:
@@ -118,7 +153,7 @@ class Checks:
         :param schema: has the type, if the schema of the profile does not.
         """
         schema = schema or self.schema
-        if self.profile.is_classic:
+        if self.minor < 34:
             from resourceapi.go_syntax import go_syntax
 
             return Verbatim(go_syntax(schema, type, value))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from resourceapi import limits, names
-from resourceapi.addresses import interface_address
+from resourceapi.addresses import former_interface_address, interface_address, same_address
 from resourceapi.equality import equal
 from resourceapi.field_errors import DUPLICATE, FORBIDDEN, INVALID, REQUIRED, Verbatim, too_many
 from resourceapi.field_path import Key, Path
@@ -28,6 +28,8 @@ from validation.object_meta import check_metadata_update
 from validation.tolerations import check_toleration
 
 STATUS: Path = ("status",)
+CANONICAL_ADDRESSES_SINCE = 33
+TOLERATIONS_CHECKED_SINCE = 37  # in results
 DeviceID = tuple[str, str, str, str]
 """Driver, pool, device and, of a shared device, the share (else empty)."""
 
@@ -82,13 +84,13 @@ def _check_admin_access(
 
 def _check_reservations(reserved: list[Object] | None, checks: Checks) -> None:
     field, path = model.ResourceClaimStatus["reservedFor"], (*STATUS, "reservedFor")
-    if not reserved or not checks.at_most_declared(field, reserved, path):
-        return
-    for index, consumer in enumerate(reserved):
+
+    def check(consumer: Object, at: Path) -> None:
         for name in ("resource", "name", "uid"):
             if not consumer.get(name):
-                checks.report(REQUIRED, (*path, index, name))
-    checks.unique_declared(field, reserved, path)
+                checks.report(REQUIRED, (*at, name))
+
+    checks.entries(field, reserved, path, check)
 
 
 def _check_reserving(status: Object, before: Object, deleted: bool, checks: Checks) -> None:
@@ -123,13 +125,13 @@ def drop_deallocated(claim: Object, old: Object) -> None:
 def _check_allocation(allocation: Object, path: Path, checks: Checks, references: RequestNames) -> None:
     devices, at = allocation.get("devices", EMPTY), (*path, "devices")
     fields = model.DeviceAllocationResult
-    results, configs = devices.get("results"), devices.get("config")
-    if checks.declared(fields["results"], results, (*at, "results")):
-        for index, result in enumerate(results or ()):
-            _check_result(result, (*at, "results", index), checks, references)
-    if checks.declared(fields["config"], configs, (*at, "config")):
-        for index, config in enumerate(configs or ()):
-            _check_allocated_config(config, (*at, "config", index), checks, references)
+    for name, check in (("results", _check_result), ("config", _check_allocated_config)):
+        checks.entries(
+            fields[name],
+            devices.get(name),
+            (*at, name),
+            lambda entry, at, check=check: check(entry, at, checks, references),  # type: ignore[misc]
+        )
     if "nodeSelector" in allocation:
         check_node_selector(allocation["nodeSelector"], (*path, "nodeSelector"), checks)
 
@@ -146,7 +148,8 @@ def _check_result(result: Object, path: Path, checks: Checks, references: Reques
     )
     checks.problems(formats.dns_label(result.get("device", "")), (*path, "device"))
     check_binding_conditions(result, path, checks)
-    checks.each(result.get("tolerations"), (*path, "tolerations"), check_toleration)
+    if checks.minor >= TOLERATIONS_CHECKED_SINCE:
+        checks.each(result.get("tolerations"), (*path, "tolerations"), check_toleration)
     if "shareID" in result:
         checks.declared(model.SHARE_ID, result["shareID"], (*path, "shareID"))
     check_skipped_operations(result.get("skipNodeOperations"), (*path, "skipNodeOperations"), checks)
@@ -187,19 +190,20 @@ def _check_device_statuses(status: Object, checks: Checks) -> None:
     for index, device in enumerate(statuses):
         key = device_id(device)
         if key in seen:
-            checks.report(DUPLICATE, (*path, index), _shown(key), covered=True)
+            at = (*path, index) if checks.minor >= 35 else (*path, index, "deviceID")
+            checks.report(DUPLICATE, at, _shown(key, checks), covered=True)
         seen.add(key)
 
 
 def _check_device_status(device: Object, path: Path, checks: Checks, allocated: set[DeviceID]) -> None:
-    checks.problems(names.driver_name(device.get("driver", "")), (*path, "driver"))
+    checks.problems(names.driver_name(device.get("driver", ""), checks.wording), (*path, "driver"))
     checks.problems(formats.pool_name(device.get("pool", "")), (*path, "pool"))
     checks.problems(formats.dns_label(device.get("device", "")), (*path, "device"))
     if "shareID" in device:
         checks.declared(model.SHARE_ID, device["shareID"], (*path, "shareID"))
     key = device_id(device)
     if key not in allocated:
-        checks.invalid(path, _shown(key), "must be an allocated device in the claim")
+        checks.invalid(path, _shown(key, checks), "must be an allocated device in the claim")
     conditions, at = device.get("conditions") or [], (*path, "conditions")
     if len(conditions) > limits.DEVICE_STATUS_CONDITIONS:
         checks.errors.append(too_many(at, len(conditions), limits.DEVICE_STATUS_CONDITIONS))
@@ -211,8 +215,12 @@ def _check_device_status(device: Object, path: Path, checks: Checks, allocated: 
         _check_network_data(device["networkData"], (*path, "networkData"), checks)
 
 
-def _shown(key: DeviceID) -> Verbatim:
-    """A device's identity as Go prints it."""
+def _shown(key: DeviceID, checks: Checks) -> Verbatim:
+    """A device's identity as Go prints it; up to 1.33 as a path, and in 1.34 without the parts."""
+    if checks.minor < 34:
+        return Verbatim("/".join(key[:3]))
+    if checks.minor == 34:
+        return Verbatim('{"Driver":{},"Pool":{},"Device":{},"ShareID":{}}')
     parts = ("Driver", "Pool", "Device", "ShareID")
     members = ",".join(
         f"{json_string(name)}:{json_string(part)}" for name, part in zip(parts, key, strict=True)
@@ -225,7 +233,12 @@ def _check_network_data(data: Object, path: Path, checks: Checks) -> None:
     for name in ("interfaceName", "hardwareAddress"):
         checks.declared(fields[name], data.get(name, ""), (*path, name))
     addresses, at = data.get("ips"), (*path, "ips")
-    if addresses and checks.at_most_declared(fields["ips"], addresses, at):
-        for index, address in enumerate(addresses):
-            checks.problems(interface_address(address), (*at, index))
-        checks.unique_declared(fields["ips"], addresses, at)
+    if checks.minor >= CANONICAL_ADDRESSES_SINCE:
+        checks.entries(
+            fields["ips"], addresses, at, lambda address, at: checks.problems(interface_address(address), at)
+        )
+        return
+    for index, address in enumerate(addresses or ()):
+        checks.problems(former_interface_address(address), (*at, index))
+    checks.at_most(limits.NETWORK_IPS, addresses, at)
+    checks.unique(map(same_address, addresses or ()), at)

@@ -10,7 +10,7 @@ from resourceapi.kinds import CLAIM
 from resourceapi.objects import EMPTY, Object
 from validation.cacheable_rules import CacheableKindRules
 from validation.checks import Checks
-from validation.device_claims import ADMIN_ACCESS, check_device_claim
+from validation.device_claims import ADMIN_ACCESS, check_device_claim, shown_spec
 from validation.kind_rules import Labels
 from validation.object_meta import check_metadata_update
 
@@ -35,12 +35,17 @@ class ClaimRules(CacheableKindRules):
         check_device_claim(spec.get("devices", EMPTY), ("spec", "devices"), checks)
 
     def check_changed(self, obj: Object, old: Object, checks: Checks) -> None:
-        """The spec of a stored claim never changes, so only that is checked."""
+        """The spec of a stored claim never changes, so only that is checked; up to 1.34 the rest as well, and twice."""
         self.check_own_metadata(obj, checks)
+        spec, again = obj.get("spec", EMPTY), checks.minor < 35
+        if again:
+            self.check_spec(spec, checks)
         check_metadata_update(obj, old, checks)
         if not equal(obj.get("spec"), old.get("spec")):
-            shown = checks.internal("ResourceClaimSpec", obj.get("spec", EMPTY))
+            shown = shown_spec("ResourceClaimSpec", spec, checks)
             checks.report(INVALID, ("spec",), shown, "field is immutable", origin="immutable", covered=True)
+        if again:
+            check_device_claim(spec.get("devices", EMPTY), ("spec", "devices"), checks, stored=True)
 
     def check_status(self, obj: Object, old: Object, checks: Checks, labels: Labels) -> None:
         """A changed status of a stored claim."""

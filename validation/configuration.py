@@ -11,19 +11,23 @@ from resourceapi.model import formats
 from resourceapi.objects import Object
 from validation.checks import Checks
 
+#: The release that does not look at expressions again that are stored.
+STORED_ARE_GOOD_SINCE = 37
+
 
 def check_selectors(
     selectors: list[Object] | None, path: Path, checks: Checks, *, stored: bool = False
 ) -> None:
     """Every selector is a CEL expression that compiles; stored ones were checked when they were stored."""
-    if not selectors or not checks.declared(model.SELECTORS, selectors, path):
-        return
-    for index, selector in enumerate(selectors):
+
+    def check(selector: Object, at: Path) -> None:
         cel = selector.get("cel")
         if cel is None:
-            checks.report(REQUIRED, (*path, index, "cel"))
-        elif not stored:
-            checks.expression(cel.get("expression", ""), (*path, index, "cel", "expression"))
+            checks.report(REQUIRED, (*at, "cel"))
+        elif not stored or checks.minor < STORED_ARE_GOOD_SINCE:
+            checks.expression(cel.get("expression", ""), (*at, "cel", "expression"), stored=stored)
+
+    checks.entries(model.SELECTORS, selectors, path, check)
 
 
 def check_configuration(config: Object, path: Path, checks: Checks, *, stored: bool = False) -> None:
@@ -40,8 +44,9 @@ def check_configuration(config: Object, path: Path, checks: Checks, *, stored: b
 
 def check_declared_driver_name(driver: str, path: Path, checks: Checks) -> None:
     """A driver's name in a field that also declares its format, so that each finding has a declarative twin."""
-    for kind, value, detail in names.driver_name(driver):
-        checks.report(kind, path, value, detail, origin=_DRIVER_ORIGINS[kind], covered=True)
+    for kind, value, detail in names.driver_name(driver, checks.wording):
+        covered = kind != TOO_LONG or checks.minor >= 36
+        checks.report(kind, path, value, detail, origin=_DRIVER_ORIGINS[kind], covered=covered)
 
 
 _DRIVER_ORIGINS = {REQUIRED: "", TOO_LONG: "maxLength", INVALID: formats.LONG_NAME_CASELESS.origin}
@@ -54,4 +59,6 @@ def check_raw(raw: Raw | None, path: Path, checks: Checks, limit: int, *, stored
     elif not stored and raw.exceeds(limit):
         checks.errors.append(too_long(path, limit))
     elif not isinstance(raw.value, dict):
-        checks.report(INVALID, path, "<value omitted>", "must be a valid JSON object")
+        detail = "must be a valid JSON object"
+        detail = detail if checks.minor >= 34 else f"parameters {detail}"
+        checks.report(INVALID, path, "<value omitted>", detail)

@@ -1,6 +1,6 @@
 """The rules that fields declare, checked over an object in the version of the URL: the newer generation's way.
 
-Since 1.36 (gate DeclarativeValidationBeta) the server walks objects so, besides its hand-written validation.  Rules
+Since 1.37 (gate DeclarativeValidationBeta) the server walks objects so, besides its hand-written validation.  Rules
 that are newer than that are enforced so by every release that has their field.
 """
 
@@ -25,16 +25,16 @@ Check = Callable[[Any, Any, Path, list[FieldError]], bool]
 
 
 class DeclarativePass:
-    """The declarative rules of one version's structs that are enforced under a set of gates.
+    """The declarative rules of one version's structs that are enforced under a set of gates; ``beta``: those with a hand-written twin, too.
 
     Structs without any such rule below them are not visited; data that an update leaves as it was is not checked
     again.
     """
 
-    def __init__(self, schema: Schema, gates: frozenset[str]) -> None:
+    def __init__(self, schema: Schema, gates: frozenset[str], *, beta: bool) -> None:
         self._schema = schema
         self._gates = gates
-        self._beta = "DeclarativeValidationBeta" in gates
+        self._beta = beta
         self._structs: dict[str, Walk | None] = {}
 
     def check(self, struct: str, new: Any, old: Any, found: list[FieldError]) -> None:
@@ -50,7 +50,11 @@ class DeclarativePass:
         return self._structs[name]
 
     def _compile_struct(self, struct: Struct) -> Walk | None:
-        unions = [rule for rule in struct.rules if self._enforced(rule)]
+        unions = [
+            partial(_one_of_fields, rule, tuple(filter(struct.by_name.__contains__, rule.members)))
+            for rule in struct.rules
+            if isinstance(rule, rules.OneOfFields) and self._enforced(rule)
+        ]
         steps = [
             (field.name, field.inline, field.pointer, _what_needs_no_check(field), walk)
             for field in struct.fields
@@ -61,7 +65,7 @@ class DeclarativePass:
 
         def walk_struct(new: Any, old: Any, path: Path, found: list[FieldError]) -> None:
             for union in unions:
-                _one_of_fields(union, new, old, path, found)
+                union(new, old, path, found)
             for name, inline, pointer, unchecked, walk in steps:
                 if inline:
                     walk(new, old, path, found)
@@ -197,6 +201,8 @@ _NOTHING, _ABSENT, _EMPTY = range(3)
 
 def _what_needs_no_check(field: Field) -> int:
     """Whether there is nothing to check about the field where it is absent, or even where its value is empty."""
+    if field.type.rules and not field.rules and not field.pointer:
+        return _NOTHING
     for rule in field.rules:
         if type(rule) is rules.Optional:
             return _EMPTY if rule is field.rules[0] and not field.pointer else _ABSENT
@@ -252,11 +258,13 @@ def _walk_texts(checks: list[Check], new: Any, old: Any, path: Path, found: list
             _check_all(checks, item, None, (*path, index), found)
 
 
-def _one_of_fields(rule: Any, new: Any, old: Any, path: Path, found: list[FieldError]) -> None:
+def _one_of_fields(
+    rule: Any, known: tuple[str, ...], new: Any, old: Any, path: Path, found: list[FieldError]
+) -> None:
     chosen = [name for name in rule.members if _is_set(new.get(name))]
     if old is not None and chosen == [name for name in rule.members if _is_set(old.get(name))]:
         return
-    members = ", ".join(f"`{name}`" for name in rule.members)
+    members = ", ".join(f"`{name}`" for name in known)
     if not chosen:
         found.append(errors.invalid(path, "", f"must specify one of: {members}", origin="union"))
     elif len(chosen) > 1:
@@ -339,7 +347,7 @@ def _declared_maximum(rule: Any, new: Any, old: Any, path: Path, found: list[Fie
 
 def _declared_one_of_values(rule: Any, new: Any, old: Any, path: Path, found: list[FieldError]) -> bool:
     if new not in rule.values:
-        found.append(errors.not_supported(path, new, rule.values))
+        found.append(errors.not_supported(path, new or "", rule.values))
     return True
 
 

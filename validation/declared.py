@@ -1,6 +1,6 @@
 """The rules that fields declare, checked where hand-written validation does, in its wording.
 
-Up to 1.35 this is the only check of them.  Later :mod:`validation.declarative` checks them as well, and
+Up to 1.36 this is mostly the only check of them.  Later :mod:`validation.declarative` checks them as well, and
 :mod:`validation.merging` lets its reports take the place of these.
 """
 
@@ -49,11 +49,11 @@ def size_by_hand(field: Field, value: Any, path: Path, found: list[FieldError]) 
     return True
 
 
-def unique_by_hand(field: Field, value: Any, path: Path, found: list[FieldError]) -> None:
-    """Check only that the entries of a list are unique."""
-    for rule, check in _checks(field):
-        if check is _unique:
-            _unique(rule, value, path, found)
+def unique_by_hand(field: Field, value: Any, path: Path, found: list[FieldError], *, names_key: bool) -> None:
+    """Check only that the entries of a list are unique; ``names_key``: errors are about the field that must differ."""
+    for rule, _check in _checks(field):
+        if type(rule) is rules.Unique:
+            _unique(rule, value, path, found, names_key=names_key)
 
 
 def _covered(error: FieldError) -> FieldError:
@@ -74,13 +74,16 @@ def _required(rule: rules.Required, value: Any, path: Path, found: list[FieldErr
     return bool(value)
 
 
-def _unique(rule: rules.Unique, value: Any, path: Path, found: list[FieldError]) -> bool:
+def _unique(
+    rule: rules.Unique, value: Any, path: Path, found: list[FieldError], *, names_key: bool = False
+) -> bool:
     if not value or len(value) == 1:
         return True
     for index in rule.repeated(value, absent=""):
         item = value[index]
         shown = item.get(rule.keys[0], "") if rule.keys else item
-        found.append(_covered(errors.duplicate((*path, index), shown)))
+        at = (*path, index, *rule.keys[:1]) if names_key else (*path, index)
+        found.append(_covered(errors.duplicate(at, shown)))
     return True
 
 

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from resourceapi import limits
-from resourceapi.field_errors import FORBIDDEN, REQUIRED, Named, not_supported
+from conversion.hub import flat_claim_spec
+from resourceapi import limits, names
+from resourceapi.field_errors import FORBIDDEN, REQUIRED, Named, Verbatim, not_supported
 from resourceapi.field_path import Path
 from resourceapi.model import claims as model
+from resourceapi.model import formats as declared_formats
 from resourceapi.objects import EMPTY, Object
 from validation import formats
 from validation.checks import Checks
@@ -19,12 +21,18 @@ from validation.kind_rules import NamespaceRule
 from validation.tolerations import check_toleration
 
 ADMIN_LABEL = "resource.kubernetes.io/admin-access"
+FORMER_ADMIN_LABEL = "resource.k8s.io/admin-access"
+FORMER_ADMIN_LABEL_SINCE = 33
 REQUEST_REFERENCE = (
     "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'"
 )
+FORMER_REQUEST_REFERENCE = "must be the name of a request in the claim"
+#: The release in which requests came to have alternatives, and the API server's own types the shape of v1.
+ALTERNATIVES_SINCE = 33
 _REQUESTS = model.DeviceClaim["requests"]
 _CONSTRAINTS = model.DeviceClaim["constraints"]
 _CONFIG = model.DeviceClaim["config"]
+_NAME_ORIGIN = declared_formats.FULLY_QUALIFIED_NAME.origin
 _SUBREQUEST_CLASS = model.DeviceSubRequest["deviceClassName"]
 UINT64 = 2**64  # costs are added up as the server does, in 64 bits
 
@@ -47,17 +55,28 @@ ADMIN_ACCESS_IN_TEMPLATE = NamespaceRule(
 
 
 def check_admin_namespace(path: Path, checks: Checks, namespace_labels: Mapping[str, str]) -> None:
-    """The namespace must have the label, with exactly this value."""
-    if namespace_labels.get(ADMIN_LABEL) != "true":
+    """The namespace must have the label, with exactly this value; 1.32 leaves that to policies."""
+    if checks.minor < FORMER_ADMIN_LABEL_SINCE:
+        return
+    label = ADMIN_LABEL if checks.minor >= 34 else FORMER_ADMIN_LABEL
+    if namespace_labels.get(label) != "true":
         checks.report(
             FORBIDDEN,
             path,
             "",
-            f"admin access to devices requires the `{ADMIN_LABEL}: true` label on the containing namespace",
+            f"admin access to devices requires the `{label}: true` label on the containing namespace",
         )
 
 
 # --- spec.devices -----------------------------------------------------------------------------------------------
+
+
+def shown_spec(struct: str, spec: Object, checks: Checks) -> Verbatim:
+    """The spec of a claim or of a template as Go prints the server's internal object."""
+    if checks.minor >= ALTERNATIVES_SINCE:
+        return checks.internal(struct, spec)
+    flat = {**spec, "spec": flat_claim_spec(spec["spec"])} if "spec" in spec else flat_claim_spec(spec)
+    return checks.internal(struct, flat, checks.profile.schemas["v1beta1"])
 
 
 class RequestNames:
@@ -86,10 +105,11 @@ def _referable(requests: list[Object] | None) -> set[str]:
 class _Claim:
     """What the requests of one claim share: the attributes its constraints use, the cost of its expressions."""
 
-    __slots__ = ("constrained", "derived_cost")
+    __slots__ = ("constrained", "derived_cost", "stored")
 
-    def __init__(self, constraints: list[Object] | None) -> None:
+    def __init__(self, constraints: list[Object] | None, *, stored: bool) -> None:
         self.derived_cost = 0
+        self.stored = stored
         self.constrained: dict[str, set[str]] = {}  # request reference ("" is every request) to attributes
         for constraint in constraints or ():
             attribute = constraint.get("matchAttribute", constraint.get("distinctAttribute"))
@@ -105,25 +125,34 @@ class _Claim:
         )
 
 
-def check_device_claim(devices: Object, path: Path, checks: Checks) -> None:
-    """Requests, constraints and configs of a claim."""
+def check_device_claim(devices: Object, path: Path, checks: Checks, *, stored: bool = False) -> None:
+    """Requests, constraints and configs of a claim; of stored ones neither expressions nor sizes are checked again."""
     requests, constraints, configs = (
         devices.get("requests"),
         devices.get("constraints"),
         devices.get("config"),
     )
     references = RequestNames(requests)
-    claim = _Claim(constraints)
-    _check_requests(requests, (*path, "requests"), checks, claim)
+    claim = _Claim(constraints, stored=stored)
+    checks.entries(
+        _REQUESTS,
+        requests,
+        (*path, "requests"),
+        lambda request, at: _check_request(request, at, checks, claim),
+    )
     constraints_path, config_path = (*path, "constraints"), (*path, "config")
-    if checks.declared(_CONSTRAINTS, constraints, constraints_path):
-        for index, constraint in enumerate(constraints or ()):
-            _check_constraint(constraint, (*constraints_path, index), checks, references)
-    if checks.declared(_CONFIG, configs, config_path):
-        for index, config in enumerate(configs or ()):
-            at = (*config_path, index)
-            check_request_references(config.get("requests"), (*at, "requests"), checks, references)
-            check_configuration(config, at, checks)
+    checks.entries(
+        _CONSTRAINTS,
+        constraints,
+        constraints_path,
+        lambda constraint, at: _check_constraint(constraint, at, checks, references),
+    )
+
+    def check_config(config: Object, at: Path) -> None:
+        check_request_references(config.get("requests"), (*at, "requests"), checks, references)
+        check_configuration(config, at, checks, stored=stored)
+
+    checks.entries(_CONFIG, configs, config_path, check_config)
     if claim.derived_cost > limits.DERIVED_ATTRIBUTES_COST:
         checks.report(
             FORBIDDEN,
@@ -133,26 +162,21 @@ def check_device_claim(devices: Object, path: Path, checks: Checks) -> None:
         )
 
 
-def _check_requests(requests: list[Object] | None, path: Path, checks: Checks, claim: _Claim) -> None:
-    if not checks.at_most_declared(_REQUESTS, requests, path):
-        return
-    for index, request in enumerate(requests or ()):
-        _check_request(request, (*path, index), checks, claim)
-    checks.unique_declared(_REQUESTS, requests, path)
-
-
 def _check_request(request: Object, path: Path, checks: Checks, claim: _Claim) -> None:
-    """A request has a name and is either exact or a list of alternatives."""
+    """A request has a name and is either exact or a list of alternatives; up to 1.32 it is always exact."""
     name = request.get("name", "")
     if problems := formats.dns_label(name):
         checks.problems(problems, (*path, "name"))
     alternatives, exactly = request.get("firstAvailable"), request.get("exactly")
-    if alternatives and exactly is not None:
-        detail = "exactly one of `exactly` or `firstAvailable` is required, but multiple fields are set"
-        checks.invalid(path, None, detail)
-    elif alternatives:
+    if checks.minor < ALTERNATIVES_SINCE:
+        exactly = {"allocationMode": model.EXACT_COUNT, **(exactly or EMPTY)}
+        if exactly["allocationMode"] == model.EXACT_COUNT:
+            exactly.setdefault("count", 1)
+    both = alternatives and exactly is not None
+    checks_both = checks.minor < 35
+    if alternatives and (checks_both or not both):
         _check_alternatives(name, alternatives, (*path, "firstAvailable"), checks, claim)
-    elif exactly is not None:
+    if exactly is not None and (checks_both or not both):
         at = (*path, "exactly")
         class_name = exactly.get("deviceClassName", "")
         if class_name:
@@ -161,17 +185,17 @@ def _check_request(request: Object, path: Path, checks: Checks, claim: _Claim) -
         else:
             checks.report(REQUIRED, (*at, "deviceClassName"))
         _check_request_details(exactly, at, checks, claim, name)
-    else:
+    if both:
+        detail = "exactly one of `exactly` or `firstAvailable` is required, but multiple fields are set"
+        checks.invalid(path, None, detail)
+    elif not alternatives and exactly is None:
         checks.report(REQUIRED, path, "", "exactly one of `exactly` or `firstAvailable` is required")
 
 
 def _check_alternatives(
     main: str, alternatives: list[Object], path: Path, checks: Checks, claim: _Claim
 ) -> None:
-    if not checks.at_most_declared(model.FIRST_AVAILABLE, alternatives, path):
-        return
-    for index, sub in enumerate(alternatives):
-        at = (*path, index)
+    def check(sub: Object, at: Path) -> None:
         if problems := formats.dns_label(sub.get("name", "")):
             checks.problems(problems, (*at, "name"))
         checks.declared(
@@ -180,7 +204,8 @@ def _check_alternatives(
             (*at, "deviceClassName"),
         )
         _check_request_details(sub, at, checks, claim, f"{main}/{sub.get('name', '')}")
-    checks.unique_declared(model.FIRST_AVAILABLE, alternatives, path)
+
+    checks.entries(model.FIRST_AVAILABLE, alternatives, path, check)
 
 
 def _check_request_details(
@@ -188,7 +213,7 @@ def _check_request_details(
 ) -> None:
     """What an exact request and a subrequest have in common, beside the class."""
     if selectors := details.get("selectors"):
-        check_selectors(selectors, (*path, "selectors"), checks)
+        check_selectors(selectors, (*path, "selectors"), checks, stored=claim.stored)
     if attributes := details.get("derivedAttributes"):
         _check_derived_attributes(attributes, (*path, "derivedAttributes"), checks, claim, reference)
     _check_allocation_mode(details.get("allocationMode", ""), details.get("count", 0), path, checks)
@@ -233,7 +258,9 @@ def _check_constraint(constraint: Object, path: Path, checks: Checks, references
     check_request_references(constraint.get("requests"), (*path, "requests"), checks, references)
     for name in ("matchAttribute", "distinctAttribute"):
         if name in constraint:
-            checks.declared(model.DeviceConstraint[name], constraint[name], (*path, name))
+            problems = names.fully_qualified_name(constraint[name], checks.wording)
+            covered = name == "matchAttribute" or checks.minor >= 36
+            checks.problems(problems, (*path, name), origin=_NAME_ORIGIN, covered=covered)
             return
     if "DRAConsumableCapacity" in checks.gates:
         detail = (
@@ -248,19 +275,21 @@ def check_request_references(
     requests: list[str] | None, path: Path, checks: Checks, references: RequestNames
 ) -> None:
     """A list of references to requests: each valid, none twice."""
-    if not requests or not checks.at_most_declared(model.REQUEST_REFERENCES, requests, path):
-        return
-    for index, reference in enumerate(requests):
-        check_request_reference(reference, (*path, index), checks, references)
-    checks.unique_declared(model.REQUEST_REFERENCES, requests, path)
+    checks.entries(
+        model.REQUEST_REFERENCES,
+        requests,
+        path,
+        lambda reference, at: check_request_reference(reference, at, checks, references),
+    )
 
 
 def check_request_reference(reference: str, path: Path, checks: Checks, references: RequestNames) -> None:
     """``main`` or ``main/sub``, of a request that the claim has."""
-    segments = reference.split("/")
+    only_main = checks.minor < ALTERNATIVES_SINCE
+    segments = [reference] if only_main else reference.split("/")
     if len(segments) <= 2:
         for segment in segments:
             checks.problems(formats.dns_label(segment), path)
         if reference in references:
             return
-    checks.invalid(path, reference, REQUEST_REFERENCE)
+    checks.invalid(path, reference, FORMER_REQUEST_REFERENCE if only_main else REQUEST_REFERENCE)

@@ -22,8 +22,3 @@ def dns_subdomain(value: str) -> list[Problem]:
 def pool_name(value: str) -> list[Problem]:
     """See :func:`resourceapi.names.resource_pool_name`."""
     return names.resource_pool_name(value, HANDWRITTEN)
-
-
-def qualified_name(value: str) -> list[Problem]:
-    """See :func:`resourceapi.names.qualified_name`."""
-    return names.qualified_name(value, HANDWRITTEN)

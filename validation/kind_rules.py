@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 
 from conversion.hub import from_hub, hub_object, normalized
 from conversion.paths import to_hub as path_to_hub
+from conversion.paths import to_version as path_to_version
 from resourceapi.field_errors import FieldError
 from resourceapi.gating import without_disabled
 from resourceapi.kind import Kind
 from resourceapi.model.versions import GROUP, V1
 from resourceapi.objects import EMPTY, Object
+from resourceapi.releases import Profile
 from validation.checks import Checks
 from validation.merging import merge
 from validation.object_meta import (
@@ -23,11 +25,18 @@ from validation.object_meta import (
     check_names_in_url,
 )
 from validation.requests import CREATE, STATUS, Answer, Request
+from validation.wording import in_words_of
 
 if TYPE_CHECKING:
     from validation.setting import Setting
 
 Labels = Mapping[str, str]
+#: The release in which names of objects came to have declared rules.
+NAMES_DECLARED_SINCE = 35
+#: The release that first drops what is switched off, and only then tidies up what is left.
+DROPS_FIRST_SINCE = 35
+#: The release whose own types, which hand-written errors are about, came to have the shape of v1.
+HUB_LIKE_V1_SINCE = 33
 
 
 class KindRules(ABC):
@@ -48,10 +57,9 @@ class KindRules(ABC):
     keeps_generation = False
     unconditional: tuple[str, ...] | None = None
 
-    @property
-    def has_status(self) -> bool:
+    def has_status(self, profile: Profile) -> bool:
         """Whether the server has a URL for the status."""
-        return self.kind.has_status
+        return "status" in profile.hub[self.kind.name].by_name
 
     @abstractmethod
     def read(self, obj: Object, version: str, setting: Setting) -> Object:
@@ -75,7 +83,7 @@ class KindRules(ABC):
         """The refusal of an admission plugin that is asked once the rules hold."""
         return None
 
-    def warnings(self, verb: str, obj: Object) -> list[str]:
+    def warnings(self, verb: str, obj: Object, profile: Profile) -> list[str]:
         """What the server warns about an object that it takes."""
         return []
 
@@ -138,7 +146,8 @@ class DeviceKindRules(ResourceKindRules):
 
     def check_own_metadata(self, obj: Object, checks: Checks) -> None:
         """Hand-written rules about the metadata."""
-        check_metadata(obj, checks, namespaced=self.kind.namespaced, name_origin=self.name_origin)
+        origin = self.name_origin if checks.minor >= NAMES_DECLARED_SINCE else ""
+        check_metadata(obj, checks, namespaced=self.kind.namespaced, name_origin=origin)
 
     @abstractmethod
     def check_changed(self, obj: Object, old: Object, checks: Checks) -> None:
@@ -160,11 +169,15 @@ class DeviceKindRules(ResourceKindRules):
         if verb == STATUS:
             assert old is not None
             keep_all_but_status(obj, old)
+            first = setting.profile.minor < DROPS_FIRST_SINCE
+            if first:
+                self.tidy_status(obj, old)
             if "status" in obj:
                 # here a feature is in use if the stored object has it anywhere, spec or status
                 kept = without_disabled(schema, self.kind.name, {"status": obj["status"]}, old, gates)
                 obj["status"] = dict(kept["status"])
-            self.tidy_status(obj, old)
+            if not first:
+                self.tidy_status(obj, old)
             return
         if self.kind.has_status:
             keep_stored(obj, old, "status")
@@ -190,7 +203,21 @@ class DeviceKindRules(ResourceKindRules):
             None if old is None else from_hub(name, version, old),
             declarative,
         )
-        return merge(checks.errors, declarative, path_to_hub)
+        profile = setting.profile
+        errors = in_words_of(
+            profile.minor,
+            merge(
+                checks.errors,
+                declarative,
+                path_to_hub,
+                minor=profile.minor,
+                takes_over=profile.declarative,
+            ),
+        )
+        if profile.minor < HUB_LIKE_V1_SINCE:
+            for error in errors:
+                error.path = path_to_version(error.path, name, "v1beta1")
+        return errors
 
     def _check(self, verb: str, obj: Object, old: Object | None, checks: Checks, labels: Labels) -> None:
         """Hand-written rules, in the server's order."""

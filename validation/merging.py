@@ -7,18 +7,33 @@ from collections.abc import Callable
 from resourceapi import field_errors as errors
 from resourceapi.field_errors import FieldError
 from resourceapi.field_path import Path
+from resourceapi.measured import NEWEST
+
+#: The release that says nothing twice.
+EACH_ONCE_SINCE = 37
 
 
 def merge(
-    by_hand_errors: list[FieldError], declarative: list[FieldError], to_hub: Callable[[Path], Path]
+    by_hand_errors: list[FieldError],
+    declarative: list[FieldError],
+    to_hub: Callable[[Path], Path],
+    *,
+    minor: int = NEWEST,
+    takes_over: bool = True,
 ) -> list[FieldError]:
     """The server's list: hand-written errors without those that a declarative error repeats, then the declarative ones.
 
     A covered error is repeated if a declarative one has its kind, its origin (an invalid value must have one) and,
-    brought to the hub's shape by ``to_hub``, its path.  A hand-written error is not repeated word for word.
+    brought to the hub's shape by ``to_hub``, its path.  Since 1.37 a hand-written error is not repeated word for word.
+
+    :param minor: the release.
+    :param takes_over: whether the declarative rules are in force.
     """
     if not by_hand_errors:
         return declarative
+    if minor < 36:
+        # what is covered goes, whether a declarative rule says it or not
+        return [error for error in by_hand_errors if not (error.covered and takes_over)] + declarative
     repeated = {(error.kind, to_hub(error.path), error.origin) for error in declarative}
     kept = [
         error
@@ -27,4 +42,6 @@ def merge(
         or (error.kind == errors.INVALID and not error.origin)
         or (error.kind, error.path, error.origin) not in repeated
     ]
-    return list({str(error): error for error in kept}.values()) + declarative
+    if minor >= EACH_ONCE_SINCE:
+        kept = list({str(error): error for error in kept}.values())
+    return kept + declarative

@@ -19,6 +19,8 @@ _MOST_CONTROLLERS = 100
 OWNERS = ObjectMeta["ownerReferences"].type
 OPERATIONS = ("Apply", "Update")
 SUBRESOURCE_BYTES = 256
+#: The release that tells an owner by its place in the list.
+OWNERS_NUMBERED_SINCE = 37
 
 
 def check_metadata(
@@ -155,8 +157,8 @@ def check_annotations(annotations: dict[str, str], path: Path, checks: Checks) -
 def _check_owners(owners: list[Object], path: Path, checks: Checks) -> None:
     controller, shown, more = "", None, 0
     for index, owner in enumerate(owners):
-        if checks.profile.is_classic:
-            _check_classic_owner(owner, path, checks)
+        if checks.minor < OWNERS_NUMBERED_SINCE:
+            _check_former_owner(owner, path, checks)
         else:
             _check_owner(owner, (*path, index), checks)
         if not owner.get("controller"):
@@ -185,14 +187,15 @@ def _check_owner(owner: Object, path: Path, checks: Checks) -> None:
     _check_owner_kind(owner, path, checks)
 
 
-def _check_classic_owner(owner: Object, path: Path, checks: Checks) -> None:
-    """As 1.30 words it, which does not tell the owner's place in the list."""
+def _check_former_owner(owner: Object, path: Path, checks: Checks) -> None:
+    """As releases up to 1.36 word it, which do not tell the owner's place in the list."""
     api_version = owner.get("apiVersion", "")
     if not api_version or object_names.owner_api_version(api_version):
         checks.invalid((*path, "apiVersion"), api_version, "version must not be empty")
     for name in ("kind", "name", "uid"):
         if not owner.get(name):
-            checks.invalid((*path, name), "", f"{name} must not be empty")
+            who = f"{name} " if checks.minor < 34 else ""
+            checks.invalid((*path, name), "", f"{who}must not be empty")
     _check_owner_kind(owner, path, checks)
 
 

@@ -10,8 +10,10 @@ from resourceapi.encoding import encode
 from resourceapi.field_errors import FieldError
 from resourceapi.field_path import Key, Path, render
 from resourceapi.kind import Kind, Lifecycle
+from resourceapi.measured import CLASSIC_MINOR
 from resourceapi.model import workloads
 from resourceapi.objects import Object
+from resourceapi.releases import Profile
 from resourceapi.schema import Schema
 from validation import formats
 from validation.checks import Checks
@@ -24,6 +26,7 @@ from validation.object_meta import (
     check_metadata_update,
 )
 from validation.requests import STATUS, Request
+from validation.wording import in_words_of
 
 if TYPE_CHECKING:
     from validation.setting import Setting
@@ -99,8 +102,7 @@ class PodKindRules(KindRules):
         """A changed status: the metadata is checked again, of the status nothing."""
         check_metadata_update(obj, old, checks)
 
-    @property
-    def has_status(self) -> bool:
+    def has_status(self, profile: Profile) -> bool:
         """Whether the server has a URL for the status."""
         return "status" in workloads.schema()[self.kind.name].by_name
 
@@ -135,14 +137,12 @@ class PodKindRules(KindRules):
             else:
                 self.check_update(obj, old, checks)
         if setting.profile.is_classic:
-            from validation.classic.wording import in_words_of_classic_releases
-
-            return in_words_of_classic_releases(checks.errors)
-        if not setting.profile.declarative:
-            return merge(checks.errors, [], lambda path: path)
+            return in_words_of(CLASSIC_MINOR, checks.errors)
         # Of the declarative rules for these kinds, only that for the name above tells in the order of errors.
-        by_hand = [error for error in checks.errors if not error.covered]
-        return merge(by_hand, [error for error in checks.errors if error.covered], lambda path: path)
+        declarative = [error for error in checks.errors if error.covered and setting.profile.declarative]
+        by_hand = [error for error in checks.errors if error not in declarative]
+        errors = merge(by_hand, declarative, lambda path: path, minor=setting.profile.minor)
+        return in_words_of(setting.profile.minor, errors)
 
     def name_warnings(self, obj: Object) -> list[str]:
         """What the server warns about in the name of a new object."""

@@ -26,5 +26,7 @@ def check_claim_statuses(status: Object, spec: Object, checks: Checks) -> None:
             checks.report(DUPLICATE, (*at, "name"), name)
         seen.add(name)
         if "resourceClaimName" in claim:
-            field = "name" if checks.profile.is_classic else "resourceClaimName"  # 1.30 has it wrong
+            field = (
+                "name" if checks.profile.minor < 36 else "resourceClaimName"
+            )  # up to 1.35 it is named wrongly
             checks.problems(formats.dns_subdomain(claim["resourceClaimName"]), (*at, field))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from resourceapi.field_errors import FORBIDDEN
 from resourceapi.field_path import Key, Path
 from resourceapi.objects import EMPTY, Object
+from resourceapi.releases import Profile
 from validation.checks import Checks
 from validation.object_meta import check_metadata_update
 from validation.pod_defaults import default_pod, drop_disabled, prepare_pod
@@ -56,7 +57,7 @@ class PodRules(PodKindRules):
         super().check_status(obj, old, checks)
         check_claim_statuses(obj.get("status", EMPTY), obj["spec"], checks)
 
-    def warnings(self, verb: str, obj: Object) -> list[str]:
+    def warnings(self, verb: str, obj: Object, profile: Profile) -> list[str]:
         """Only a new pod gets warnings."""
         return self.name_warnings(obj) + spec_warnings(obj["spec"], SPEC) if verb == CREATE else []
 

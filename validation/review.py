@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from resourceapi.measured import measured
 from resourceapi.objects import EMPTY, Object
 from resourceapi.releases import split_api_version
 from validation import statuses
+from validation.checks import ServerPanic
 from validation.kind_rules import KindRules
 from validation.owners import without_repeated_owners
 from validation.requests import CREATE, Answer, DecodedRequest
@@ -28,7 +30,10 @@ class Review:
 
     def answer(self) -> Answer:
         """What the server answers; an owner that is listed twice stays once."""
-        return without_repeated_owners(self.obj, self._answer)
+        try:
+            return without_repeated_owners(self.obj, self._answer)
+        except ServerPanic as panic:
+            return statuses.panicked(measured(self.setting.profile.minor), panic.path)
 
     def _answer(self) -> Answer:
         refusal = self._identify()
@@ -48,7 +53,7 @@ class Review:
         return Answer(
             201 if verb == CREATE else 200,
             build=lambda: rules.present(self.obj, self.request.api_version, self.setting),
-            warnings=rules.warnings(verb, self.obj),
+            warnings=rules.warnings(verb, self.obj, self.setting.profile),
         )
 
     def _identify(self) -> Answer | None:

@@ -46,8 +46,9 @@ class Server(Setting):
         rules = self._rules_of(request)
         if rules is None:
             return statuses.not_served()
-        warnings = []
-        if warning := deprecation_warning(rules.kind, split_api_version(request.api_version)[1]):
+        warnings: list[str] = []
+        version = split_api_version(request.api_version)[1]
+        if warning := deprecation_warning(rules.kind, version, self.profile.minor):
             warnings.append(warning)
         try:
             answer = statuses.refuse_size(request.raw) or self._review(rules, decode(request))
@@ -70,4 +71,4 @@ class Server(Setting):
         if rules is None or not rules.kind.served_by(version, self.profile, group):
             return None
         # only kinds with a status have the subresource
-        return rules if request.verb != STATUS or rules.has_status else None
+        return rules if request.verb != STATUS or rules.has_status(self.profile) else None

@@ -12,8 +12,8 @@ from resourceapi.decoding import Decoded
 from resourceapi.encoding import encode
 from resourceapi.objects import Object
 from resourceapi.releases import Profile, split_api_version
-from resourceapi.request_body import CLASSIC_SCHEME, SCHEME, schemas_of
 from resourceapi.request_body import read as read_request_body
+from resourceapi.request_body import schemas_of, scheme_in
 from validation.checks import Checks
 from validation.declarative import DeclarativePass
 from validation.requests import STRICT, Request
@@ -71,7 +71,7 @@ class Setting:
             kind=request.kind,
             schema_of=self._schema_of,
             strict=request.field_validation == STRICT,
-            scheme=CLASSIC_SCHEME if self.profile.is_classic else SCHEME,
+            scheme=scheme_in(self.profile.minor),
         )
 
     def read(self, obj: Object, api_version: str, *, answered: bool = False) -> Object:
@@ -97,7 +97,10 @@ class Setting:
         """The declarative rules that this server enforces on a version."""
         found = self._passes.get(version)
         if found is None:
-            found = self._passes[version] = DeclarativePass(self.profile.schemas[version], self.profile.gates)
+            profile = self.profile
+            found = self._passes[version] = DeclarativePass(
+                profile.schemas[version], profile.gates, beta=profile.declarative
+            )
         return found
 
     def namespace_labels(self, namespace: str) -> Labels:

@@ -14,13 +14,14 @@ from resourceapi.model import slices as model
 from resourceapi.model.core import NodeSelector
 from resourceapi.objects import EMPTY, Object
 from resourceapi.quantity import Quantity
+from resourceapi.releases import Profile
 from resourceapi.schema import Struct
-from validation import formats, node_features, statuses
+from validation import formats, former_counters, node_features, statuses
 from validation.attributes import LISTS, QUALIFIED_NAME_BYTES, check_attribute, check_totals
 from validation.bindings import check_binding_conditions, check_skipped_operations
 from validation.capacities import check_capacity
 from validation.checks import Checks, map_key
-from validation.kind_rules import ChangeableSpecRules
+from validation.kind_rules import HUB_LIKE_V1_SINCE, ChangeableSpecRules
 from validation.node_selectors import check_node_selector
 from validation.requests import Answer
 from validation.tolerations import check_taint
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
     from validation.setting import Setting
 
 SPEC: Path = ("spec",)
+#: The release in which devices and the counters that they consume came to be in slices of their own.
+APART_SINCE = 35
+FORMER_SLICE_SELECTION = "exactly one of `nodeName`, `nodeSelector`, or `allNodes` is required"
 SLICE_SELECTION = (
     "exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required"
 )
@@ -47,6 +51,16 @@ class ResourceSliceRules(ChangeableSpecRules):
 
     kind = RESOURCE_SLICE
 
+    def read(self, obj: Object, version: str, setting: Setting) -> Object:
+        """The object in the shape of the hub; a device without `basic`, which 1.32 wants, has it as nothing."""
+        hub = super().read(obj, version, setting)
+        if setting.profile.minor < HUB_LIKE_V1_SINCE:
+            own = obj.get("spec", EMPTY).get("devices") or ()
+            for device, read in zip(own, hub.get("spec", EMPTY).get("devices") or (), strict=True):
+                if "basic" not in device:
+                    read["basic"] = None
+        return hub
+
     def check_either_spec(self, spec: Object, old: Object | None, checks: Checks) -> None:
         """A new or changed slice; devices keep capacities and taints that they had without another check."""
         _check_spec(spec, old, checks)
@@ -61,10 +75,10 @@ class ResourceSliceRules(ChangeableSpecRules):
             return statuses.bad_request(str(error))
         return statuses.forbidden(self.kind.resource, obj["metadata"]["name"], reason) if reason else None
 
-    def warnings(self, verb: str, obj: Object) -> list[str]:
+    def warnings(self, verb: str, obj: Object, profile: Profile) -> list[str]:
         """The name of a driver should be in lower case."""
         driver = obj.get("spec", EMPTY).get("driver", "")
-        if driver == driver.lower():
+        if driver == driver.lower() or profile.minor < 35:
             return []
         return [
             f"spec.driver: driver names should be lowercase; {quote(driver)} contains uppercase characters"
@@ -72,15 +86,19 @@ class ResourceSliceRules(ChangeableSpecRules):
 
 
 def _check_spec(spec: Object, old: Object | None, checks: Checks) -> None:
-    checks.problems(names.driver_name(spec.get("driver", "")), (*SPEC, "driver"))
+    checks.problems(names.driver_name(spec.get("driver", ""), checks.wording), (*SPEC, "driver"))
     _check_pool(spec.get("pool", EMPTY), checks)
     if old is not None:
         _check_immutable(spec, old, checks)
     _check_slice_nodes(spec, checks)
-    if "sharedCounters" in spec and "devices" in spec:
+    former = checks.minor < APART_SINCE
+    if "sharedCounters" in spec and "devices" in spec and not former:
         checks.invalid(SPEC, "", "only one of `sharedCounters` or `devices` is allowed")
     _check_devices(spec, old, checks)
-    _check_counter_sets(spec.get("sharedCounters"), checks)
+    if former:
+        former_counters.check_shared(spec, checks)
+    else:
+        _check_counter_sets(spec.get("sharedCounters"), checks)
     if "partitionTypeAttribute" in spec:
         _check_partition_type(spec, checks)
     check_skipped_operations(spec.get("skipNodeOperations"), (*SPEC, "skipNodeOperations"), checks)
@@ -127,10 +145,14 @@ def _check_slice_nodes(spec: Object, checks: Checks) -> None:
     for name in ("allNodes", "perDeviceNodeSelection"):
         if name in spec:
             _check_flag(spec, name, SPEC, chosen, checks)
+    former = checks.minor < HUB_LIKE_V1_SINCE
+    detail = FORMER_SLICE_SELECTION if former else SLICE_SELECTION
     if not chosen:
-        checks.report(REQUIRED, SPEC, "", SLICE_SELECTION)
+        checks.report(REQUIRED, SPEC, "", detail)
+    elif len(chosen) > 1 and former:
+        checks.invalid(SPEC, None, detail)
     elif len(chosen) > 1:
-        checks.invalid(SPEC, _set_of(chosen), SLICE_SELECTION + ", but multiple fields are set")
+        checks.invalid(SPEC, _set_of(chosen), detail + ", but multiple fields are set")
 
 
 def _check_single_term(selector: Object, checks: Checks) -> None:
@@ -183,17 +205,21 @@ def _check_device_nodes(device: Object, path: Path, per_device: bool, checks: Ch
 
 def _check_devices(spec: Object, old: Object | None, checks: Checks) -> None:
     devices, path = spec.get("devices") or [], (*SPEC, "devices")
+    former = checks.minor < APART_SINCE
     advanced = any(device.get("taints") or device.get("consumesCounters") for device in devices)
-    limit = limits.DEVICES_WITH_ADVANCED_FEATURES if advanced or _has_lists(devices) else limits.DEVICES
-    if not checks.at_most(limit, devices, path):
+    advanced = (advanced or _has_lists(devices)) and not former
+    limit = limits.DEVICES_WITH_ADVANCED_FEATURES if advanced else limits.DEVICES
+    if not former and not checks.at_most(limit, devices, path):
         return
     stored: dict[str, Object] = {}
     for device in (old or EMPTY).get("devices") or ():
         stored.setdefault(device.get("name", ""), device)
-    per_device = bool(spec.get("perDeviceNodeSelection"))
     for index, device in enumerate(devices):
-        _check_device(device, stored.get(device.get("name", "")), (*path, index), per_device, checks)
-    checks.unique((device.get("name", "") for device in devices), path)
+        _check_device(device, stored.get(device.get("name", "")), (*path, index), spec, checks)
+    if former:
+        checks.at_most(limit, devices, path)
+    names_ = (device.get("name", "") for device in devices)
+    checks.unique(names_, path, below=("name",) if former else ())
 
 
 def _has_lists(devices: list[Object]) -> bool:
@@ -205,58 +231,72 @@ def _has_lists(devices: list[Object]) -> bool:
     )
 
 
-def _check_device(device: Object, old: Object | None, path: Path, per_device: bool, checks: Checks) -> None:
+def _check_device(device: Object, old: Object | None, path: Path, spec: Object, checks: Checks) -> None:
     checks.problems(formats.dns_label(device.get("name", "")), (*path, "name"))
+    former = checks.minor < HUB_LIKE_V1_SINCE
+    if former and "basic" in device:
+        checks.report(REQUIRED, (*path, "basic"))
+        return
     attributes, capacity = device.get("attributes") or EMPTY, device.get("capacity") or EMPTY
-    check_totals(attributes, capacity, path, checks)
+    if not former:
+        check_totals(attributes, capacity, path, checks)
     for name, attribute in attributes.items():
-        checks.problems(formats.qualified_name(name), (*path, "attributes"))
-        check_attribute(attribute, map_key((*path, "attributes"), name, QUALIFIED_NAME_BYTES), checks)
-    if old is None or not equal(old.get("capacity"), capacity):
+        check_attribute(attribute, _check_key(name, (*path, "attributes"), checks), checks)
+    if old is None or checks.minor < 37 or not equal(old.get("capacity"), capacity):
         shared = bool(device.get("allowMultipleAllocations"))
         for name, amount in capacity.items():
-            checks.problems(formats.qualified_name(name), (*path, "capacity"))
-            check_capacity(
-                amount, map_key((*path, "capacity"), name, QUALIFIED_NAME_BYTES), checks, shared=shared
-            )
-    taints = device.get("taints")
-    changed = old is None or not equal(old.get("taints"), taints)
-    if changed and checks.at_most(limits.TAINTS, taints, (*path, "taints")):
-        checks.each(taints, (*path, "taints"), check_taint)
-    _check_consumption(device.get("consumesCounters"), (*path, "consumesCounters"), checks)
-    _check_device_nodes(device, path, per_device, checks)
+            check_capacity(amount, _check_key(name, (*path, "capacity"), checks), checks, shared=shared)
+    taints, at = device.get("taints"), (*path, "taints")
+    if checks.minor < APART_SINCE:
+        checks.each(taints, at, check_taint)
+        checks.at_most(limits.FORMER_TAINTS, taints, at)
+        former_counters.check_consumption(device, spec, path, checks)
+    else:
+        changed = old is None or not equal(old.get("taints"), taints)
+        if changed and checks.at_most(limits.TAINTS, taints, at):
+            checks.each(taints, at, check_taint)
+        _check_consumption(device.get("consumesCounters"), (*path, "consumesCounters"), checks)
+    if former:
+        check_totals(attributes, capacity, (*path, "basic"), checks)
+        return
+    _check_device_nodes(device, path, bool(spec.get("perDeviceNodeSelection")), checks)
     check_binding_conditions(device, path, checks)
     _check_node_resources(device, path, checks)
+    _check_former_mappings(device, path, checks)
+
+
+def _check_key(name: str, path: Path, checks: Checks) -> Path:
+    """The path of an entry of a map; errors about its key are about the map, and since 1.36 they say so."""
+    at = map_key(path, name, QUALIFIED_NAME_BYTES)
+    checks.problems(names.qualified_name(name, checks.wording), path if checks.minor >= 36 else at)
+    return at
 
 
 # --- counters ---------------------------------------------------------------------------------------------------
 
 
 def _check_counter_sets(counter_sets: list[Object] | None, checks: Checks) -> None:
-    field, path = model.ResourceSliceSpec["sharedCounters"], (*SPEC, "sharedCounters")
-    if not counter_sets or not checks.at_most_declared(field, counter_sets, path):
-        return
-    fields = model.CounterSet
-    for index, counter_set in enumerate(counter_sets):
-        at = (*path, index)
-        checks.declared(fields["name"], counter_set.get("name", ""), (*at, "name"))
+    def check(counter_set: Object, at: Path) -> None:
+        checks.declared(model.CounterSet["name"], counter_set.get("name", ""), (*at, "name"))
         _check_counters(model.CounterSet, counter_set, limits.COUNTERS_PER_SET, at, checks)
-    checks.unique_declared(field, counter_sets, path)
+
+    checks.entries(model.ResourceSliceSpec["sharedCounters"], counter_sets, (*SPEC, "sharedCounters"), check)
 
 
 def _check_consumption(consumptions: list[Object] | None, path: Path, checks: Checks) -> None:
-    field = model.Device["consumesCounters"]
-    if not consumptions or not checks.at_most_declared(field, consumptions, path):
-        return
     fields = model.DeviceCounterConsumption
-    for index, consumption in enumerate(consumptions):
-        at = (*path, index)
+
+    def check(consumption: Object, at: Path) -> None:
         checks.declared(fields["counterSet"], consumption.get("counterSet", ""), (*at, "counterSet"))
         _check_counters(fields, consumption, limits.COUNTERS_PER_CONSUMPTION, at, checks)
-    checks.unique_declared(field, consumptions, path)
+
+    checks.entries(model.Device["consumesCounters"], consumptions, path, check)
 
 
 def _check_counters(fields: Struct, owner: Object, limit: int, path: Path, checks: Checks) -> None:
+    if checks.minor < 36:
+        former_counters.check_counters(owner, path, checks, limit)
+        return
     counters, at = owner.get("counters"), (*path, "counters")
     if checks.at_most(limit, counters, at, origin=""):
         checks.declared(fields["counters"], counters, at)
@@ -305,13 +345,34 @@ def _check_node_resources(device: Object, path: Path, checks: Checks) -> None:
             _check_overhead(resource["overhead"], (*at, "overhead"), checks)
 
 
+def _check_former_mappings(device: Object, path: Path, checks: Checks) -> None:
+    """In 1.36 a device may use up any resource of its node whose name has no domain, by a factor or a capacity."""
+    capacity = device.get("capacity") or EMPTY
+    for name, mapping in (device.get("nodeAllocatableResourceMappings") or EMPTY).items():
+        at = (*path, "nodeAllocatableResourceMappings", Key(name))
+        if "/" in name and "kubernetes.io/" not in name:
+            checks.invalid(at, Named(name), "must be a node allocatable resource name")
+        key, multiplier = mapping.get("capacityKey"), mapping.get("allocationMultiplier")
+        if multiplier is None and key is None:
+            checks.invalid(at, "", "at least one of allocationMultiplier or capacityKey must be set")
+        if multiplier is not None:
+            _check_positive(multiplier, (*at, "allocationMultiplier"), checks)
+        if key is not None:
+            _check_capacity_key(key, capacity, at, checks)
+
+
+def _check_capacity_key(key: str, capacity: Object, path: Path, checks: Checks) -> None:
+    """A name of a capacity that the device has."""
+    if not key:
+        checks.invalid((*path, "capacityKey"), "", "capacityKey must not be an empty string")
+    elif key not in capacity:
+        checks.errors.append(not_found((*path, "capacityKey"), Named(key)))
+
+
 def _check_mapping(mapping: Object, capacity: Object, path: Path, checks: Checks) -> None:
     key, multiplier = mapping.get("capacityKey"), mapping.get("capacityMultiplier")
     if key is not None:
-        if not key:
-            checks.invalid((*path, "capacityKey"), "", "capacityKey must not be an empty string")
-        elif key not in capacity:
-            checks.errors.append(not_found((*path, "capacityKey"), Named(key)))
+        _check_capacity_key(key, capacity, path, checks)
         if multiplier is None:
             _dependent(path, "capacityMultiplier", "capacityKey", checks)
         else:

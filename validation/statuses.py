@@ -6,6 +6,7 @@ from typing import Any
 
 from resourceapi.field_errors import FieldError
 from resourceapi.field_errors import invalid as invalid_value
+from resourceapi.field_path import Path
 from resourceapi.go_text import listed, quote
 from resourceapi.kind import Kind
 from resourceapi.model.versions import GROUP
@@ -30,6 +31,15 @@ def not_served() -> Answer:
     """The URL of the version or kind does not exist."""
     message = "the server could not find the requested resource"
     return Answer(404, reason="NotFound", message=message, details={})
+
+
+def panicked(release: str, path: Path) -> Answer:
+    """No answer of the server: it divides by zero, and cuts the connection. The text is our own."""
+    message = (
+        f"kube-apiserver {release} divides by zero here: it gives no answer, and cuts the connection for all other "
+        "requests on it as well (1.37 says: must be greater than zero)"
+    )
+    return Answer(500, message=message, path=path)
 
 
 def refuse_size(raw: str | bytes | None) -> Answer | None:

@@ -44,7 +44,7 @@ class DeviceTaintRuleRules(ChangeableSpecRules):
 def _check_spec(spec: Object, old: Object | None, checks: Checks) -> None:
     selector, path = spec.get("deviceSelector", EMPTY), ("spec", "deviceSelector")
     if "driver" in selector:
-        checks.problems(names.driver_name(selector["driver"]), (*path, "driver"))
+        checks.problems(names.driver_name(selector["driver"], checks.wording), (*path, "driver"))
     if "pool" in selector:
         checks.problems(formats.pool_name(selector["pool"]), (*path, "pool"))
     if "device" in selector:

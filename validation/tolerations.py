@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from resourceapi import names
+from resourceapi.field_errors import REQUIRED, not_supported
 from resourceapi.field_path import Path
 from resourceapi.model import claims as model
 from resourceapi.model import slices
@@ -20,9 +21,12 @@ def check_toleration(toleration: Object, path: Path, checks: Checks) -> None:
             checks.invalid((*path, "value"), value, "must be empty for operator `Exists`")
     elif operator == model.EQUAL:
         checks.problems(names.label_value(value), (*path, "value"))
-    else:
+    elif operator or checks.minor >= 36:
         checks.declared(fields["operator"], operator, (*path, "operator"))
-    checks.declared(fields["effect"], toleration.get("effect", ""), (*path, "effect"))
+    else:
+        checks.report(REQUIRED, (*path, "operator"))
+    if effect := toleration.get("effect", ""):
+        _check_effect(effect, (*path, "effect"), checks)
 
 
 def check_taint(taint: Object, path: Path, checks: Checks, old: Object | None = None) -> None:
@@ -31,5 +35,12 @@ def check_taint(taint: Object, path: Path, checks: Checks, old: Object | None = 
     if value := taint.get("value", ""):
         checks.problems(names.label_value(value), (*path, "value"))
     effect = taint.get("effect", "")
-    if old is None or old.get("effect", "") != effect:
-        checks.declared(slices.DeviceTaint["effect"], effect, (*path, "effect"))
+    if old is None or old.get("effect", "") != effect or checks.minor < model.NONE_EFFECT_SINCE:
+        _check_effect(effect, (*path, "effect"), checks)
+
+
+def _check_effect(effect: str, path: Path, checks: Checks) -> None:
+    if checks.minor >= model.NONE_EFFECT_SINCE or not effect:
+        checks.declared(slices.DeviceTaint["effect"], effect, path)
+    elif effect not in model.FORMER_TAINT_EFFECTS:
+        checks.errors.append(not_supported(path, effect, model.FORMER_TAINT_EFFECTS))

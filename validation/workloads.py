@@ -15,6 +15,7 @@ from resourceapi.go_text import quote
 from resourceapi.model.meta import ObjectMeta
 from resourceapi.model.workloads import TEMPLATES
 from resourceapi.objects import Object
+from resourceapi.releases import Profile
 from validation import formats, label_selectors
 from validation.checks import Checks
 from validation.kind_rules import keep_stored
@@ -151,7 +152,7 @@ class WorkloadRules(PodKindRules):
             detail = f"activeDeadlineSeconds in {self.running_kind} is not Supported"
             checks.report(FORBIDDEN, (*path, "activeDeadlineSeconds"), "", detail)
 
-    def warnings(self, verb: str, obj: Object) -> list[str]:
+    def warnings(self, verb: str, obj: Object, profile: Profile) -> list[str]:
         """About the name of a new object, and about the spec of its pods."""
         warnings = self.name_warnings(obj) if verb == CREATE else []
         template = self.template_of(obj)

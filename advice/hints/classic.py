@@ -11,8 +11,9 @@ from advice.hints.snippet import yaml
 from resourceapi.field_errors import INVALID, REQUIRED
 from resourceapi.kinds import KINDS, kinds_of
 from resourceapi.manifests import MISSING
+from resourceapi.measured import OLDEST
 from resourceapi.model.versions import CLASSIC_API_VERSION, CLASSIC_VERSION
-from resourceapi.releases import CLASSIC, OLDEST, PROPOSALS
+from resourceapi.releases import CLASSIC, PROPOSALS
 from validation.rule_names import NOT_SERVED, UNKNOWN_FIELD
 
 SOURCES = ("resourceClaimName", "resourceClaimTemplateName")

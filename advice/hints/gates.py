@@ -12,7 +12,8 @@ from resourceapi.field_errors import INVALID, NOT_FOUND, NOT_SUPPORTED, REQUIRED
 from resourceapi.field_path import Path
 from resourceapi.gates import DEPENDS_ON, GATES, UNRELEASED_GATES, GateError, effective, stage_of
 from resourceapi.manifests import MISSING, value_at
-from resourceapi.releases import NEWEST, PROPOSALS, PROPOSED_GATES, Profile
+from resourceapi.measured import NEWEST
+from resourceapi.releases import PROPOSALS, PROPOSED_GATES, Profile
 from resourceapi.schema import Field
 
 CAUSES = (REQUIRED, INVALID, NOT_FOUND, NOT_SUPPORTED)
@@ -64,7 +65,7 @@ def _settings(gate: str, profile: Profile) -> str:
 
 def gates_that_are_off(field: Field, profile: Profile) -> list[str]:
     """The gates that keep a field from being kept."""
-    return [gate for gate in field.gates if gate not in profile.gates]
+    return [gate for gate in field.gates if gate not in profile.gates and not field.kept]
 
 
 def _dropped_here(problem: Problem) -> str:

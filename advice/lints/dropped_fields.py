@@ -57,7 +57,7 @@ def _plan(schema: Schema, struct: Struct, profile: Profile, above: set[str]) -> 
     """What to look for in a struct; None if nothing in it depends on a gate that is off."""
     plan: Plan = {}
     for field in fields_of(schema, struct):
-        gate = next((gate for gate in field.gates if gate not in profile.gates), "")
+        gate = next((gate for gate in field.gates if gate not in profile.gates and not field.kept), "")
         if gate:
             plan[field.name] = (gate, None, 0)
             continue

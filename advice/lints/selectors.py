@@ -82,8 +82,8 @@ def _environment(facts: Facts) -> Environment:
     from deviceselectors.environment import environment_of
     from deviceselectors.interface import CONSUMABLE_CAPACITY, LIST_ATTRIBUTES
 
-    gates = facts.profile.gates
-    facts.environment = environment_of(CONSUMABLE_CAPACITY in gates, LIST_ATTRIBUTES in gates, False)
+    gates, release = facts.profile.gates, facts.profile.minor
+    facts.environment = environment_of(CONSUMABLE_CAPACITY in gates, LIST_ATTRIBUTES in gates, False, release)
     return facts.environment
 
 

@@ -7,10 +7,18 @@ from typing import Any
 
 from advice.lints.facts import Facts
 from advice.lints.pools import MOST_NODES, Pool, generation_of, pool_id
-from advice.lints.table import BINDING_WITHOUT_NODE, SEVERAL_NODES, SLICE_COUNT, Warning
+from advice.lints.table import (
+    BINDING_WITHOUT_NODE,
+    CRASHING_STEP,
+    SEVERAL_NODES,
+    SLICE_COUNT,
+    Warning,
+)
 from resourceapi.counting import number
+from resourceapi.field_path import Key
 from resourceapi.kinds import RESOURCE_SLICE
 from resourceapi.manifests import devices_of, mapping, text
+from resourceapi.quantity import parse
 
 
 def check(manifest: dict[str, Any], facts: Facts, file: str) -> Iterator[Warning]:
@@ -23,6 +31,7 @@ def check(manifest: dict[str, Any], facts: Facts, file: str) -> Iterator[Warning
         elif generation_of(manifest) == pool.newest:
             yield from _count(manifest, pool, file, is_complete=is_complete)
     yield from _binding(manifest)
+    yield from _steps(manifest)
 
 
 def _count(manifest: dict[str, Any], pool: Pool, file: str, *, is_complete: bool) -> Iterator[Warning]:
@@ -81,3 +90,19 @@ def _binding(manifest: dict[str, Any]) -> Iterator[Warning]:
                 "for which node to prepare it",
                 "add `bindsToNode: true`, so that the claim's allocation names the node that was chosen",
             )
+
+
+def _steps(manifest: dict[str, Any]) -> Iterator[Warning]:
+    """CC023.  Where the gate is off the policy is dropped; where it is on, the server never answers."""
+    for path, device in devices_of(manifest):
+        for name in mapping(device, "capacity"):
+            range_ = mapping(device, "capacity", name, "requestPolicy", "validRange")
+            step = parse(text(range_, "step")) if text(range_, "step") else None
+            if step is not None and step.value() == 0:
+                yield Warning(
+                    CRASHING_STEP.code,
+                    (*path, "capacity", Key(name), "requestPolicy", "validRange", "step"),
+                    f"kube-apiserver 1.34 to 1.36 read the step {step} as zero and divide by it: they cut the connection "
+                    "instead of giving an answer",
+                    "use a step of more than zero, and less than 2^63",
+                )

@@ -118,6 +118,11 @@ WITHOUT_EFFECT = Lint(
     "patch-without-effect",
     "A ResourceSlicePatch applies to no device, or its filter fails on devices.",
 )
+CRASHING_STEP = Lint(
+    "CC023",
+    "crashing-step",
+    "The step of a request policy is one by which kube-apiserver 1.34 to 1.36 divide by zero.",
+)
 
 LINTS = {
     lint.code: lint
@@ -144,5 +149,6 @@ LINTS = {
         BOOLEAN_KEY,
         CHANGED_EXPRESSION,
         WITHOUT_EFFECT,
+        CRASHING_STEP,
     )
 }

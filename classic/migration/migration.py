@@ -27,7 +27,8 @@ from classic.migration.v1alpha3 import migrate_v1alpha3
 from documents.comments import comments_of
 from documents.rewriting import rewrite
 from resourceapi.manifests import group_of, text
-from resourceapi.releases import NEWEST, Profile
+from resourceapi.measured import NEWEST
+from resourceapi.releases import Profile
 from validation.requests import create_request
 from validation.server import Server
 

@@ -123,7 +123,7 @@ def evaluate(
     :param patched: the same with who gives them their values, if patches do.
     """
     evaluation, gates = Evaluation(expression, derived), profile.gates
-    evaluation.error, _ = Compiler().check(expression, ("expression",), gates, derived=derived)
+    evaluation.error, _ = Compiler().check(expression, ("expression",), gates, profile.minor, derived=derived)
     if evaluation.error is not None:
         evaluation.hint = _hint(evaluation.error, expression, profile)
         if evaluation.error.kind == TOO_LONG:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from resourceapi.releases import CLASSIC, NEWEST, OLDEST
+from resourceapi.measured import CLASSIC_MINOR, MEASURED, MODERN_MINORS, NEWEST, OLDEST, measured
+from resourceapi.releases import CLASSIC
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -22,11 +23,17 @@ def run(options: Namespace) -> int:
 
 def _lines(version: str) -> Iterator[str]:
     yield f"claimcheck {version}"
-    yield f"answers as Kubernetes 1.{OLDEST} to 1.{NEWEST}, and as {CLASSIC} about classic DRA"
+    releases = ", ".join(measured(minor) for minor in MODERN_MINORS)
+    yield f"answers as Kubernetes {releases}, and as {measured(CLASSIC_MINOR)} about classic DRA"
 
 
 def _document(version: str) -> dict[str, Any]:
     return {
         "version": version,
-        "kubernetes": {"oldest": f"1.{OLDEST}", "newest": f"1.{NEWEST}", "classic": CLASSIC},
+        "kubernetes": {
+            "oldest": f"1.{OLDEST}",
+            "newest": f"1.{NEWEST}",
+            "classic": CLASSIC,
+            "measured": {f"1.{minor}": measured(minor) for minor in MEASURED},
+        },
     }

@@ -15,10 +15,10 @@ def _unreachable(*arguments: Any) -> Any:
     raise CelError("no such overload")
 
 
-def _function(name: str, *signatures: str, cost: int | None = None, since: int | None = None) -> Function:
+def _function(name: str, *signatures: str, cost: int | None = None, server: int | None = None) -> Function:
     overloads = [Overload(signature, _unreachable) for signature in signatures]
     estimate = None if cost is None else lambda arguments: (cost, None)
-    return Function(name, *overloads, cost=cost, estimate=estimate, since=since)
+    return Function(name, *overloads, cost=cost, estimate=estimate, server=server)
 
 
 FUNCTIONS = (
@@ -29,8 +29,8 @@ FUNCTIONS = (
     _function("subresource", ".resourcecheck_subresource ResourceCheck; string > ResourceCheck"),
     _function("namespace", ".resourcecheck_namespace ResourceCheck; string > ResourceCheck"),
     _function("name", ".resourcecheck_name ResourceCheck; string > ResourceCheck"),
-    _function("fieldSelector", ".authorizer_fieldselector ResourceCheck; string > ResourceCheck", since=31),
-    _function("labelSelector", ".authorizer_labelselector ResourceCheck; string > ResourceCheck", since=31),
+    _function("fieldSelector", ".authorizer_fieldselector ResourceCheck; string > ResourceCheck", server=31),
+    _function("labelSelector", ".authorizer_labelselector ResourceCheck; string > ResourceCheck", server=31),
     _function(
         "check",
         ".pathcheck_check PathCheck; string > Decision",

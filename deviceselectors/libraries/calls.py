@@ -11,7 +11,6 @@ from collections.abc import Callable
 from typing import Any
 
 from deviceselectors import types as static
-from deviceselectors.environment import NEWEST
 from deviceselectors.libraries import known
 from deviceselectors.libraries.function import BY_COUNT, TWO_STRINGS, Function, Overload, Run
 from deviceselectors.runtime import operators
@@ -28,6 +27,7 @@ from deviceselectors.runtime.values import (
     no_such_overload,
     type_name,
 )
+from resourceapi.measured import NEWEST
 
 _NO_OVERLOAD = "no such overload"
 
@@ -60,9 +60,9 @@ def resolve(name: str, overloads: tuple[str, ...]) -> Run:
             function.resolved[key] = _checked(function, key)
         return function.resolved[key]
     # what only earlier releases have is tried where the checker, which knows the release, has left it
-    former = tuple(o.id for o in function.overloads if not o.is_in(NEWEST) and o.id in overloads)
+    former = tuple(o.id for o in function.overloads if not o.is_in(NEWEST, NEWEST) and o.id in overloads)
     if former not in function.resolved:
-        tried = tuple(o for o in function.overloads if o.is_in(NEWEST) or o.id in former)
+        tried = tuple(o for o in function.overloads if o.is_in(NEWEST, NEWEST) or o.id in former)
         function.resolved[former] = _dispatcher(function, tried)
     return function.resolved[former]
 

@@ -282,7 +282,7 @@ FUNCTIONS = (
     Function(
         "duration",
         Overload("duration_to_duration duration > duration", _identity),
-        Overload("int64_to_duration int > duration", _duration_from_int, until=34),
+        Overload("int64_to_duration int > duration", _duration_from_int, until=36),
         Overload("string_to_duration string > duration", _duration_from_string),
         folds=True,
         literal_check=_check_duration,

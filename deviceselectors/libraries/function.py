@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from deviceselectors.environment import NEWEST, Environment
+from deviceselectors.environment import Environment
 from deviceselectors.libraries.max_sizes import MaxSize
 from deviceselectors.libraries.signatures import read_types
 from deviceselectors.types import Type
+from resourceapi.measured import NEWEST
 
 if TYPE_CHECKING:
     from deviceselectors.ast import Call
@@ -52,8 +53,9 @@ class Overload:
     :param estimate: what the server takes a call for; cost 1 without
     :param cost: what kube-scheduler counts for a call; 1 without
     :param paid_after: whether a call is paid when it is done, since it may make cel-go panic; others are before
-    :param since: the first release (minor number) that has it
-    :param until: the last release that has it
+    :param since: the first release (minor number) that has it; new expressions can use it one release later
+    :param server: the first release whose server has it, also for new expressions
+    :param until: the last release whose server has it
     """
 
     __slots__ = (
@@ -66,6 +68,7 @@ class Overload:
         "paid_after",
         "result",
         "run",
+        "server",
         "since",
         "type_parameters",
         "until",
@@ -86,6 +89,7 @@ class Overload:
         cost: Cost | None = None,
         paid_after: bool | None = None,
         since: int | None = None,
+        server: int | None = None,
         until: int = NEWEST,
     ) -> None:
         name, _, self._types = signature.partition(" ")
@@ -96,11 +100,12 @@ class Overload:
         self.cost = cost
         self.paid_after = paid_after
         self.since = since
+        self.server = server
         self.until = until
 
-    def is_in(self, release: int) -> bool:
-        """Whether a release (minor number) has it."""
-        return (self.since or 0) <= release <= self.until
+    def is_in(self, release: int, server: int) -> bool:
+        """Whether expressions that can use the libraries of one release (minor number) have it on a server of another."""
+        return (self.since or 0) <= release and (self.server or 0) <= server <= self.until
 
     def shown(self, name: str) -> str:
         """How a function of that name is called: `string.charAt(int)`, and what it gives."""
@@ -137,16 +142,19 @@ class Function:
     :param fast: its Python expression; a call of `run` without
     :param is_statement: whether it must not become a Python expression, since other code does better
     :param needs_untyped_attributes: whether it is declared only where attributes may be lists
-    :param since: the first release (minor number) that has it; without, the one that has its library
+    :param since: see `Overload`; without, the release that has its library
+    :param server: see `Overload`
     :param last_if_stored: whether expressions that are stored already find other libraries' overloads first, as the
         server adds this library last for them
     """
 
     __slots__ = (
+        "_all_since",
+        "_all_until",
+        "_all_with_server",
         "_by_id",
         "_is_read",
         "_own",
-        "_with_all_overloads",
         "bound",
         "cost",
         "fast",
@@ -190,6 +198,7 @@ class Function:
         needs_untyped_attributes: bool = False,
         last_if_stored: bool = False,
         since: int | None = None,
+        server: int | None = None,
     ) -> None:
         self.name = name
         self.overloads = overloads
@@ -222,6 +231,8 @@ class Function:
                 overload.cost = cost
             if overload.paid_after is None:
                 overload.paid_after = paid_after
+            if overload.server is None:
+                overload.server = server
         self.introduce(since)
 
     def introduce(self, since: int | None) -> None:
@@ -229,10 +240,9 @@ class Function:
         for overload in self.overloads:
             if overload.since is None:
                 overload.since = since
-        self._with_all_overloads = range(
-            max(overload.since or 0 for overload in self.overloads),
-            min(overload.until for overload in self.overloads) + 1,
-        )
+        self._all_since = max(overload.since or 0 for overload in self.overloads)
+        self._all_with_server = max(overload.server or 0 for overload in self.overloads)
+        self._all_until = min(overload.until for overload in self.overloads)
 
     def joined(self, other: Function) -> Function:
         """The function with the overloads that another library has of it.
@@ -265,8 +275,9 @@ class Function:
         """The overloads in the order in which the checker tries them, or None if it is not declared there."""
         if self.needs_untyped_attributes and not environment.has_untyped_attributes:
             return None
-        if environment.release not in self._with_all_overloads:
-            return tuple(o for o in self.overloads if o.is_in(environment.release)) or None
+        release, server = environment.release, environment.server
+        if release < self._all_since or not self._all_with_server <= server <= self._all_until:
+            return tuple(o for o in self.overloads if o.is_in(release, server)) or None
         if self.last_if_stored and environment.kind == "stored":
             return (*self.overloads[self._own :], *self.overloads[: self._own])
         return self.overloads

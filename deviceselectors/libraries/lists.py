@@ -438,6 +438,6 @@ FUNCTIONS = (
         Overload(".list_includes_dyn_dyn dyn; dyn > bool", _includes),
         estimate=_estimate_includes,
         needs_untyped_attributes=True,
-        since=37,
+        server=36,
     ),
 )

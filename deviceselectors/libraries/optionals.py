@@ -90,13 +90,13 @@ FUNCTIONS = (
     Function(
         "optional.unwrap",
         Overload("optional_unwrap list(optional(V)) > list(V)", _unwrap),
-        since=33,
+        server=33,
         result_size=max_sizes.of_first,
     ),
     Function(
         "unwrapOpt",
         Overload(".optional_unwrapOpt list(optional(V)) > list(V)", _unwrap),
-        since=33,
+        server=33,
         result_size=max_sizes.of_first,
     ),
     Function(
@@ -113,13 +113,13 @@ FUNCTIONS = (
     Function(
         "first",
         Overload(".list_first list(V) > optional(V)", _first),
-        since=33,
+        server=33,
         result_size=max_sizes.of_element,
     ),
     Function(
         "last",
         Overload(".list_last list(V) > optional(V)", _last),
-        since=33,
+        server=33,
         result_size=max_sizes.of_element,
     ),
 )

@@ -19,9 +19,10 @@ from resourceapi.classic_kinds import KINDS as CLASSIC_KINDS
 from resourceapi.gates import DEPENDS_ON, GATES, UNRELEASED_GATES, stage_of
 from resourceapi.kind import Kind
 from resourceapi.kinds import KINDS
+from resourceapi.measured import NEWEST, OLDEST
 from resourceapi.model.classic.versions import SCHEMAS as CLASSIC_SCHEMAS
 from resourceapi.model.versions import CLASSIC_API_VERSION, CLASSIC_VERSION, GROUP, SCHEMAS
-from resourceapi.releases import CLASSIC, NEWEST, OLDEST, PROPOSALS
+from resourceapi.releases import CLASSIC, PROPOSALS
 from resourceapi.schema import Field, Schema, Struct, Type
 
 DIRECTORY = Path(__file__).parents[1] / "reference"
@@ -279,15 +280,19 @@ def _functions_page() -> str:
     blocks = [legend]
     for description, functions in described():
         calls = [
-            f"    {overload.shown(function.name)}{f'  since 1.{overload.since}' if overload.since else ''}"
+            f"    {overload.shown(function.name)}{_since(overload.since or overload.server)}"
             for function in functions
             if function.name[0].isalpha() and "@" not in function.name
             for overload in function.overloads
-            if overload.is_in(NEWEST)
+            if overload.is_in(NEWEST, NEWEST)
         ]
         if calls:
             blocks += [description.partition("\n")[0], "\n".join(calls)]
     return _page("CEL functions", *blocks)
+
+
+def _since(release: int | None) -> str:
+    return f"  since 1.{release}" if release else ""
 
 
 # --- commands ------------------------------------------------------------------------------------------------------

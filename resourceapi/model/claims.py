@@ -38,9 +38,13 @@ CONSUMABLE = ("DRAConsumableCapacity",)
 BINDING = ("DRADeviceBindingConditions", "DRAResourceClaimDeviceStatus")
 NODE_OPERATIONS = ("DRAOptionalNodeOperations",)
 
+#: The versions that have the fields of an exact request in the request itself.
+FLAT_VERSIONS = ("v1beta1", "v1alpha3")
 EXACT_COUNT, ALL = "ExactCount", "All"
 AllocationMode = named("DeviceAllocationMode", OneOfValues(EXACT_COUNT, ALL), enum=(ALL, EXACT_COUNT))
 TAINT_EFFECTS = ("NoExecute", "NoSchedule", "None")
+FORMER_TAINT_EFFECTS = TAINT_EFFECTS[:2]
+NONE_EFFECT_SINCE = 35
 TaintEffect = named("DeviceTaintEffect", OneOfValues(*TAINT_EFFECTS), enum=TAINT_EFFECTS)
 EQUAL, EXISTS = "Equal", "Exists"
 TolerationOperator = named("DeviceTolerationOperator", OneOfValues(EQUAL, EXISTS), enum=(EQUAL, EXISTS))
@@ -62,10 +66,16 @@ SKIP_NODE_OPERATIONS = Field(
     Unique(stage=STANDARD),
     gates=NODE_OPERATIONS,
     is_set=True,
+    since=37,
 )
 REQUEST_REFERENCES = Field("requests", list_of(STRING), Optional(), MaxItems(limits.REQUESTS), Unique())
 BINDING_CONDITIONS = Field(
-    "bindingConditions", list_of(STRING), Optional(), MaxItems(limits.BINDING_CONDITIONS), gates=BINDING
+    "bindingConditions",
+    list_of(STRING),
+    Optional(),
+    MaxItems(limits.BINDING_CONDITIONS),
+    gates=BINDING,
+    since=34,
 )
 BINDING_FAILURE_CONDITIONS = Field(
     "bindingFailureConditions",
@@ -73,9 +83,12 @@ BINDING_FAILURE_CONDITIONS = Field(
     Optional(),
     MaxItems(limits.BINDING_FAILURE_CONDITIONS),
     gates=BINDING,
+    since=34,
 )
-SHARE_ID = Field("shareID", UID, Optional(), formats.UUID, pointer=True, gates=CONSUMABLE)
-TOLERATIONS = Field("tolerations", list_of(ref("DeviceToleration")), Optional(), gates=("DRADeviceTaints",))
+SHARE_ID = Field("shareID", UID, Optional(), formats.UUID, pointer=True, gates=CONSUMABLE, since=34)
+TOLERATIONS = Field(
+    "tolerations", list_of(ref("DeviceToleration")), Optional(), gates=("DRADeviceTaints",), since=33
+).before(35, gates=())
 SELECTORS = Field("selectors", list_of(ref("DeviceSelector")), Optional(), MaxItems(limits.SELECTORS))
 DRIVER = Field(
     "driver",
@@ -84,7 +97,7 @@ DRIVER = Field(
     formats.LONG_NAME_CASELESS,
     MaxLength(limits.DRIVER_NAME_CHARACTERS),
     omitempty=False,
-)
+).before(36, rules=(Required(), formats.LONG_NAME_CASELESS))
 DEVICE_CONFIGURATION = Field(
     "deviceConfiguration", ref("DeviceConfiguration"), go="DeviceConfiguration", inline=True
 )
@@ -99,13 +112,14 @@ REQUEST_DETAILS = (
 ADMIN_ACCESS = Field("adminAccess", BOOL, pointer=True, gates=("DRAAdminAccess",))
 REQUEST_EXTRAS = (
     TOLERATIONS,
-    Field("capacity", ref("CapacityRequirements"), pointer=True, gates=CONSUMABLE),
+    Field("capacity", ref("CapacityRequirements"), pointer=True, gates=CONSUMABLE, since=34),
     Field(
         "derivedAttributes",
         list_of(ref("DeviceDerivedAttribute")),
         MaxItems(limits.DERIVED_ATTRIBUTES, stage=STANDARD),
         Optional(stage=STANDARD),
         gates=("DRADerivedAttributes",),
+        since=37,
     ),
 )
 FIRST_AVAILABLE = Field(
@@ -115,6 +129,7 @@ FIRST_AVAILABLE = Field(
     MaxItems(limits.SUBREQUESTS),
     Unique("name"),
     gates=("DRAPrioritizedList",),
+    since=33,
 )
 SPEC = Field("spec", ref("ResourceClaimSpec"), omitempty=False)
 
@@ -185,7 +200,10 @@ DeviceConstraint = Struct(
         formats.FULLY_QUALIFIED_NAME,
         pointer=True,
         gates=CONSUMABLE,
-    ),
+        since=34,
+    )
+    .before(36, rules=())
+    .before(35, kept=True),
 )
 DeviceClaimConfiguration = Struct("DeviceClaimConfiguration", REQUEST_REFERENCES, DEVICE_CONFIGURATION)
 DeviceConfiguration = Struct(
@@ -197,9 +215,9 @@ OpaqueDeviceConfiguration = Struct(
 DeviceToleration = Struct(
     "DeviceToleration",
     Field("key", STRING, Optional(), formats.LABEL_KEY),
-    Field("operator", TolerationOperator, Required(), default=EQUAL),
+    Field("operator", TolerationOperator, Required(), default=EQUAL).before(36, rules=()),
     Field("value", STRING),
-    Field("effect", TaintEffect, Optional()),
+    Field("effect", TaintEffect, Optional()).before(36, rules=()),
     Field("tolerationSeconds", INT64, pointer=True),
 )
 
@@ -234,7 +252,8 @@ AllocationResult = Struct(
     "AllocationResult",
     Field("devices", ref("DeviceAllocationResult")),
     Field("nodeSelector", ref("NodeSelector", package="v1"), pointer=True),
-    Field("allocationTimestamp", TIME, pointer=True),  # kept whatever the gates say
+    # since 1.35 kept whatever the gates say
+    Field("allocationTimestamp", TIME, pointer=True, since=34).before(35, gates=BINDING),
 )
 DeviceAllocationResult = Struct(
     "DeviceAllocationResult",
@@ -257,12 +276,12 @@ DeviceRequestAllocationResult = Struct(
     DRIVER,
     Field("pool", STRING, Required(), formats.POOL_NAME, omitempty=False),
     Field("device", STRING, omitempty=False),
-    ADMIN_ACCESS,
+    ADMIN_ACCESS.before(34, omitempty=False),
     TOLERATIONS.ungated(),  # in a result they are kept whatever the gate says
     BINDING_CONDITIONS,
     BINDING_FAILURE_CONDITIONS,
     SHARE_ID,
-    Field("consumedCapacity", map_of(QUANTITY, key="{v}.QualifiedName"), gates=CONSUMABLE),
+    Field("consumedCapacity", map_of(QUANTITY, key="{v}.QualifiedName"), gates=CONSUMABLE, since=34),
     SKIP_NODE_OPERATIONS,
 )
 DeviceAllocationConfiguration = Struct(
@@ -276,9 +295,9 @@ AllocatedDeviceStatus = Struct(
     Field("driver", STRING, omitempty=False),
     Field("pool", STRING, omitempty=False),
     Field("device", STRING, omitempty=False),
-    Field("shareID", STRING, Optional(), formats.UUID, pointer=True, gates=CONSUMABLE),
+    Field("shareID", STRING, Optional(), formats.UUID, pointer=True, gates=CONSUMABLE, since=34),
     Field("conditions", list_of(ref("Condition", package="v1")), omitempty=False, list_keys=("type",)),
-    Field("data", RAW, pointer=True),
+    Field("data", RAW, pointer=True).before(33, pointer=False),
     Field("networkData", ref("NetworkDeviceData"), Optional(), pointer=True),
 )
 NetworkDeviceData = Struct(
@@ -339,7 +358,7 @@ def _default_requests(claim_spec: Object, version: str) -> None:
         exactly = request.get("exactly")
         if exactly is not None:
             # in v1beta1 only the class tells that a request is meant to be exact
-            if version != "v1beta1" or exactly.get("deviceClassName"):
+            if version not in FLAT_VERSIONS or exactly.get("deviceClassName"):
                 _default_mode_and_count(exactly)
             _default_tolerations(exactly)
         for sub in request.get("firstAvailable") or ():

@@ -25,6 +25,7 @@ DeviceClassSpec = Struct(
         formats.EXTENDED_RESOURCE_NAME,
         pointer=True,
         gates=("DRAExtendedResource",),
+        since=34,
     ),
 )
 DeviceClassConfiguration = Struct("DeviceClassConfiguration", DEVICE_CONFIGURATION)

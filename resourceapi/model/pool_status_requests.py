@@ -71,6 +71,7 @@ ResourcePoolStatusRequestSpec = Struct(
         formats.FULLY_QUALIFIED_NAME_ALWAYS,
         pointer=True,
         gates=PARTITION_TYPES,
+        since=37,
     ),
 )
 ResourcePoolStatusRequestStatus = Struct(
@@ -83,6 +84,13 @@ ResourcePoolStatusRequestStatus = Struct(
         MaxItems(limits.POOL_STATUS_REQUEST_CONDITIONS, stage=STANDARD),
         _OPTIONAL,
         list_keys=("type",),
+    ).before(
+        37,
+        rules=(
+            MaxItems(limits.POOL_STATUS_REQUEST_CONDITIONS, stage=STANDARD),
+            _OPTIONAL,
+            Unique("type", stage=STANDARD),
+        ),
     ),
 )
 PoolStatus = Struct(
@@ -109,8 +117,9 @@ PoolStatus = Struct(
         MaxItems(limits.PARTITION_TYPES_REPORTED, stage=STANDARD),
         _OPTIONAL,
         Unique("attribute", "type", stage=STANDARD),
+        since=37,
     ),
-    Field("shareableSummary", ref("ShareableSummaryStatus"), _OPTIONAL, pointer=True),
+    Field("shareableSummary", ref("ShareableSummaryStatus"), _OPTIONAL, pointer=True, since=37),
 )
 PartitionTypeStatus = Struct(
     "PartitionTypeStatus",

@@ -39,8 +39,8 @@ NODE_NAME = Field("nodeName", STRING, pointer=True)
 NODE_SELECTOR = Field("nodeSelector", ref("NodeSelector", package="v1"), pointer=True)
 ALL_NODES = Field("allNodes", BOOL, pointer=True)
 SLICE_CONTENTS = (
-    Field("devices", list_of(ref("Device")), Optional()),
-    Field("perDeviceNodeSelection", BOOL, pointer=True, gates=PARTITIONABLE),
+    Field("devices", list_of(ref("Device")), Optional()).before(35, omitempty=False),
+    Field("perDeviceNodeSelection", BOOL, pointer=True, gates=PARTITIONABLE, since=33),
     Field(
         "sharedCounters",
         list_of(ref("CounterSet")),
@@ -48,6 +48,7 @@ SLICE_CONTENTS = (
         MaxItems(limits.SHARED_COUNTER_SETS),
         Unique("name"),
         gates=PARTITIONABLE,
+        since=33,
     ),
     Field(
         "partitionTypeAttribute",
@@ -57,6 +58,7 @@ SLICE_CONTENTS = (
         formats.FULLY_QUALIFIED_NAME_ALWAYS,
         pointer=True,
         gates=("DRAPartitionableDevicesType",),
+        since=37,
     ),
     SKIP_NODE_OPERATIONS,
 )
@@ -71,20 +73,29 @@ DEVICE_DETAILS = (
         MaxItems(limits.COUNTER_SETS_PER_DEVICE),
         Unique("counterSet"),
         gates=PARTITIONABLE,
+        since=33,
     ),
-    Field("nodeName", STRING, pointer=True, gates=PARTITIONABLE),
-    Field("nodeSelector", ref("NodeSelector", package="v1"), pointer=True, gates=PARTITIONABLE),
-    Field("allNodes", BOOL, pointer=True, gates=PARTITIONABLE),
-    Field("taints", list_of(ref("DeviceTaint")), Optional(), gates=("DRADeviceTaints",)),
-    Field("bindsToNode", BOOL, pointer=True, gates=BINDING),
+    Field("nodeName", STRING, pointer=True, gates=PARTITIONABLE, since=33),
+    Field("nodeSelector", ref("NodeSelector", package="v1"), pointer=True, gates=PARTITIONABLE, since=33),
+    Field("allNodes", BOOL, pointer=True, gates=PARTITIONABLE, since=33),
+    Field("taints", list_of(ref("DeviceTaint")), Optional(), gates=("DRADeviceTaints",), since=33),
+    Field("bindsToNode", BOOL, pointer=True, gates=BINDING, since=34),
     BINDING_CONDITIONS,
     BINDING_FAILURE_CONDITIONS,
-    Field("allowMultipleAllocations", BOOL, pointer=True, gates=CONSUMABLE),
+    Field("allowMultipleAllocations", BOOL, pointer=True, gates=CONSUMABLE, since=34),
+    Field(
+        "nodeAllocatableResourceMappings",
+        map_of(ref("NodeAllocatableResourceMapping"), key="v1.ResourceName"),
+        gates=("DRANodeAllocatableResources",),
+        since=36,
+        until=36,
+    ),
     Field(
         "nodeAllocatableResources",
         map_of(ref("NodeAllocatableResource"), key="v1.ResourceName"),
         Optional(stage=STANDARD),
         gates=("DRANodeAllocatableResources",),
+        since=37,
     ),
 )
 
@@ -107,14 +118,14 @@ ResourcePool = Struct(
 CounterSet = Struct(
     "CounterSet",
     Field("name", STRING, Required(), formats.SHORT_NAME, omitempty=False),
-    Field("counters", COUNTERS, Required(), EachKey(formats.SHORT_NAME)),
+    Field("counters", COUNTERS, Required(), EachKey(formats.SHORT_NAME)).before(36, rules=()),
 )
 Counter = Struct("Counter", Field("value", QUANTITY, omitempty=False))
 Device = Struct("Device", DEVICE_NAME, *DEVICE_DETAILS)
 DeviceCounterConsumption = Struct(
     "DeviceCounterConsumption",
     Field("counterSet", STRING, Required(), formats.SHORT_NAME, omitempty=False),
-    Field("counters", COUNTERS, Required(), EachKey(formats.SHORT_NAME)),
+    Field("counters", COUNTERS, Required(), EachKey(formats.SHORT_NAME)).before(36, rules=()),
     Field(
         "compatibilityGroups",
         list_of(STRING),
@@ -123,12 +134,18 @@ DeviceCounterConsumption = Struct(
         EachValue(formats.GROUP_NAME),
         Unique(stage=STANDARD),
         gates=("DRADeviceCompatibilityGroups",),
+        since=37,
     ),
 )
 NodeAllocatableResource = Struct(
     "NodeAllocatableResource",
     Field("mapping", ref("NodeAllocatableMapping"), Optional(stage=STANDARD), pointer=True),
     Field("overhead", ref("NodeAllocatableOverhead"), Optional(stage=STANDARD), pointer=True),
+)
+NodeAllocatableResourceMapping = Struct(
+    "NodeAllocatableResourceMapping",
+    Field("capacityKey", named("QualifiedName"), pointer=True),
+    Field("allocationMultiplier", QUANTITY, pointer=True),
 )
 NodeAllocatableMapping = Struct(
     "NodeAllocatableMapping",
@@ -148,16 +165,16 @@ DeviceAttribute = Struct(
     Field("bool", BOOL, go="BoolValue", pointer=True),
     Field("string", STRING, go="StringValue", pointer=True),
     Field("version", STRING, go="VersionValue", pointer=True),
-    Field("ints", list_of(INT64), go="IntValues", gates=LISTS),
-    Field("bools", list_of(BOOL), go="BoolValues", gates=LISTS),
-    Field("strings", list_of(STRING), go="StringValues", gates=LISTS),
-    Field("versions", list_of(STRING), go="VersionValues", gates=LISTS),
+    Field("ints", list_of(INT64), go="IntValues", gates=LISTS, since=36),
+    Field("bools", list_of(BOOL), go="BoolValues", gates=LISTS, since=36),
+    Field("strings", list_of(STRING), go="StringValues", gates=LISTS, since=36),
+    Field("versions", list_of(STRING), go="VersionValues", gates=LISTS, since=36),
     rules=(OneOfFields("int", "bool", "string", "version", "ints", "bools", "strings", "versions"),),
 )
 DeviceCapacity = Struct(
     "DeviceCapacity",
     Field("value", QUANTITY, omitempty=False),
-    Field("requestPolicy", ref("CapacityRequestPolicy"), pointer=True, gates=CONSUMABLE),
+    Field("requestPolicy", ref("CapacityRequestPolicy"), pointer=True, gates=CONSUMABLE, since=34),
 )
 CapacityRequestPolicy = Struct(
     "CapacityRequestPolicy",
@@ -188,6 +205,7 @@ STRUCTS = (
     Device,
     DeviceCounterConsumption,
     NodeAllocatableResource,
+    NodeAllocatableResourceMapping,
     NodeAllocatableMapping,
     NodeAllocatableOverhead,
     DeviceAttribute,

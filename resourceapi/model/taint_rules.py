@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from resourceapi.model.claims import SELECTORS
 from resourceapi.model.meta import METADATA
 from resourceapi.model.slices import default_taints
 from resourceapi.objects import Object
@@ -11,7 +12,7 @@ DeviceTaintRule = Struct(
     "DeviceTaintRule",
     METADATA,
     Field("spec", ref("DeviceTaintRuleSpec"), omitempty=False),
-    Field("status", ref("DeviceTaintRuleStatus")),
+    Field("status", ref("DeviceTaintRuleStatus"), since=35),
 )
 DeviceTaintRuleSpec = Struct(
     "DeviceTaintRuleSpec",
@@ -20,9 +21,11 @@ DeviceTaintRuleSpec = Struct(
 )
 DeviceTaintSelector = Struct(
     "DeviceTaintSelector",
+    Field("deviceClassName", STRING, pointer=True, until=34),
     Field("driver", STRING, pointer=True),
     Field("pool", STRING, pointer=True),
     Field("device", STRING, pointer=True),
+    SELECTORS.last_in(34),
 )
 DeviceTaintRuleStatus = Struct(
     "DeviceTaintRuleStatus", Field("conditions", list_of(ref("Condition", package="v1")), list_keys=("type",))

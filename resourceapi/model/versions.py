@@ -5,6 +5,10 @@ The hub, to which every version is converted and over which hand-written rules a
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import cache
+
+from resourceapi.measured import NEWEST
 from resourceapi.model import (
     claims,
     classes,
@@ -16,7 +20,7 @@ from resourceapi.model import (
     taint_rules,
 )
 from resourceapi.rules import Optional
-from resourceapi.schema import STRING, Field, Schema, Struct, list_of, map_of, ref
+from resourceapi.schema import QUANTITY, STRING, Field, Schema, Struct, list_of, map_of, ref
 
 GROUP = "resource.k8s.io"
 #: The project's own group: of kinds that only proposals put into ``resource.k8s.io``, where the API server has that group.
@@ -33,7 +37,7 @@ MISTAKEN_GROUP = "core.k8s.io"
 #: Where API servers have the group in v1.
 V1_PATH = f"/apis/{GROUP}/v1"
 
-V1 = Schema(
+_V1 = Schema(
     "v1",
     (
         *meta.STRUCTS,
@@ -55,11 +59,11 @@ def _driver_length_first(struct: Struct) -> Struct:
     return Struct(struct.name, *(swapped if field is claims.DRIVER else field for field in struct.fields))
 
 
-V1BETA2 = V1.derive("v1beta2", _driver_length_first(claims.OpaqueDeviceConfiguration))
+_V1BETA2 = _V1.derive("v1beta2", _driver_length_first(claims.OpaqueDeviceConfiguration))
 
 # v1beta1 has the fields of `exactly` in the request itself, those of a device in `basic`, and plain values where
 # later versions tell unset from zero.
-V1BETA1 = V1BETA2.derive(
+_V1BETA1 = _V1BETA2.derive(
     "v1beta1",
     Struct(
         "DeviceRequest",
@@ -83,7 +87,21 @@ V1BETA1 = V1BETA2.derive(
     ),
 )
 
-V1ALPHA3 = V1.derive("v1alpha3")
+# Up to 1.33 v1alpha3 had the kinds of v1beta1, with capacities that are quantities; since then it has kinds of its own.
+_FLAT_V1ALPHA3 = _V1BETA1.derive(
+    "v1alpha3",
+    Struct(
+        "BasicDevice",
+        *(
+            Field("capacity", map_of(QUANTITY, key=slices.QUALIFIED_NAME))
+            if field.name == "capacity"
+            else field
+            for field in slices.DEVICE_DETAILS
+        ),
+    ),
+)
+_EVERY = {"v1": _V1, "v1beta2": _V1BETA2, "v1beta1": _V1BETA1, "v1alpha3": _V1.derive("v1alpha3")}
+LAST_FLAT_V1ALPHA3 = 33
 
 _SNAPSHOT = Field("compatibilityGroups", map_of(list_of(STRING)), gates=("DRADeviceCompatibilityGroups",))
 
@@ -94,5 +112,13 @@ def _with_snapshot(schema: Schema) -> Schema:
     return schema.derive(schema.package, Struct(result.name, *result.fields, _SNAPSHOT))
 
 
-SCHEMAS = {"v1": V1, "v1beta2": V1BETA2, "v1beta1": V1BETA1, "v1alpha3": V1ALPHA3}
+@cache
+def schemas_in(minor: int) -> Mapping[str, Schema]:
+    """The schemas by version, that of the hub first, with the fields that release 1.``minor`` has."""
+    every = _EVERY | ({"v1alpha3": _FLAT_V1ALPHA3} if minor <= LAST_FLAT_V1ALPHA3 else {})
+    return {version: schema.in_release(minor) for version, schema in every.items()}
+
+
+SCHEMAS = schemas_in(NEWEST)
+V1, V1BETA2, V1BETA1 = (SCHEMAS[version] for version in ("v1", "v1beta2", "v1beta1"))
 SCHEMAS_WITH_PROPOSALS = {version: _with_snapshot(schema) for version, schema in SCHEMAS.items()}

@@ -22,8 +22,9 @@ from cluster.reflector import Reflector
 from cluster.store import Collection
 from commandline.main import main
 from resourceapi.api_client import Listing, TooLarge, TooMuch, Unavailable
+from resourceapi.measured import NEWEST
 from resourceapi.model.versions import GROUP
-from resourceapi.releases import NEWEST, Profile
+from resourceapi.releases import Profile
 from tests.webhook.running import PATIENCE_SECONDS
 
 PROFILE = Profile(f"1.{NEWEST}")

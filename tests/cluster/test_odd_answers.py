@@ -15,8 +15,9 @@ from cluster.client import Client
 from cluster.live_objects import SCHEDULING, LiveObject, UnreadList, live_object, live_objects
 from cluster.objects import ClusterObjects
 from resourceapi.api_client import Listing, Unavailable, get_object
+from resourceapi.measured import NEWEST
 from resourceapi.model.versions import GROUP
-from resourceapi.releases import NEWEST, Profile
+from resourceapi.releases import Profile
 
 PROFILE = Profile(f"1.{NEWEST}")
 DISCOVERY: dict[str, Any] = {

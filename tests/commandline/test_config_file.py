@@ -132,7 +132,7 @@ def test_mistakes(content: str, message: str, capsys: pytest.CaptureFixture[str]
     [
         (
             "\nkube-version: 1.20\n",
-            "--kube-version: unknown release '1.20'; use one of 1.30, 1.34, 1.35, 1.36, 1.37, kep",
+            "--kube-version: unknown release '1.20'; use one of 1.30, 1.32, 1.33, 1.34, 1.35, 1.36, 1.37, kep",
         ),
         ("\ndisable: CC0001\n", "--disable CC0001: no lint has this code; did you mean CC001?"),
         ("\nfeature-gates: {Nope: true}\n", "--feature-gates: unrecognized feature gate: Nope"),

@@ -279,7 +279,7 @@ def test_what_a_rollback_would_lose(
     cluster.lists[f"{GROUP}/v1/resourceclaims"] = [claim]
     gates = "DRAResourceClaimDeviceStatus=false"
     config = _kubeconfig(tmp_path, _address(cluster))
-    report = _report(capsys, "--kubeconfig", config, "--kube-version", "1.34", "--feature-gates", gates)
+    report = _report(capsys, "--kubeconfig", config, "--kube-version", "1.35", "--feature-gates", gates)
     found = [finding["field"] for result in report["results"] for finding in result["findings"]]
     assert found[:2] == ["spec.devices.requests[0].exactly.tolerations", "status.devices"]
 

@@ -65,7 +65,7 @@ def _answer(kind: LineKind, case: Case) -> dict[str, Any]:
 
 def _left_out(case: Case, kind: LineKind | None, without_cel: bool) -> str:
     if kind is None:
-        return "not of a kind that is replayed yet"
+        return "not of a kind or profile that is replayed"
     about_cel = kind.name == "cel" or (kind.name == "request" and is_about_cel(case))
     return "about CEL (--without-cel)" if without_cel and about_cel else ""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -10,8 +11,12 @@ from tests.conformance.answers import Case
 
 
 def read_cases(path: Path) -> Iterator[Case]:
-    """The cases of a JSONL file. Raises OSError or ValueError, which names the line."""
-    with open(path, encoding="utf-8") as lines:
+    """The cases of a JSONL file, perhaps compressed. Raises OSError or ValueError, which names the line."""
+    with (
+        gzip.open(path, "rt", encoding="utf-8")
+        if path.suffix == ".gz"
+        else open(path, encoding="utf-8") as lines
+    ):
         for number, line in enumerate(lines, 1):
             if not line.strip():
                 continue

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from tests.conformance import allocations, cel, comparison, quotas, replay
 from tests.conformance.answers import Case
 from tests.conformance.comparison import Comparison
+from tests.conformance.profiles import PROFILES
 
 
 class LineKind(NamedTuple):
@@ -29,7 +30,9 @@ ALLOCATION = LineKind("allocation", allocations.answer, allocations.compare)
 
 
 def kind_of(case: Case) -> LineKind | None:
-    """What a line is about, or None if nothing here can answer it."""
+    """What a line is about, or None if nothing here can answer it: another kind of line, or server."""
+    if ("verb" in case or "steps" in case) and case["profile"] not in PROFILES:
+        return None
     if "verb" in case:
         return REQUEST
     if "expr" in case:

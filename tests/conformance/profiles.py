@@ -7,11 +7,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from resourceapi.measured import CLASSIC_MINOR, measured
+from resourceapi.measured import NEWEST as NEWEST_MINOR
+
 
 class ServerProfile(NamedTuple):
-    """`flags` of kube-apiserver, and what they come to: the release answered as, gates set, versions served by kind.
+    """`flags` of kube-apiserver, and what they come to: gates set, versions served by kind.
 
-    `binary`: the release of kube-apiserver itself, which answers as itself or as an older one.
+    `release`: that of kube-apiserver itself, down to the patch.
     """
 
     name: str
@@ -19,19 +22,19 @@ class ServerProfile(NamedTuple):
     release: str
     gates: Mapping[str, bool]
     served: Mapping[str, list[str]]
-    binary: str
 
 
-NEWEST = "1.37"
+NEWEST = measured(NEWEST_MINOR)
+CLASSIC = measured(CLASSIC_MINOR)
 
 
 def _profile(
-    name: str, flags: list[str], served: Mapping[str, list[str]], binary: str = NEWEST
+    name: str, flags: list[str], served: Mapping[str, list[str]], release: str = NEWEST
 ) -> ServerProfile:
     values = dict(flag.split("=", 1) for flag in flags)
     settings = [setting.split("=") for setting in values.get("--feature-gates", "").split(",") if setting]
     gates = {gate: value == "true" for gate, value in settings}
-    return ServerProfile(name, flags, values.get("--emulated-version", binary), gates, served, binary)
+    return ServerProfile(name, flags, release, gates, served)
 
 
 PROFILES: dict[str, ServerProfile] = {
@@ -40,4 +43,4 @@ PROFILES: dict[str, ServerProfile] = {
 }
 
 #: The profiles whose servers have today's kinds, which random requests are made for.
-MODERN = tuple(name for name, profile in PROFILES.items() if profile.binary == NEWEST)
+MODERN = tuple(name for name, profile in PROFILES.items() if profile.release != CLASSIC)

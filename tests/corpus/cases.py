@@ -11,8 +11,10 @@ from typing import Any
 from resourceapi.kinds import KINDS
 from resourceapi.model.versions import GROUP
 from resourceapi.objects import Object
+from resourceapi.releases import Profile
+from resourceapi.schema import Schema, Type
 from tests.conformance.answers import WORKLOADS, Case
-from tests.conformance.profiles import MODERN, PROFILES
+from tests.conformance.profiles import MODERN, NEWEST, PROFILES
 from tests.corpus.classic_parts import STATUSES, ClassicParts
 from tests.corpus.mutations import Mutator, learn
 from tests.corpus.parts import Parts, in_version
@@ -156,6 +158,9 @@ class _Composer:
         self._version = version
         self._classic = _is_classic(profile)
         self._has_status = kind in (STATUSES if self._classic else _WITH_STATUS)
+        self._schema = None
+        if self._kind in KINDS and not self._classic and PROFILES[profile].release != NEWEST:
+            self._schema = Profile(PROFILES[profile].release).schemas[version]
         self._mutator = Mutator(source, _shapes(kind, self._classic))
 
     def case(self, verb: str, id: str) -> Case:
@@ -190,13 +195,26 @@ class _Composer:
             case |= {"raw": raw_body(self._source, object), "object": None, "note": "raw"}
 
     def _valid(self, case: Case, *, with_status: bool = False, name: str = "") -> Object:
-        object = valid_object(
-            self._parts, self._kind, self._version, with_status=with_status, name=name, classic=self._classic
+        object = self._known(
+            valid_object(
+                self._parts,
+                self._kind,
+                self._version,
+                with_status=with_status,
+                name=name,
+                classic=self._classic,
+            )
         )
         namespace = case.get("namespace")
         if namespace and self._parts.chance(0.5):
             object["metadata"]["namespace"] = namespace if self._parts.chance(0.95) else "elsewhere"
         return object
+
+    def _known(self, object: Object) -> Object:
+        """Mostly without the fields that the release does not have, which it would only refuse."""
+        if self._schema is None or not self._parts.chance(0.9):
+            return object
+        return without_unknown(self._schema, self._kind, object)
 
     def _stored(self, case: Case, unique: str) -> Object:
         """What is stored first; it must not be refused, so only what most servers take."""
@@ -249,7 +267,9 @@ class _Composer:
     def _valid_status(self, object: Object) -> Object:
         # requests, to which a status refers, have the same names in all versions
         spec = object["spec"] if self._kind == "ResourceClaim" else {}
-        return valid_status(self._parts, self._kind, spec, classic=self._classic)
+        status = valid_status(self._parts, self._kind, spec, classic=self._classic)
+        known: Object = self._known({"status": status}).get("status", {})
+        return known
 
     def _versioned(self, case: Case) -> None:
         """What identifies the stored object: mostly left to the prober, sometimes wrong or missing."""
@@ -260,6 +280,27 @@ class _Composer:
             value = self._source.choice(FIELDS[field])
             case["object"]["metadata"][field] = value
             case["note"] += f"; metadata.{field}={value!r:.40}"
+
+
+def without_unknown(schema: Schema, struct: str, object: Object) -> Object:
+    """The object without the fields that a struct does not have."""
+    known: Object = {}
+    for field in schema[struct].fields:
+        if field.inline:
+            known |= without_unknown(schema, field.type.struct, object)
+        elif field.name in object:
+            known[field.name] = _known_value(schema, field.type, object[field.name])
+    return {key: object[key] for key in ("apiVersion", "kind") if key in object} | known
+
+
+def _known_value(schema: Schema, type: Type, value: Any) -> Any:
+    if type.element is not None and isinstance(value, list):
+        return [_known_value(schema, type.element, item) for item in value]
+    if type.element is not None and isinstance(value, dict):
+        return {key: _known_value(schema, type.element, item) for key, item in value.items()}
+    if type.kind == "struct" and isinstance(value, dict):
+        return without_unknown(schema, type.struct, value)
+    return value
 
 
 def hash_of(text: str) -> int:

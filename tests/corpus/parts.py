@@ -6,6 +6,7 @@ import random
 from collections.abc import Callable
 from typing import Any
 
+from resourceapi.model.claims import FLAT_VERSIONS
 from resourceapi.objects import Object
 from tests.corpus.tables import EXPRESSIONS
 
@@ -622,13 +623,18 @@ class Parts:
 
 
 def in_version(kind: str, version: str, object: Object) -> Object:
-    """An object of v1's form in the form of `version`: v1beta1 has flat requests and `basic` devices."""
-    if version != "v1beta1":
+    """An object of v1's form in the form of `version`: v1beta1 has flat requests and `basic` devices.
+
+    So had v1alpha3, up to 1.33; and its capacities are quantities.
+    """
+    if version not in FLAT_VERSIONS:
         return object
     if kind == "ResourceSlice":
         for device in object["spec"].get("devices", ()):
             basic = {key: device.pop(key) for key in list(device) if key != "name"}
             device["basic"] = basic
+            if version == "v1alpha3" and "capacity" in basic:
+                basic["capacity"] = {name: amount["value"] for name, amount in basic["capacity"].items()}
         return object
     spec = object["spec"].get("spec", {}) if kind == "ResourceClaimTemplate" else object["spec"]
     for request in spec.get("devices", {}).get("requests", ()) if "Claim" in kind else ():

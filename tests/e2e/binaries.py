@@ -1,7 +1,7 @@
 """The real control planes' binaries: found where they are already, else built from Go modules and kept.
 
 `python -m tests.e2e.binaries` makes sure that all are there and prints the directories of the servers: of the newest
-release, and of the last one with classic DRA. `python -m tests.e2e.binaries RELEASE` does so for one of the two.
+release, of the last one with classic DRA, and of two between them. `python -m tests.e2e.binaries RELEASE` does so for one.
 """
 
 from __future__ import annotations
@@ -17,11 +17,13 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-KUBERNETES = "1.37.1"
-CLASSIC = "1.30.14"
+from resourceapi.measured import CLASSIC_MINOR, NEWEST, measured
+
+KUBERNETES = measured(NEWEST)
+CLASSIC = measured(CLASSIC_MINOR)
 """The last release with classic DRA: the API version v1alpha2, and drivers that negotiate with kube-scheduler."""
-ASSETS = {KUBERNETES: "KUBEBUILDER_ASSETS", CLASSIC: "KUBEBUILDER_ASSETS_1_30"}
-"""The releases, and the variable that names the directory with their binaries, if they are not to be built."""
+ASKED = (KUBERNETES, CLASSIC, measured(34), measured(36))
+"""The releases that every run of the tests asks; others are built where somebody asks for them."""
 ETCD = "3.7.3"
 HELM = "3.18.4"
 NAMES = ("etcd", "kube-apiserver")
@@ -41,18 +43,24 @@ _STAGED_MODULE = re.compile(r"^\s*(k8s\.io/\S+) => \./staging/", re.MULTILINE)
 def binaries(release: str = KUBERNETES) -> Path:
     """The directory with etcd and kube-apiserver of a release; builds them (some 10 minutes) if need be.
 
-    Looked at in this order: the release's variable of `ASSETS`, a control plane that other tools have built in the
+    Looked at in this order: the directory that a variable names (see `assets`), a control plane that other tools have built in the
     user's cache, our own cache. Raises CalledProcessError or OSError if the build fails.
     """
-    assets = os.environ.get(ASSETS[release])
-    if assets:
-        _require_release(Path(assets), release)
-        return Path(assets)
+    named = os.environ.get(assets(release))
+    if named:
+        _require_release(Path(named), release)
+        return Path(named)
     shared, own = _caches(release)
     if _complete(shared):
         return shared
     _build_missing(own, release, NAMES)
     return own
+
+
+def assets(release: str) -> str:
+    """The variable that names the directory with a release's binaries, if they are not to be built."""
+    major, minor, _ = release.split(".")
+    return "KUBEBUILDER_ASSETS" if release == KUBERNETES else f"KUBEBUILDER_ASSETS_{major}_{minor}"
 
 
 def tool(name: str, release: str = KUBERNETES) -> Path:
@@ -99,14 +107,14 @@ def _require_release(directory: Path, release: str) -> None:
     command = [str(directory / "kube-apiserver"), "--version"]
     version = subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
     if version != f"Kubernetes v{release}":
-        raise OSError(f"{ASSETS[release]}: {release} is needed, {directory} has {version}")
+        raise OSError(f"{assets(release)}: {release} is needed, {directory} has {version}")
 
 
 def _build(directory: Path, release: str, names: Sequence[str]) -> None:
     if not shutil.which("go"):
         raise OSError(
             f"kube-apiserver {release} is not there: `python -m tests.e2e.binaries {release}` builds it with Go"
-            f" {_GO_VERSION} or newer (or have {ASSETS[release]} name a directory with its binaries)"
+            f" {_GO_VERSION} or newer (or have {assets(release)} name a directory with its binaries)"
         )
     if "etcd" in names:
         etcd = f"go.etcd.io/etcd/server/v3 v{ETCD}"
@@ -149,8 +157,8 @@ def _build_one(directory: Path, name: str, package: str, requirements: str, link
 
 
 if __name__ == "__main__":
-    for wanted in sys.argv[1:] or ASSETS:
-        for each in TOOLS if wanted == KUBERNETES else CLASSIC_TOOLS:
+    for wanted in sys.argv[1:] or ASKED:
+        for each in {KUBERNETES: TOOLS, CLASSIC: CLASSIC_TOOLS}.get(wanted, ()):
             tool(each, wanted)
         if wanted == CLASSIC:
             kubelet_claims()

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.conformance.profiles import PROFILES
-from tests.e2e.binaries import CLASSIC, KUBERNETES, binaries, tool
+from tests.e2e.binaries import binaries, tool
 from tests.e2e.client import Client
 from tests.e2e.programs import Program, running
 
@@ -69,7 +69,7 @@ def control_plane(profile: str, etcd: str = "", flags: Sequence[str] | None = No
     flags than the profile's. The server has the namespace `default` and a node `node-a` that declares
     DRANodeAllocatableResources. Raises RuntimeError with the end of the log if it doesn't come up.
     """
-    directory = binaries(started_for(PROFILES[profile].release))
+    directory = binaries(PROFILES[profile].release)
     with contextlib.ExitStack() as stack:
         run = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="claimcheck-e2e-")))
         etcd_port, peer_port, port = _free_ports(3)
@@ -97,11 +97,6 @@ def component(server: ApiServer, name: str, flags: Sequence[str]) -> Iterator[Pr
         command = [str(tool(name)), f"--kubeconfig={server.kubeconfig}", "--leader-elect=false"]
         with running([*command, "--secure-port=0", *flags], Path(run) / f"{name}.log") as program:
             yield program
-
-
-def started_for(release: str) -> str:
-    """The release whose kube-apiserver answers as this one: the newest can be told to, but for classic DRA."""
-    return CLASSIC if CLASSIC.startswith(f"{release}.") else KUBERNETES
 
 
 def free_port() -> int:

@@ -20,9 +20,14 @@ from tests.e2e.seed import SEED
 CASES = int(os.environ.get("CLAIMCHECK_E2E_CASES") or 400)
 SAME_ANSWERS = 0.995
 
-# One profile with today's rules, one with those of 1.34; which ones is drawn. And 1.30, with classic DRA.
+# Of each release one profile, which is drawn; and 1.30, with classic DRA.
 _DRAW = random.Random(SEED)
-PROFILES = (_DRAW.choice(("1.37", "1.37-all")), _DRAW.choice(("1.34", "1.34-off")), "1.30-classic")
+PROFILES = (
+    _DRAW.choice(("1.37", "1.37-all")),
+    _DRAW.choice(("real-1.36", "real-1.36-all")),
+    _DRAW.choice(("real-1.34", "real-1.34-all", "real-1.34-off")),
+    "1.30-classic",
+)
 
 
 @pytest.mark.parametrize("profile", PROFILES)

@@ -6,17 +6,18 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.conformance.profiles import PROFILES
 from tests.e2e.control_plane import ApiServer
 
 
-@pytest.mark.parametrize("profile", ["1.37", "1.37-all", "1.34", "1.34-off"])
+@pytest.mark.parametrize("profile", ["1.37", "1.37-all", "real-1.36", "real-1.34", "real-1.34-off"])
 def test_server_is_of_its_profile(api_server: Callable[[str], ApiServer], profile: str) -> None:
-    """Each profile's server emulates the release in its name and has a node that declares what it can declare."""
+    """Each profile's server is of its release and has a node that declares what it can declare."""
     client = api_server(profile).client
     version = client.ask("GET", "/version").body
-    assert f"{version['emulationMajor']}.{version['emulationMinor']}" == profile.partition("-")[0]
+    assert version["gitVersion"] == f"v{PROFILES[profile].release}"
     node = client.ask("GET", "/api/v1/nodes/node-a").body
-    declared = [] if profile.startswith("1.34") else ["DRANodeAllocatableResources"]
+    declared = [] if profile.startswith("real-1.34") else ["DRANodeAllocatableResources"]
     assert node["status"].get("declaredFeatures", []) == declared
 
 

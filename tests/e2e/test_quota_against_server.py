@@ -19,7 +19,7 @@ def test_random_sequences_are_charged_alike(api_server: Callable[[str], ApiServe
 
     The sequences are fresh in every run; set CLAIMCHECK_E2E_SEED to the seed that a failure prints to see them again.
     """
-    profile = random.Random(SEED).choice(("1.37", "1.37-all", "1.34", "1.34-off"))
+    profile = random.Random(SEED).choice(("1.37", "1.37-all"))
     print(f"CLAIMCHECK_E2E_SEED={SEED} profile {profile}")
     recorded = QuotaProber(api_server(profile)).record(quota_cases(profile, SEED, CASES))
     compared = [(case, quotas.compare(case, quotas.answer(case))) for case in recorded]

@@ -62,7 +62,7 @@ def test_as_a_server_of_the_release_does(
     storing = api_server("1.37-all")
     stored = [_create(storing.client, number, each) for number, each in enumerate(OBJECTS)]
     try:
-        with control_plane(release, storing.etcd, [f"--emulated-version={release}"]) as asked:
+        with control_plane(f"real-{release}", storing.etcd, []) as asked:
             expected = [
                 (*_updates(asked.client, each), _is_accepted_again(asked.client, each)) for each in stored
             ]

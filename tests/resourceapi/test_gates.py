@@ -1,4 +1,4 @@
-"""Feature gates, against what kube-apiserver 1.37.1 says when it answers as each release."""
+"""Feature gates, against what the kube-apiserver of each release says."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from resourceapi import other_gates
 from resourceapi.gates import DEPENDS_ON, GATES, GateError, effective, parse, stage_of, switchable
+from resourceapi.measured import MEASURED
 from tests.resourceapi.tables import content, table
 
 RELEASES: dict[str, Any] = content("releases")
@@ -40,32 +41,26 @@ def test_gates_are_in_the_recorded_stages(release: str) -> None:
     assert described == {gate: text for gate, text in recorded(release).items() if gate in GATES}
 
 
-@pytest.mark.parametrize("release", RELEASES)
-def test_other_gates_are_in_the_recorded_stages(release: str) -> None:
-    """All other gates of the server are known, with stage (as far as it matters), default and lock."""
-    index = minor(release) - other_gates.OLDEST
-    letters = {
-        gate: stages[index]
-        for gate, stages in other_gates.STAGES.items()
-        if stages[index] != other_gates.NOT_YET
-    }
-    assert letters == {gate: _letter(text) for gate, text in recorded(release).items() if gate not in GATES}
+STAGE = re.compile(r"(ALPHA|BETA|GA|DEPRECATED) (on|off)( locked)?")
 
 
-def _letter(text: str) -> str:
-    stage, default = text.split()[:2]
-    letter = other_gates.LOCKED if "locked" in text else {"ALPHA": "a", "BETA": "b"}.get(stage, "s")
-    return letter.upper() if default == "on" else letter
+@pytest.mark.parametrize("number", MEASURED)
+def test_other_gates(number: int) -> None:
+    """The other gates have stages, none of them is in both tables, and what they need are gates of the release."""
+    others = other_gates.of_release(number)
+    assert others.stages
+    assert all(STAGE.fullmatch(text) for text in others.stages.values())
+    assert not others.stages.keys() & GATES.keys()
+    known = GATES.keys() | others.stages.keys()
+    assert others.depends_on.keys() <= others.stages.keys()
+    assert {gate for needed in others.depends_on.values() for gate in needed} <= known
+    assert bool(others.depends_on) is (number >= 35)
 
 
 def test_dependencies_are_gates() -> None:
     """Gates depend on gates that are in the tables, not on misspelled ones."""
-    known = GATES.keys() | other_gates.STAGES.keys()
-    dependencies = {**DEPENDS_ON, **other_gates.DEPENDS_ON}
-    assert dependencies.keys() <= known
-    assert {other for needed in dependencies.values() for other in needed} <= known
-    assert not DEPENDS_ON.keys() & other_gates.DEPENDS_ON.keys()
-    assert not GATES.keys() & other_gates.STAGES.keys()
+    assert DEPENDS_ON.keys() <= GATES.keys()
+    assert {other for needed in DEPENDS_ON.values() for other in needed} <= GATES.keys()
 
 
 @pytest.mark.parametrize("case", table("refusals"))
@@ -95,13 +90,14 @@ def test_defaults_without_settings(release: str) -> None:
 @pytest.mark.parametrize("release", RELEASES)
 def test_all_of_a_stage_leaves_gates_with_a_setting_of_their_own(release: str) -> None:
     """AllAlpha and AllBeta mean every gate of that stage but those that are set by themselves."""
-    settings = {"AllAlpha": True, "AllBeta": True, "DRASchedulerFilterTimeout": False, "EventedPLEG": False}
+    single = {"DRASchedulerFilterTimeout"} & set(recorded(release))
+    settings = {"AllAlpha": True, "AllBeta": True, "EventedPLEG": False, **dict.fromkeys(single, False)}
     wanted = {
         gate
         for gate, text in recorded(release).items()
         if gate in GATES and ("ALPHA" in text or "BETA" in text or " on" in text)
     }
-    assert effective(minor(release), settings) == wanted - {"DRASchedulerFilterTimeout"}
+    assert effective(minor(release), settings) == wanted - single
 
 
 @pytest.mark.parametrize(
@@ -116,7 +112,7 @@ def test_all_of_a_stage_leaves_gates_with_a_setting_of_their_own(release: str) -
     ],
 )
 def test_the_release_of_classic_dra_knows_its_own_gates(settings: dict[str, bool], message: str) -> None:
-    """Nothing emulates 1.30: what came later is unknown to it."""
+    """What came later is unknown to it."""
     with pytest.raises(GateError) as error:
         effective(30, settings)
     assert str(error.value) == message
@@ -139,7 +135,9 @@ def test_a_profile_can_have_gates_on_by_default() -> None:
 @given(
     st.sampled_from(sorted(map(minor, RELEASES))),
     st.dictionaries(
-        st.sampled_from([*GATES, *other_gates.STAGES, *ALL_OF_A_STAGE]), st.booleans(), max_size=6
+        st.sampled_from([*GATES, *other_gates.of_release(37).stages, *ALL_OF_A_STAGE]),
+        st.booleans(),
+        max_size=6,
     ),
 )
 def test_settings_are_kept_or_refused(release: int, settings: dict[str, bool]) -> None:

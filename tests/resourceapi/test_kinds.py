@@ -8,8 +8,9 @@ import pytest
 
 from resourceapi import classic_kinds
 from resourceapi.kinds import KINDS, RESOURCE_SLICE_PATCH, deprecation_warning, kind_in, kind_of, kinds_of
+from resourceapi.measured import NEWEST
 from resourceapi.model.versions import V1
-from resourceapi.releases import CLASSIC, NEWEST, Profile
+from resourceapi.releases import CLASSIC, Profile
 from tests.resourceapi.tables import content
 
 RECORDED: dict[str, Any] = content("releases")
@@ -21,8 +22,8 @@ def test_serves_what_the_server_can_serve(release: str) -> None:
     minor = int(release.partition(".")[2])
     served = {
         (kind.name, version)
-        for kind in KINDS.values()
-        for version in kind.versions
+        for kind in (*KINDS.values(), *classic_kinds.KINDS.values())
+        for version in (*kind.versions, *kind.former)
         if kind.served(version, minor)
     }
     assert served == {

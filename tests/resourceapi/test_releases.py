@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from resourceapi.gates import GateError
-from resourceapi.releases import NEWEST, OLDEST, RELEASES, Profile, UnknownRelease, split_api_version
+from resourceapi.measured import NEWEST
+from resourceapi.releases import RELEASES, Profile, UnknownRelease, split_api_version
 from tests.resourceapi.tables import content
 
 RECORDED: dict[str, Any] = content("releases")
@@ -15,15 +16,15 @@ RECORDED: dict[str, Any] = content("releases")
 
 def test_knows_the_recorded_releases() -> None:
     """The recorded releases, the one of classic DRA, and the profile for what is only proposed."""
-    assert set(RELEASES) == {*RECORDED, "kep", "1.30"}
-    assert [f"1.{OLDEST}", f"1.{NEWEST}"] == [min(RECORDED), max(RECORDED)]
+    assert set(RELEASES) == {*RECORDED, "kep"}
+    assert ["1.30", f"1.{NEWEST}"] == [min(RECORDED), max(RECORDED)]
 
 
 @pytest.mark.parametrize(
     ("release", "name", "minor"),
     [
         pytest.param("1.30", "1.30", 30, id="classic"),
-        pytest.param("1.34", "1.34", 34, id="oldest"),
+        pytest.param("1.32", "1.32", 32, id="oldest"),
         pytest.param("1.37", "1.37", 37, id="newest"),
         pytest.param("v1.36", "1.36", 36, id="with-v"),
         pytest.param("1.36.4", "1.36", 36, id="with-patch"),
@@ -40,11 +41,13 @@ def test_reads_releases(release: str, name: str, minor: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "release", ["1.33", "1.38", "2.34", "1", "", "v", "latest", "1.", "1.3", "1.340", "1.37x"]
+    "release", ["1.31", "1.38", "2.34", "1", "", "v", "latest", "1.", "1.3", "1.340", "1.37x"]
 )
 def test_refuses_other_releases(release: str) -> None:
     """A release without recorded answers is refused, not guessed; the text says which are known."""
-    with pytest.raises(UnknownRelease, match=r"use one of 1\.30, 1\.34, 1\.35, 1\.36, 1\.37, kep$"):
+    with pytest.raises(
+        UnknownRelease, match=r"use one of 1\.30, 1\.32, 1\.33, 1\.34, 1\.35, 1\.36, 1\.37, kep$"
+    ):
         Profile(release)
 
 
@@ -72,13 +75,14 @@ def test_proposals_are_the_newest_release_and_what_is_proposed() -> None:
     [
         ("1.34", {}, False),
         ("1.35", {}, False),
-        ("1.36", {}, True),
+        ("1.35", {"DeclarativeValidationTakeover": True}, True),
+        ("1.36", {}, False),
         ("1.37", {}, True),
         ("1.37", {"DeclarativeValidationBeta": False}, False),
     ],
 )
 def test_generation_of_rules(release: str, settings: dict[str, bool], declarative: bool) -> None:
-    """Declarative rules that have a hand-written twin are in force with DeclarativeValidationBeta, from 1.36 on."""
+    """Declarative rules that have a hand-written twin are in force with DeclarativeValidationBeta, from 1.37 on; in 1.35 another gate has them."""
     assert Profile(release, settings).declarative is declarative
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from resourceapi.kind import GA_SINCE
 from resourceapi.kinds import KINDS
+from resourceapi.measured import OLDEST
 from resourceapi.releases import Profile
 from resourceapi.runtime_config import RuntimeConfigError, parse
 from tests.resourceapi.tables import content, table
@@ -30,13 +32,14 @@ def test_refused_as_by_the_server(row: dict[str, str]) -> None:
 
 @pytest.mark.parametrize("release", content("releases"))
 def test_served_by_default(release: str) -> None:
-    """Without the flag every release serves the stable versions alone."""
+    """Without the flag the stable versions alone; where the group has none yet, all, or there were nothing to ask."""
     profile = Profile(release, apis={})
     served = {
         (kind.name, version)
         for kind in KINDS.values()
-        for version in kind.versions
+        for version in (*kind.versions, *kind.former)
         if kind.served_by(version, profile)
     }
-    recorded = content("releases")[release]["served"]
+    without_stable = OLDEST <= profile.minor < GA_SINCE
+    recorded = content("releases")[release]["servedWithAll" if without_stable else "served"]
     assert served == {(kind, version) for version, kinds in recorded.items() for kind in kinds}

@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 from resourceapi.kinds import KINDS
-from resourceapi.releases import PROPOSALS
-from tests.conformance.profiles import NEWEST, PROFILES, ServerProfile
+from resourceapi.measured import measured
+from resourceapi.releases import PROPOSALS, Profile
+from tests.conformance.profiles import PROFILES, ServerProfile
 
 _RUNTIME_CONFIG = ",".join(
     f"resource.k8s.io/{version}=true" for version in ("v1beta1", "v1beta2", "v1alpha3")
@@ -21,19 +22,21 @@ def known_profile(name: str) -> ServerProfile:
         gates = {
             gate: value == "true" for gate, value in (pair.split("=") for pair in settings.split(",") if pair)
         }
-        PROFILES[name] = ServerProfile(
-            name, _flags(release, settings), release, gates, _served(release), NEWEST
-        )
+        PROFILES[name] = ServerProfile(name, _flags(settings), _measured(release), gates, _served(release))
     return PROFILES[name]
 
 
-def _flags(release: str, settings: str) -> list[str]:
-    flags = [f"--emulated-version={release}", f"--runtime-config={_RUNTIME_CONFIG}"]
+def _measured(release: str) -> str:
+    return release if release == PROPOSALS else measured(Profile(release).minor)
+
+
+def _flags(settings: str) -> list[str]:
+    flags = [f"--runtime-config={_RUNTIME_CONFIG}"]
     return [*flags, f"--feature-gates={settings}"] if settings else flags
 
 
 def _served(release: str) -> dict[str, list[str]]:
-    minor = 37 if release == PROPOSALS else int(release.partition(".")[2])
+    minor = Profile(release).minor
     return {
         kind.name: [version for version in kind.versions if kind.served(version, minor)]
         for kind in KINDS.values()

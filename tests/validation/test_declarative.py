@@ -73,7 +73,9 @@ def item(**more: Any) -> Object:
 
 def errors(new: Object, old: Object | None = None, *gates: str) -> list[str]:
     found: list[Any] = []
-    DeclarativePass(SCHEMA, frozenset(gates or (BETA_GATE,))).check("Root", new, old, found)
+    DeclarativePass(SCHEMA, frozenset(gates), beta=not gates or BETA_GATE in gates).check(
+        "Root", new, old, found
+    )
     return [str(error) for error in found]
 
 
@@ -280,5 +282,7 @@ def test_changed_objects(old: Object, new: Object, expected: list[str]) -> None:
 def test_structs_without_rules() -> None:
     """A struct with nothing to check is not visited, though it contains itself."""
     found: list[Any] = []
-    DeclarativePass(SCHEMA, frozenset()).check("Plain", {"text": "A", "again": {"text": "B"}}, None, found)
+    DeclarativePass(SCHEMA, frozenset(), beta=False).check(
+        "Plain", {"text": "A", "again": {"text": "B"}}, None, found
+    )
     assert found == []

@@ -67,7 +67,7 @@ def claim(request: dict[str, Any], **devices: Any) -> dict[str, Any]:
             id="resource-name",
         ),
         pytest.param(
-            "1.34",
+            "1.36",
             DRA,
             "ResourceClaim",
             claim({}, constraints=[{"matchAttribute": STRANGE}]),

@@ -124,7 +124,7 @@ def test_a_known_spec_is_not_judged_again() -> None:
 
 def test_an_old_object_that_is_created_anew_teaches_nothing() -> None:
     """Features that are off are allowed where the stored object uses them; a creation has no stored object."""
-    cache, old_release = VerdictCache(), server(release="1.34")
+    cache, old_release = VerdictCache(), server(release="1.35")
     off = claim()
     off["spec"]["devices"]["constraints"] = [{"distinctAttribute": "d.example.com/a"}]
     plain, forged = admission(off), admission(off)
@@ -185,7 +185,7 @@ def mixed(profile: str, count: int) -> Iterator[dict[str, Any]]:
         yield case
 
 
-@pytest.mark.parametrize("profile", ["1.37", "1.37-all", "1.37-off", "1.34-off"])
+@pytest.mark.parametrize("profile", ["1.37", "1.37-all", "1.37-off", "real-1.34-off"])
 def test_whatever_is_known_the_verdict_stays_the_same(profile: str) -> None:
     """Specs that repeat, right and wrong, in all versions."""
     settings = PROFILES[profile]

@@ -6,9 +6,9 @@ from abc import abstractmethod
 from typing import TYPE_CHECKING
 
 from resourceapi.field_errors import FieldError
+from resourceapi.measured import CLASSIC_MINOR
 from resourceapi.objects import EMPTY, Object
 from validation.checks import Checks
-from validation.classic.wording import in_words_of_classic_releases
 from validation.kind_rules import ResourceKindRules, keep_all_but_status, keep_stored
 from validation.object_meta import (
     check_common_metadata,
@@ -18,6 +18,7 @@ from validation.object_meta import (
     check_names_in_url,
 )
 from validation.requests import STATUS, Request
+from validation.wording import in_words_of
 
 if TYPE_CHECKING:
     from validation.setting import Setting
@@ -49,7 +50,7 @@ class ClassicKindRules(ResourceKindRules):
         if verb == STATUS:
             assert old is not None
             keep_all_but_status(obj, old)
-        elif self.has_status:
+        elif self.kind.has_status:
             keep_stored(obj, old, "status")
 
     def errors(
@@ -69,7 +70,7 @@ class ClassicKindRules(ResourceKindRules):
                 self.check_status(obj, old, checks)
             else:
                 self._check_update(obj, old, checks)
-        return in_words_of_classic_releases(checks.errors)
+        return in_words_of(CLASSIC_MINOR, checks.errors)
 
     def _check_new(self, obj: Object, checks: Checks) -> None:
         check_metadata(obj, checks, namespaced=self.kind.namespaced)

@@ -12,7 +12,8 @@ from classic.migration.remarks import ERROR
 from documents import Document, parse
 from resourceapi.field_path import render
 from resourceapi.manifests import displayed_name, text
-from resourceapi.releases import NEWEST, Profile
+from resourceapi.measured import NEWEST
+from resourceapi.releases import Profile
 from tests.commandline.snapshot_files import assert_snapshot
 from validation.requests import create_request
 from validation.server import Server

@@ -12,7 +12,8 @@ from classic.migration.mapping import Mappings, built_in
 from classic.migration.migration import Migration, migrated_text
 from classic.migration.remarks import ERROR
 from documents import Document, parse
-from resourceapi.releases import CLASSIC, NEWEST, Profile
+from resourceapi.measured import NEWEST
+from resourceapi.releases import CLASSIC, Profile
 from validation.requests import create_request
 from validation.server import Server
 

@@ -31,7 +31,11 @@ def _complete(capsys: pytest.CaptureFixture[str], *words: str) -> Answer:
         (["help", "quota", ""], [], NO_FILES),
         (["validate", ""], [], FILES),
         (["validate", "--kube-v"], ["--kube-version"], NO_FILES),
-        (["validate", "--kube-version", "1.3"], ["1.30", "1.34", "1.35", "1.36", "1.37"], NO_FILES),
+        (
+            ["validate", "--kube-version", "1.3"],
+            ["1.30", "1.32", "1.33", "1.34", "1.35", "1.36", "1.37"],
+            NO_FILES,
+        ),
         (["validate", "--kube-version=k"], ["--kube-version=kep"], NO_FILES),
         (["validate", "--kube-version", "1.36", "x"], [], FILES),
         (["validate", "--output", ""], list(FORMATS), NO_FILES),

@@ -1,7 +1,6 @@
 """Objects that were read from a server: what another release does with them as they are stored, beside creating them again.
 
-The answers to updates are those of kube-apiserver 1.37.1 (``--emulated-version``) on an etcd in which a server with every gate on
-had stored the objects.
+The answers to updates are those of real servers on an etcd in which one of 1.37 with every gate on had stored the objects.
 """
 
 from __future__ import annotations
@@ -76,10 +75,10 @@ def _json(
 @pytest.mark.parametrize(
     ("stored", "release", "valid", "updates"),
     [
-        pytest.param(CAPACITY, "1.34", True, "accepted", id="field whose gate is off"),
-        pytest.param(CLASS, "1.34", False, "accepted", id="class refused as a new one"),
-        pytest.param(TEMPLATE, "1.34", False, "refused", id="template refused in any case"),
-        pytest.param(COUNTERS, "1.34", False, "refused", id="fields that are kept and not allowed"),
+        pytest.param(CAPACITY, "1.35", True, "accepted", id="field whose gate is off"),
+        pytest.param(CLASS, "1.35", False, "refused", id="class with a function that is not there"),
+        pytest.param(TEMPLATE, "1.35", False, "refused", id="template refused in any case"),
+        pytest.param(COUNTERS, "1.35", False, "refused", id="fields that are kept and not allowed"),
         pytest.param(RULE, "1.36", False, "not served", id="kind that is not served"),
         pytest.param(BETA, "1.37", False, "accepted", id="version that is not served"),
         pytest.param(FINE, "1.34", True, "accepted", id="nothing"),
@@ -100,7 +99,7 @@ def test_updates_of_what_is_stored(
 
 def test_update_that_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """An object that would be accepted as a new one, and cannot be updated as it is stored, is an error."""
-    text = _validate(tmp_path, capsys, [COUNTERS], "--kube-version", "1.34")
+    text = _validate(tmp_path, capsys, [COUNTERS], "--kube-version", "1.35")
     assert "error: updates of the stored object are refused: ResourceSlice.resource.k8s.io" in text
     assert "spec.sharedCounters: Too many: 9: must have at most 8 items" in text
     assert "would refuse" not in text
@@ -145,19 +144,20 @@ def _slices(drivers: dict[str, int], devices: int) -> list[dict[str, Any]]:
     ]
 
 
+OFF = ("--kube-version", "1.36", "--feature-gates", "DRAConsumableCapacity=false")
+
+
 def test_summary(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Before the findings stands what becomes of all of them, by kind, and for slices by driver."""
     slices = _slices({"gpu.example.com": 2, "nic.example.com": 1}, 5)
-    text = _validate(
-        tmp_path, capsys, [*slices, CAPACITY, CLASS, TEMPLATE, RULE, FINE], "--kube-version", "1.34"
-    )
-    drop, again = "1.34 would drop", "if they were created again"
+    text = _validate(tmp_path, capsys, [*slices, CAPACITY, CLASS, TEMPLATE, RULE, FINE], *OFF)
+    drop, again = "1.36 would drop", "if they were created again"
     assert text.partition("\n\n")[0].splitlines() == [
-        "8 stored objects under 1.34: 6 can be read and updated, 1 can be read but not updated, 1 can be neither",
-        "  1.34 refuses updates of 1 ResourceClaimTemplate",
-        "  1.34 does not serve 1 DeviceTaintRule",
-        "  1.34 would refuse 1 DeviceClass if it were created again",
-        "  1.34 would refuse 1 ResourceClaimTemplate if it were created again",
+        "8 stored objects under 1.36: 6 can be read and updated, 1 can be read but not updated, 1 can be neither",
+        "  1.36 refuses updates of 1 ResourceClaimTemplate",
+        "  1.36 does not serve 1 DeviceTaintRule",
+        "  1.36 would refuse 1 DeviceClass if it were created again",
+        "  1.36 would refuse 1 ResourceClaimTemplate if it were created again",
         f"  {drop} `allowMultipleAllocations` from 10 devices in 2 ResourceSlices of driver gpu.example.com {again}",
         f"  {drop} `allowMultipleAllocations` from 5 devices in 1 ResourceSlice of driver nic.example.com if it were created again",
         f"  {drop} `capacity` from 1 request in 1 ResourceClaim if it were created again",
@@ -174,7 +174,7 @@ def test_summary(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 def test_summary_as_data(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """JSON has the same numbers."""
     slices = _slices({"gpu.example.com": 2}, 5)
-    report = _json(tmp_path, capsys, [*slices, CLASS], "--kube-version", "1.34")
+    report = _json(tmp_path, capsys, [*slices, CLASS], *OFF)
     of_driver = {"kind": "ResourceSlice", "driver": "gpu.example.com"}
     dropped = {"field": "allowMultipleAllocations", "of": "devices", "entries": 10, **of_driver, "objects": 2}
     assert report["stored"] == {
@@ -208,6 +208,6 @@ def test_many_processes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
         (tmp_path / f"{index}.yaml").write_text(json.dumps(stored), encoding="utf-8")
     reports = []
     for jobs in ("1", "2"):
-        main(["validate", "--kube-version", "1.34", "-j", jobs, str(tmp_path)])
+        main(["validate", "--kube-version", "1.36", "-j", jobs, str(tmp_path)])
         reports.append(capsys.readouterr().out)
     assert reports[0] == reports[1]

@@ -121,7 +121,7 @@ def test_warnings_as_errors(write: Write) -> None:
         ((), "nothing to validate: name files or directories, - for standard input, or --live"),
         (
             ("--kube-version", "1.20", "x"),
-            "--kube-version: unknown release '1.20'; use one of 1.30, 1.34, 1.35, 1.36, 1.37, kep",
+            "--kube-version: unknown release '1.20'; use one of 1.30, 1.32, 1.33, 1.34, 1.35, 1.36, 1.37, kep",
         ),
         (("--feature-gates", "Nonsense=true", "x"), "--feature-gates: unrecognized feature gate: Nonsense"),
         (
@@ -542,9 +542,9 @@ def test_status(write: Write, report: Report) -> None:
 def test_in_use_field_survives(write: Write, report: Report) -> None:
     """A field whose gate is off is dropped from a new object, with a lint, and kept where it is stored already."""
     tolerating = write("new.yaml", CLAIM + "        tolerations: [{operator: Exists}]\n")
-    assert _findings(report(tolerating, "--kube-version", "1.34"), "CC006")
+    assert _findings(report(tolerating, "--kube-version", "1.35"), "CC006")
     old = write("old.yaml", CLAIM + "        tolerations: [{operator: Exists}]\n")
-    assert not _findings(report(tolerating, "--kube-version", "1.34", "--old", old))
+    assert not _findings(report(tolerating, "--kube-version", "1.35", "--old", old))
 
 
 # --- lints ------------------------------------------------------------------------------------------------------
