@@ -13,6 +13,7 @@ from typing import Any
 from cluster.applying import FINALIZERS, LAST_APPLIED, MERGE_KEYS, merged
 from resourceapi import deep_json
 from resourceapi.errors import ClaimcheckError
+from resourceapi.field_path import Path
 from resourceapi.go_text import json_text, quote
 from resourceapi.json_values import JSONError
 from resourceapi.manifests import entries, mapping, name_of, text
@@ -40,8 +41,15 @@ class FieldConflict(ClaimcheckError):
     """Fields of a configuration belong to other managers, who have set them otherwise; the text is the server's."""
 
 
-class NotTyped(ClaimcheckError):
-    """A configuration that does not fit the schema; the text is the server's."""
+class ConfigurationRefused(ClaimcheckError):
+    """A configuration that the server does not apply to any object; the text is the server's.
+
+    :ivar path: the field that it is about; empty for the whole.
+    """
+
+    def __init__(self, message: str, path: Path = ()) -> None:
+        super().__init__(message)
+        self.path = path
 
 
 def server_side_applied(stored: Object, configuration: Object, manager: str, *, force: bool) -> Object:
@@ -50,11 +58,11 @@ def server_side_applied(stored: Object, configuration: Object, manager: str, *, 
     :param stored: the object as the server has it in the configuration's version, with its managedFields.
     :param manager: who applies.
     :param force: take fields away from others.
-    :raises NotTyped: if lists whose entries are told by keys have two with the same.
+    :raises ConfigurationRefused: as :func:`check_configuration`.
     :raises FieldConflict: if fields belong to others, and ``force`` is not set.
     """
     configuration = {key: value for key, value in configuration.items() if key != "status"}
-    insist_on_distinct_entries(configuration, text(mapping(stored, "metadata"), "namespace"))
+    check_configuration(configuration, text(mapping(stored, "metadata"), "namespace"))
     result: Object = _with_atomic_maps(merged(stored, configuration, {}), configuration)
     managed = [
         each for each in entries(mapping(stored, "metadata"), "managedFields") if isinstance(each, dict)
@@ -86,17 +94,22 @@ def server_side_applied(stored: Object, configuration: Object, manager: str, *, 
     return result
 
 
-def insist_on_distinct_entries(configuration: Object, namespace: str) -> None:
+def check_configuration(configuration: Object, namespace: str) -> None:
     """Check what the server checks of a configuration before it looks at a stored object.
 
     :param namespace: that of the object; empty for a kind without.
-    :raises NotTyped: if lists whose entries are told by keys have two with the same.
+    :raises ConfigurationRefused: if it names managers of fields, even none, or if lists whose entries are told by keys have two
+        with the same.
     """
+    managed = mapping(configuration, "metadata").get("managedFields")
+    # what is no list of mappings, the server takes for nil
+    if isinstance(managed, list) and all(isinstance(each, dict) for each in managed):
+        raise ConfigurationRefused("metadata.managedFields must be nil", ("metadata", "managedFields"))
     for repeated in _repeated_entries(configuration, ""):
         group, version = split_api_version(text(configuration, "apiVersion"))
         kind = f"{group}/{version}, Kind={text(configuration, 'kind')}"
         name = f"{namespace}/{name_of(configuration)}"
-        raise NotTyped(f"failed to create typed patch object ({name}; {kind}): {repeated}")
+        raise ConfigurationRefused(f"failed to create typed patch object ({name}; {kind}): {repeated}")
 
 
 def _repeated_entries(value: Any, path: str) -> Iterator[str]:

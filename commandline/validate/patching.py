@@ -33,13 +33,13 @@ class Change:
     def applied(self, stored: Object | None, configuration: Object, namespace: str) -> Object:
         """The object as server-side apply makes it, a new one if none is stored.
 
-        :raises NotTyped: if the configuration cannot be merged.
+        :raises ConfigurationRefused: if the server does not apply it.
         :raises FieldConflict: if fields belong to other managers.
         """
-        from cluster.field_ownership import insist_on_distinct_entries, server_side_applied
+        from cluster.field_ownership import check_configuration, server_side_applied
 
         if stored is None:
-            insist_on_distinct_entries(configuration, namespace)
+            check_configuration(configuration, namespace)
             return configuration
         return server_side_applied(stored, configuration, self.manager, force=self.force)
 

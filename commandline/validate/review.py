@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from advice.findings import UPDATES_REFUSED, Result
 from cluster.applying import applied, created
-from cluster.field_ownership import FieldConflict, NotTyped
+from cluster.field_ownership import ConfigurationRefused, FieldConflict
 from cluster.patching import PatchRefused
 from commandline.results import Outcome, Skipped
 from commandline.treatment import ASK, CONTEXT, NOT_SERVED, was_read_from_server
@@ -122,7 +122,10 @@ class Reviewer:
         except Unavailable:
             self.outcome.results.pop()
             return
-        except (FieldConflict, NotTyped, PatchRefused) as error:
+        except ConfigurationRefused as error:
+            self._interpret().add_refusal(result, manifest, PATCH_REFUSED, str(error), error.path)
+            return
+        except (FieldConflict, PatchRefused) as error:
             rule = FIELD_CONFLICT if isinstance(error, FieldConflict) else PATCH_REFUSED
             self._interpret().add_error(result, self._origin(manifest), rule, (), str(error))
             return
@@ -231,7 +234,7 @@ class Reviewer:
 
         :raises Unavailable: if the stored object cannot be read.
         :raises FieldConflict: if it has fields of others.
-        :raises NotTyped: if the configuration cannot be merged.
+        :raises ConfigurationRefused: if the server does not apply the manifest.
         :raises PatchRefused: if the patch does not fit it.
         """
         old, body = None, manifest.value

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from cluster.applying import LAST_APPLIED
-from cluster.field_ownership import FieldConflict, NotTyped, server_side_applied
+from cluster.field_ownership import ConfigurationRefused, FieldConflict, server_side_applied
 
 
 def _managed(manager: str, fields: Any, operation: str = "Update", **more: str) -> dict[str, Any]:
@@ -128,7 +128,7 @@ def test_status_is_not_applied() -> None:
 def test_entries_with_the_same_keys(spec: Any, metadata: Any, message: str) -> None:
     """They cannot be merged."""
     configuration = {"apiVersion": "v1", "kind": "K", "spec": spec, "metadata": {"name": "x", **metadata}}
-    with pytest.raises(NotTyped) as refused:
+    with pytest.raises(ConfigurationRefused) as refused:
         server_side_applied(_stored(), configuration, "kubectl", force=True)
     assert str(refused.value) == f"failed to create typed patch object (/x; /v1, Kind=K): {message}"
     ports = [{"containerPort": 1}, {"containerPort": 1, "protocol": "UDP"}]

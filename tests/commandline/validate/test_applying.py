@@ -161,6 +161,15 @@ def test_fields_of_other_managers(old: str, findings: Findings) -> None:
     )
 
 
+@pytest.mark.parametrize(("managed", "accepted"), [("[]", False), ("[{manager: a}]", False), ("null", True)])
+def test_managers_in_the_manifest(managed: str, accepted: bool, old: str, findings: Findings) -> None:
+    """Server-side apply takes no list of managers, not even an empty one, for new and stored objects."""
+    text = (APPLIED % "gold").replace("name: gpu", f"name: gpu, managedFields: {managed}")
+    expected = [] if accepted else [("PatchRefused", "", "")]
+    for options in ((), ("--old", old)):
+        assert findings(text, "--server-side", *options, code=0 if accepted else 1) == expected
+
+
 def test_entries_that_are_there_twice(findings: Findings) -> None:
     """Server-side apply cannot tell them apart, in a new object as well."""
     text = (APPLIED % "gold").replace("name: gpu", "name: gpu, finalizers: [a.b/c, a.b/c]")
