@@ -159,7 +159,7 @@ def _config_map(variants: Variants) -> list[str]:
         "data:",
         f"  {NAME}: |",
         "    {{- if .Values.config }}",
-        r'    {{- regexReplaceAll "\\s+$" .Values.config "" | nindent 4 }}',
+        '    {{- include "claimcheck.configurationText" . | nindent 4 }}',
         *_by_mode({case: lines[:FIXED_LINES] for case, lines in texts.items()}),
         "    {{- else }}",
         *_by_mode(texts),

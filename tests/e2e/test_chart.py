@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from itertools import product
 from pathlib import Path
@@ -29,10 +30,19 @@ policies:
     mode: Enforce
     groups: [system:masters]
     labels:
-    - key: it's.example.com/a
+    - key: its.example.com/A_b.c
     - key: b.example.com
 quota: {{mode: {quota}}}
 """
+GUARD = "policies: {adminAccess: {mode: Enforce, labels: [{key: %s}]}}"
+# What would be more than a text in the manifests that it is put into.
+ESCAPES = [
+    *(
+        (GUARD % json.dumps(key), "is not the key of a label")
+        for key in ("a\n---\nkind: Secret", "a'", "a\\", "a/b/c", "", "-a", "A/b", "a" * 64, "a" * 254 + "/b")
+    ),
+    *((f"apiServer: {{}}{end}kind: Secret", "write line breaks as") for end in "\r\x85\u2028\u2029"),
+]
 KEPT = "helm.sh/resource-policy"
 
 
@@ -150,12 +160,24 @@ def test_a_configuration_of_ones_own(mode: str, quota: str, printed: Any, tmp_pa
             ["--set=image.repository=a", "--set-string=config=quota: {mode: Enforce}"],
             "quota.mode needs clientAuthority",
         ),
+        *(
+            (["--set=image.repository=a", f"--set-json=config={json.dumps(text)}"], message)
+            for text, message in ESCAPES
+        ),
     ],
 )
 def test_what_the_chart_refuses(values: list[str], message: str) -> None:
     done = template(*values)
     assert done.returncode != 0
     assert message in done.stderr
+
+
+def test_line_breaks_of_windows() -> None:
+    """They are written as all others are."""
+    text = CONFIG.format(serves="BuiltIn", quota='"Off"')
+    config = json.dumps(text.replace("\n", "\r\n"))
+    written = rendered(f"--set-json=config={config}")["ConfigMap", "claimcheck"]["data"]["webhook.yaml"]
+    assert written.startswith(f"{text}listen:")
 
 
 @pytest.mark.parametrize("mode", MODES)

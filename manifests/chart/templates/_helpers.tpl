@@ -17,9 +17,21 @@
 {{- end -}}
 {{- end -}}
 
+{{- /*
+The text of the user's configuration. It becomes a block scalar, so each of its lines has to be indented; `nindent` ends lines at line
+feeds alone, YAML at other characters as well.
+*/ -}}
+{{- define "claimcheck.configurationText" -}}
+{{- $text := .Values.config | replace "\r\n" "\n" -}}
+{{- if regexMatch `[\r\x{85}\x{2028}\x{2029}]` $text -}}
+{{- fail "config: write line breaks as \\n: there is a \\r, U+0085, U+2028 or U+2029" -}}
+{{- end -}}
+{{- regexReplaceAll `\s+$` $text "" -}}
+{{- end -}}
+
 {{- /* The user's configuration, or an error that says what is wrong with it. */ -}}
 {{- define "claimcheck.configuration" -}}
-{{- $config := fromYaml .Values.config -}}
+{{- $config := fromYaml (include "claimcheck.configurationText" .) -}}
 {{- if hasKey $config "Error" -}}
 {{- fail (printf "config: %s" $config.Error) -}}
 {{- end -}}
@@ -55,7 +67,11 @@ configuration guards. Arguments: the chart, and the list without a configuration
 {{- end -}}
 {{- $strings := list -}}
 {{- range uniq $keys -}}
-{{- $strings = append $strings (printf "'%s'" (. | replace "\\" "\\\\" | replace "'" "\\'")) -}}
+{{- $is_key := regexMatch `^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?[A-Za-z0-9]([-\w.]{0,61}[A-Za-z0-9])?$` . -}}
+{{- if or (not $is_key) (gt (splitList "/" . | first | len) 253) -}}
+{{- fail (printf "config: %q is not the key of a label" .) -}}
+{{- end -}}
+{{- $strings = append $strings (printf "'%s'" .) -}}
 {{- end -}}
 {{- join ", " $strings -}}
 {{- else -}}
