@@ -13,6 +13,7 @@ from conversion.hub import hub_object
 from resourceapi.decoding import DecodingError
 from resourceapi.key_order import with_sorted_keys
 from resourceapi.kinds import KINDS, kind_in, kind_of
+from resourceapi.manifests import mapping
 from resourceapi.releases import split_api_version
 from validation.kinds import rules_of
 
@@ -27,6 +28,8 @@ class StoredObjects:
     """The objects of a file, as the server has them: in the version of the request, with defaults filled in.
 
     So the file may be what `kubectl get -o yaml` writes, or the manifest that was applied.
+
+    :ivar has_managers: whether all objects that were used have managedFields.
     """
 
     def __init__(self, file: str, server: Server, namespace: str) -> None:
@@ -38,6 +41,7 @@ class StoredObjects:
         self.file = file
         self.server = server
         self.used = False
+        self.has_managers = True
         self._objects: dict[Identity, dict[str, Any]] = {}
         for found in read([file]):
             if isinstance(found, Failure):
@@ -58,6 +62,7 @@ class StoredObjects:
         if found is None:
             return None
         self.used = True
+        self.has_managers &= bool(mapping(found, "metadata").get("managedFields"))
         if kind_in(group, result.kind):
             return self._as_stored(found, result)
         self._insist_on_reading(found, group, result)

@@ -218,6 +218,8 @@ def _check_patches(options: Namespace) -> None:
         raise UsageError("--patch changes stored objects: name them with --old FILE, or in files with --live")
     if options.patch_type != "strategic" and not options.patch:
         raise UsageError("--patch-type is about --patch FILE")
+    if "--server-side" not in options.configured and options.server_side and not options.paths:
+        raise UsageError("--server-side is for files that are applied: name them")
     if not options.server_side and (options.force_conflicts or options.field_manager):
         raise UsageError("--force-conflicts and --field-manager are about --server-side")
     if options.subresource and (options.server_side or options.patch):

@@ -243,7 +243,7 @@ class Reviewer:
         elif self.checks is not None:
             old = self.checks.stored(result)
             result.verb = CREATE if old is None else self.update
-        if self.change is not None and self.sender == SERVER_SIDE:
+        if self.change is not None and self.sender == SERVER_SIDE and not self.live:
             body = self.change.applied(old, body, result.namespace)
         elif old is not None and self.change is not None and self.sender == PATCH:
             body = self.change.patched(old)

@@ -17,6 +17,7 @@ from commandline.reading import Input, find_and_render, insist_on_one_reader, re
 from commandline.reports.escaping import complain
 from commandline.results import Unread
 from commandline.validate.batch import Batch, existing, reviewer_of
+from commandline.validate.sending import SERVER_SIDE
 from documents.errors import DocumentError
 from documents.sources import STANDARD_INPUT
 
@@ -38,6 +39,7 @@ MOST_PROCESSES = 8
 """The most processes that are used without ``--jobs``."""
 
 _EMPTY = "claimcheck: nothing was validated: the {} has no objects of resource.k8s.io, pods or workloads"
+_NO_MANAGERS = "no managedFields in {}: conflicts cannot be told; save it with --show-managed-fields"
 
 
 def run(options: Namespace) -> int:
@@ -148,6 +150,8 @@ def _validate(
     progress.done()
     if stored is not None:
         stored.insist_on_use()
+        if reviewer.sender == SERVER_SIDE and not options.force_conflicts and not stored.has_managers:
+            complain(f"claimcheck: {_NO_MANAGERS.format(options.old)}")
     batch.outcome.failures += inventory.outcome.failures
     if checks is not None:
         batch.outcome.failures += checks.failures

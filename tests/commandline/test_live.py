@@ -599,3 +599,13 @@ def test_names_and_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         ObjectName("ResourceClaimTemplate", "b"),
     ]
     assert names_and_files(["pod", "x.yaml"]) == ([], ["pod", "x.yaml"])  # a directory
+
+
+def test_objects_of_a_cluster_are_not_applied(
+    live: FakeCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where a repository asks for server-side apply, that is for its files."""
+    (tmp_path / ".claimcheck.yaml").write_text("server-side: true\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    live.lists[f"{GROUP}/v1/resourceclaims"][0]["metadata"]["finalizers"] = ["a.b/c", "a.b/c"]
+    assert _report(capsys, "--live")["summary"]["valid"] == 4

@@ -161,6 +161,27 @@ def test_fields_of_other_managers(old: str, findings: Findings) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("lacks", "options", "told"),
+    [
+        (True, ("--server-side",), True),
+        (False, ("--server-side",), False),
+        (True, ("--server-side", "--force-conflicts"), False),
+        (True, (), False),
+    ],
+)
+def test_nobody_manages_what_was_saved(
+    lacks: bool, options: tuple[str, ...], told: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`kubectl get -o yaml` leaves managedFields out: then conflicts cannot be found, which is said."""
+    old, new = tmp_path / "old.yaml", tmp_path / "new.yaml"
+    old.write_text(STORED.replace("managedFields:", "unmanaged:") if lacks else STORED, encoding="utf-8")
+    new.write_text(APPLIED % "gold", encoding="utf-8")
+    assert main(["validate", str(new), "--no-lint", "--old", str(old), *options]) == 0
+    line = f"claimcheck: no managedFields in {old}: conflicts cannot be told; save it with --show-managed-fields\n"
+    assert capsys.readouterr().err == (line if told else "")
+
+
 @pytest.mark.parametrize(("managed", "accepted"), [("[]", False), ("[{manager: a}]", False), ("null", True)])
 def test_managers_in_the_manifest(managed: str, accepted: bool, old: str, findings: Findings) -> None:
     """Server-side apply takes no list of managers, not even an empty one, for new and stored objects."""
@@ -216,6 +237,12 @@ def test_nothing_to_patch(old: str, tmp_path: Path, findings: Findings) -> None:
     assert findings(other, "--old", old, "--patch", str(tmp_path / "patch.yaml"), code=1) == [
         ("ObjectNotFound", "", "")
     ]
+
+
+def test_server_side_needs_files(capsys: pytest.CaptureFixture[str]) -> None:
+    """The objects of a cluster are not applied."""
+    assert main(["validate", "--live", "--server-side"]) == 2
+    assert capsys.readouterr().err == "claimcheck: --server-side is for files that are applied: name them\n"
 
 
 @pytest.mark.parametrize(
