@@ -43,6 +43,13 @@ ESCAPES = [
     ),
     *((f"apiServer: {{}}{end}kind: Secret", "write line breaks as") for end in "\r\x85\u2028\u2029"),
 ]
+FEASIBILITY = """\
+apiServer: {{serves: {serves}, devices: {devices}}}
+policies: {{feasibility: {{mode: Enforce, insecureSkipClientVerify: {skip}}}}}
+"""
+OTHER_LEDGERS = (
+    "apiServer: {serves: CustomResources}\nquota: {mode: Enforce, namespace: claimcheck-system-ledgers}"
+)
 KEPT = "helm.sh/resource-policy"
 
 
@@ -160,6 +167,23 @@ def test_a_configuration_of_ones_own(mode: str, quota: str, printed: Any, tmp_pa
             ["--set=image.repository=a", "--set-string=config=quota: {mode: Enforce}"],
             "quota.mode needs clientAuthority",
         ),
+        (
+            [
+                "--set=image.repository=a",
+                "--set-json=config="
+                + json.dumps(FEASIBILITY.format(serves="BuiltIn", devices="Watch", skip="false")),
+            ],
+            "policies.feasibility.mode needs clientAuthority, the authority of the API server's client certificate",
+        ),
+        (
+            [
+                "--set=image.repository=a",
+                "--set=mode=crd-served",
+                "--namespace=policies",
+                "--set-json=config=" + json.dumps(OTHER_LEDGERS),
+            ],
+            "remove quota.namespace: the service may write its ledgers into policies-ledgers only",
+        ),
         *(
             (["--set=image.repository=a", f"--set-json=config={json.dumps(text)}"], message)
             for text, message in ESCAPES
@@ -170,6 +194,23 @@ def test_what_the_chart_refuses(values: list[str], message: str) -> None:
     done = template(*values)
     assert done.returncode != 0
     assert message in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("mode", "text"),
+    [
+        ("crd-served", OTHER_LEDGERS),
+        ("crd-served", FEASIBILITY.format(serves="CustomResources", devices="Watch", skip="false")),
+        ("built-in-guard", FEASIBILITY.format(serves="BuiltIn", devices="Watch", skip="true")),
+        ("built-in-guard", FEASIBILITY.format(serves="BuiltIn", devices="Inventory", skip="false")),
+        ("built-in-guard", "policies: {feasibility: {mode: Off}}\napiServer: {devices: Watch}"),
+    ],
+)
+def test_what_the_chart_and_the_command_take(mode: str, text: str, printed: Any, tmp_path: Path) -> None:
+    """Claims are looked at for whom the service knows, or for everybody, and ledgers are where it may write them."""
+    (tmp_path / "webhook.yaml").write_text(text)
+    found = rendered(f"--set=mode={mode}", f"--set-file=config={tmp_path / 'webhook.yaml'}")
+    assert found == printed("--mode", mode, "--config", str(tmp_path / "webhook.yaml"))
 
 
 def test_line_breaks_of_windows() -> None:

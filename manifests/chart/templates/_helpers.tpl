@@ -48,6 +48,15 @@ feeds alone, YAML at other characters as well.
 {{- if and (not (has $quota (list "Off" "false"))) (eq .Values.mode "built-in-guard") (not .Values.clientAuthority) -}}
 {{- fail "config: quota.mode needs clientAuthority, the authority of the API server's client certificate" -}}
 {{- end -}}
+{{- $feasibility := dig "policies" "feasibility" dict $config -}}
+{{- $watches := eq (dig "apiServer" "devices" "Inventory" $config) "Watch" -}}
+{{- if and (eq (toString $feasibility.mode) "Enforce") $watches (not $feasibility.insecureSkipClientVerify) (eq .Values.mode "built-in-guard") (not .Values.clientAuthority) -}}
+{{- fail "config: policies.feasibility.mode needs clientAuthority, the authority of the API server's client certificate, as only the API server may ask about devices" -}}
+{{- end -}}
+{{- $ledgers := printf "%s-ledgers" .Release.Namespace -}}
+{{- if and (eq .Values.mode "crd-served") (ne (dig "quota" "namespace" $ledgers $config) $ledgers) -}}
+{{- fail (printf "config: remove quota.namespace: the service may write its ledgers into %s only" $ledgers) -}}
+{{- end -}}
 {{- toYaml $config -}}
 {{- end -}}
 
