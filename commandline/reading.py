@@ -65,7 +65,7 @@ def find_and_render(options: Namespace, skipped: list[Result]) -> list[Input]:
         found += render_all(files.charts)
     from commandline.skipped_files import note
 
-    skipped += note(files.skipped(), rendered=options.helm)
+    skipped += note(files, rendered=options.helm)
     manifests = []
     for each in found:
         if not isinstance(each, EmptyDirectory):

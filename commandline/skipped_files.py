@@ -6,8 +6,19 @@ import os
 from collections.abc import Iterable, Iterator
 
 from advice.findings import NOTE, Finding, Result
-from documents.finding import TEMPLATES, VALUES
-from documents.skipped import CHART, HIDDEN, LINK, NO_DIRECTORY, NO_FILE, PATCH, SUFFIX, SkippedFile
+from documents.finding import TEMPLATES, VALUES, Files
+from documents.kustomizations import ANY
+from documents.skipped import (
+    CHART,
+    HIDDEN,
+    KUSTOMIZATION,
+    LINK,
+    NO_DIRECTORY,
+    NO_FILE,
+    PATCH,
+    SUFFIX,
+)
+from resourceapi.model import workloads
 from validation.rule_names import SKIPPED_FILE
 
 _NAME_IT = "name the file itself to validate it, or leave it out with --exclude"
@@ -28,6 +39,10 @@ _NOTES = {
 }
 
 
+# One of these is in every text with the claims of a pod, however they are written.
+_TRACES_OF_CLAIMS = (b"laims", b"\\", b"!")
+
+
 class _NoSource:
     """The lines of a file that is not read."""
 
@@ -37,19 +52,43 @@ class _NoSource:
         return ""
 
 
-def note(skipped: Iterable[SkippedFile], *, rendered: bool) -> Iterator[Result]:
-    """A result with a note for each file.
+def note(files: Files, *, rendered: bool) -> Iterator[Result]:
+    """A result with a note for each file that was left out.
 
     :param rendered: whether Helm makes manifests of charts; then their templates and own values are not skipped.
     """
     source = _NoSource()
-    for file, reason in skipped:
+    with_claims: bool | None = None
+    for file, reason, brought in files.skipped():
         if rendered and reason == CHART and _is_read_by_helm(file):
             continue
-        message, hint = _NOTES[reason]
+        if reason == KUSTOMIZATION:
+            if with_claims is None:
+                with_claims = files.mentions(_TRACES_OF_CLAIMS)
+            wanted = [each.what for each in brought if _is_reviewed(each.kind, with_claims=with_claims)]
+            if not wanted:
+                continue
+            message, hint = _about_kustomization(file, wanted)
+        else:
+            message, hint = _NOTES[reason]
         result = Result(file, 1, source)
         result.findings.append(Finding(NOTE, SKIPPED_FILE, message, hint=hint))
         yield result
+
+
+def _is_reviewed(kind: str, *, with_claims: bool) -> bool:
+    """Whether objects of a kind are validated; workloads are if they have claims."""
+    from advice.hints.group import KINDS_OF_THE_GROUP
+
+    return kind == ANY or kind in KINDS_OF_THE_GROUP or (with_claims and kind in workloads.RESOURCES)
+
+
+def _about_kustomization(file: str, brought: Iterable[str]) -> tuple[str, str]:
+    from shlex import quote
+
+    command = f"kubectl kustomize {quote(os.path.dirname(file) or os.curdir)} | claimcheck validate -"
+    message = f"what kustomize makes of it is not validated, as it has {', '.join(dict.fromkeys(brought))}"
+    return message, f"validate that: {command}; and leave this file out with --exclude"
 
 
 def _is_read_by_helm(file: str) -> bool:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from documents.errors import DocumentError, EmptyDirectory
 from documents.skipped import CHART as PART_OF_CHART
 from documents.skipped import (
     HIDDEN,
+    KUSTOMIZATION,
     LINK,
     NO_DIRECTORY,
     NO_FILE,
@@ -17,11 +18,15 @@ from documents.skipped import (
     SUFFIX,
     SkippedFile,
     looks_like_manifest,
+    mentions,
 )
 from documents.sources import STANDARD_INPUT
 
+if TYPE_CHECKING:
+    from documents.kustomizations import Brought, Kustomization
+
 EXTENSIONS = (".yaml", ".yml", ".json")
-"""What a directory is searched for. A file that is named itself may have any name."""
+"""What a directory is searched for. A file that an argument or a kustomization names may have any name."""
 
 CHART, TEMPLATES, DEPENDENCIES, VALUES = "Chart.yaml", "templates", "charts", "values"
 """What Helm calls the parts of a chart: only what it makes of them are manifests."""
@@ -41,7 +46,8 @@ class Files:
 
     A directory stands for all its manifests, those of its subdirectories included, sorted by path; hidden files and
     directories are left out, and so are the parts of a Helm chart that are no manifests yet, and the patches of
-    kustomizations. A directory without manifests gives an EmptyDirectory.
+    kustomizations. What a kustomization takes objects from is read whatever its name. A directory without manifests gives an
+    EmptyDirectory.
 
     :param exclude: says of a path whether it is left out; a directory with everything in it.
     While a directory is searched, links to files elsewhere, and to hidden ones, are left out too: who may add a file to it may
@@ -61,6 +67,9 @@ class Files:
         self.kustomizations: list[str] = []
         self.excluded = 0
         self._skipped: dict[str, str] = {}  # files and directories that are left out, and why
+        self._brought: dict[str, list[Brought]] = {}  # by kustomizations, and not read
+        self._targets: dict[str, str | None] = {}  # of files with patches
+        self._searched: list[str] = []
         self._seen: set[str] = set()
 
     def skipped(self) -> Iterator[SkippedFile]:
@@ -73,6 +82,25 @@ class Files:
                 os.path.realpath(path) not in seen and self._is_manifest(path)
             ):
                 yield SkippedFile(path, reason)
+        for path, found in sorted(self._brought.items()):
+            brought = tuple(
+                each for each in found if not each.file or not self._is_looked_at(each.file, seen)
+            )
+            if brought:
+                yield SkippedFile(path, KUSTOMIZATION, brought)
+
+    def _is_looked_at(self, path: str, seen: set[str]) -> bool:
+        from documents.links import is_below
+
+        if os.path.isdir(path):
+            return any(is_below(directory, path) for directory in self._searched)
+        return os.path.realpath(path) in seen
+
+    def mentions(self, words: Iterable[bytes]) -> bool:
+        """Whether one of these words is in a file that is read, or left out without being excluded."""
+        left_out = (path for path, reason in self._skipped.items() if reason != LINK)
+        files = (path for path in (*self._seen, *left_out, *self._brought) if path != STANDARD_INPUT)
+        return any(mentions(path, words) for path in files if os.path.isfile(path))  # no pipes
 
     @staticmethod
     def _is_manifest(path: str) -> bool:
@@ -111,16 +139,22 @@ class Files:
         if not os.path.isdir(argument):
             return [argument]
         left_out = self.excluded, len(self.charts)
-        kustomizations: list[tuple[str, str]] = []
-        found = sorted(self._manifests_below(argument, kustomizations), key=lambda path: path.split(os.sep))
+        kustomizations: list[tuple[str, str, str]] = []
+        found = list(self._manifests_below(argument, kustomizations))
+        self._searched.append(argument)
+        if kustomizations:
+            found = self._by_kustomizations(argument, found, kustomizations)
+        found.sort(key=lambda path: path.split(os.sep))
         if not found and left_out == (self.excluded, len(self.charts)):
             return [EmptyDirectory(argument, 0, 0, f"no {', '.join(EXTENSIONS)} files in this directory")]
-        return self._without_patches(found, kustomizations) if kustomizations else found
+        return found
 
     def _manifests_below(
-        self, directory: str, kustomizations: list[tuple[str, str]], reason: str = ""
+        self, directory: str, kustomizations: list[tuple[str, str, str]], reason: str = ""
     ) -> Iterator[str]:
-        """The manifests in a directory and below; the kustomizations there, as directory and name, are appended.
+        """The manifests in a directory and below.
+
+        The kustomizations there are appended, as directory, name, and why they are skipped, if they are.
 
         :param reason: why everything in it is skipped, if it is.
         """
@@ -136,8 +170,8 @@ class Files:
             if of_chart:
                 self._note_chart(parent)
             for entry in entries:
-                if not reason and entry.name in KUSTOMIZATIONS and os.path.isfile(entry.path):
-                    kustomizations.append((parent, entry.name))
+                if entry.name in KUSTOMIZATIONS and os.path.isfile(entry.path):
+                    kustomizations.append((parent, entry.name, reason))
                 if entry.name == REPOSITORY:
                     continue
                 why = reason
@@ -173,23 +207,79 @@ class Files:
         self._skipped.setdefault(path, reason or SUFFIX)
         return False
 
-    def _without_patches(self, found: list[str], kustomizations: list[tuple[str, str]]) -> list[str]:
-        from documents.kustomizations import patches_of
+    def _by_kustomizations(
+        self, top: str, found: list[str], kustomizations: list[tuple[str, str, str]]
+    ) -> list[str]:
+        """The manifests in a directory with what kustomizations take objects from, and without their patches."""
+        from documents.kustomizations import Kustomization
 
-        known = {os.path.normpath(path) for path in found}
+        known = {os.path.normpath(path): path for path in found}
         patches: set[str] = set()
-        for directory, name in sorted(kustomizations):
-            named = patches_of(directory, name) & known
-            if named and directory not in self.kustomizations:
-                self.kustomizations.append(directory)
-            patches |= named
-        kept = []
-        for path in found:
-            if os.path.normpath(path) in patches:
-                self._skipped.setdefault(path, PATCH)
-            else:
-                kept.append(path)
-        return kept
+        for directory, name, reason in sorted(kustomizations):
+            file = os.path.join(directory, name)
+            kustomization = Kustomization(directory, name)
+            named = known.keys() & kustomization.patches.keys()
+            if not reason:
+                if named and directory not in self.kustomizations:
+                    self.kustomizations.append(directory)
+                patches |= named
+            if self._is_excluded(file):
+                continue
+            for path in kustomization.inputs:
+                self._take(top, file, path, known, reason)
+            self._note_patches(top, file, kustomization)
+            if kustomization.brought:
+                self._brought.setdefault(file, []).extend(kustomization.brought)
+        for path in patches:
+            self._skipped.setdefault(known.pop(path), PATCH)
+        return list(known.values())
+
+    def _take(self, top: str, kustomization: str, path: str, known: dict[str, str], reason: str) -> None:
+        """Add a file that a kustomization takes objects from to those that are known, if it may be read."""
+        from documents.kustomizations import Brought
+        from documents.links import is_below, leads_to_hidden
+
+        if path in known:
+            return
+        if not is_below(top, path):
+            brought = Brought("what is in other directories", file=path)
+            self._brought.setdefault(kustomization, []).append(brought)
+            return
+        path = os.path.join(top, os.path.relpath(path, top))
+        if os.path.isdir(path) or self._is_excluded(path):
+            return
+        if not os.path.isfile(path):
+            reason = NO_FILE
+        elif not reason and (leads_to_hidden(top, path) or _is_hidden(top, path)):
+            reason = HIDDEN
+        elif not reason and _chart_around(path):
+            reason = PART_OF_CHART
+        if reason:
+            self._skipped.setdefault(path, reason)
+        else:
+            known[os.path.normpath(path)] = path
+
+    def _note_patches(self, top: str, file: str, kustomization: Kustomization) -> None:
+        """Note the files with patches that say nothing of their kind, and those that are not below the directory."""
+        from documents.kustomizations import TARGET, Brought, target_of
+        from documents.links import is_below
+
+        brought: list[Brought] = []
+        for path, targets in kustomization.patches.items():
+            target: str | None = TARGET
+            if os.path.isfile(path) and is_below(top, path):
+                here = os.path.join(top, os.path.relpath(path, top))
+                if self._is_excluded(here):
+                    continue
+                self._skipped.setdefault(here, PATCH)
+                if path not in self._targets:
+                    self._targets[path] = target_of(path)
+                target = self._targets[path]
+            if target is not None:
+                kinds = set(targets) if target == TARGET else {target}
+                brought += (Brought("patches in other files", kind) for kind in kinds)
+        if brought:
+            self._brought.setdefault(file, []).extend(brought)
 
     def _may_follow(self, directory: str, link: str) -> bool:
         if _is_inside(directory, link):
@@ -230,6 +320,12 @@ def _is_inside(directory: str, link: str) -> bool:
     from documents.links import is_below, leads_to_hidden
 
     return is_below(directory, link) and not leads_to_hidden(directory, link)
+
+
+def _is_hidden(directory: str, path: str) -> bool:
+    """Whether a path below a directory is hidden there, wherever it leads."""
+    inside = os.path.relpath(path, directory).split(os.sep)
+    return any(part.startswith(".") and part not in (os.curdir, os.pardir) for part in inside)
 
 
 def _is_made_into_manifests(name: str) -> bool:

@@ -1,38 +1,179 @@
-"""Patches of kustomizations: parts of objects, which only kustomize makes whole."""
+"""Kustomizations: which files one names, and what it brings in that only kustomize can make whole."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from typing import Any
+import re
+from typing import Any, NamedTuple
 
 from documents.document import Document
 from documents.errors import DocumentError
-from documents.parsing import parse
+from documents.parsing import NOT_AN_OBJECT, first_document, parse
 from documents.sources import read_file
 
-_LISTS = ("patches", "patchesStrategicMerge", "patchesJson6902")
+_RESOURCES = ("resources", "bases", "components", "crds")
+_PATCHES = ("patches", "patchesStrategicMerge", "patchesJson6902")
+_MADE_ELSEWHERE = (
+    "generators",
+    "transformers",
+    "configurations",
+    "helmCharts",
+    "helmChartInflationGenerator",
+)
+"""Fields with which other files or programs make objects, or change any of them."""
+
+ANY = ""
+"""Stands for objects of any kind."""
+
+TARGET = "target"
+"""Stands for the kind that the kustomization names for a patch. No kind is written in small letters."""
+
+# One of these is in every address that kustomize clones, even if there is a directory of that name.
+_REMOTE = re.compile(r"://|//|@|gh:|github\.com|\.git|_git|\?")
+_NAME = re.compile("[A-Za-z0-9]+")
 
 
-def patches_of(directory: str, name: str) -> set[str]:
-    """The files that the kustomization of a directory names as patches, as normalized paths. None of them is opened.
+class Brought(NamedTuple):
+    """What a kustomization brings in.
 
-    :param name: that of the kustomization's file. One that cannot be read names no patches.
+    :ivar what: a few words for users, without anything that stands in the file.
+    :ivar kind: the kind of objects that this makes or changes, or ANY.
+    :ivar file: the file or directory in which it is; empty for what is no file here.
     """
-    file = os.path.join(directory, name)
+
+    what: str
+    kind: str = ANY
+    file: str = ""
+
+
+class Kustomization:
+    """What the kustomization of a directory names. Field names count in any case, as for kustomize.
+
+    :ivar patches: the files that it names as patches, as normalized paths.
+    :ivar inputs: files and directories here that it takes objects from, as normalized paths.
+    :ivar brought: what it makes objects of, or changes them with, that is no file of objects.
+    """
+
+    def __init__(self, directory: str, name: str) -> None:
+        self._directory = directory
+        self.patches: dict[str, list[str]] = {}
+        self.inputs: list[str] = []
+        self.brought: list[Brought] = []
+        file = os.path.join(directory, name)
+        try:
+            found = next(iter(parse(read_file(file), file)), None)
+        except DocumentError as error:
+            found = error
+        if isinstance(found, Document):
+            fields = _folded(found.value)
+            self._read_inputs(fields)
+            self._read_patches(fields)
+            self._read_others(fields)
+        elif found is not None:
+            self.brought.append(Brought("what it names, as it cannot be read"))
+
+    def _path(self, name: str) -> str:
+        return os.path.normpath(os.path.join(self._directory, name))
+
+    def _read_inputs(self, fields: dict[str, Any]) -> None:
+        for field in _RESOURCES:
+            for entry in _entries(fields, field):
+                if not isinstance(entry, str) or not entry:
+                    continue
+                path = self._path(entry)
+                if (
+                    "://" in entry
+                    or not os.path.exists(path)
+                    or (os.path.isdir(path) and _REMOTE.search(entry))
+                ):
+                    self.brought.append(Brought(f"{field} from elsewhere"))
+                else:
+                    self.inputs.append(path)
+
+    def _read_patches(self, fields: dict[str, Any]) -> None:
+        for field in _PATCHES:
+            for entry in _entries(fields, field):
+                patch = _folded(entry) if isinstance(entry, dict) else {"path": entry}
+                target = _target(patch)
+                path, text = patch.get("path"), patch.get("patch")
+                if field == "patchesStrategicMerge" and isinstance(entry, str) and not self._is_file(entry):
+                    path, text = None, entry
+                if isinstance(path, str) and path:
+                    self.patches.setdefault(self._path(path), []).append(target)
+                if isinstance(text, str) and text:
+                    kinds = _kinds_changed(text, target, may_change_kind=bool(patch.get("options")))
+                    self.brought += (Brought(f"{field} within it", kind) for kind in kinds)
+
+    def _is_file(self, name: str) -> bool:
+        return "\n" not in name and os.path.isfile(self._path(name))
+
+    def _read_others(self, fields: dict[str, Any]) -> None:
+        for field in _MADE_ELSEWHERE:
+            if fields.get(field.casefold()):
+                self.brought.append(Brought(field))
+        for replacement in _entries(fields, "replacements"):
+            targets = _entries(_folded(replacement), "targets") if isinstance(replacement, dict) else []
+            for target in targets or [None]:
+                kind = _target(_folded(target), "select") if isinstance(target, dict) else ANY
+                self.brought.append(Brought("replacements", kind))
+
+
+def target_of(file: str) -> str | None:
+    """ANY for operations in a file that may change the kind, TARGET for others, None for a patch that is like an object.
+
+    Of the last a user can be told as of other manifests.
+    """
     try:
-        found = next(iter(parse(read_file(file), file)), None)
+        patch: Any = first_document(read_file(file), file).value
     except DocumentError:
-        return set()
-    if not isinstance(found, Document):
-        return set()
-    return {os.path.normpath(os.path.join(directory, path)) for path in _paths(found.value)}
+        return ANY
+    return _target_of_operations(patch, TARGET) if isinstance(patch, list) else None
 
 
-def _paths(kustomization: dict[str, Any]) -> Iterator[str]:
-    for field in _LISTS:
-        entries = kustomization.get(field)
-        for entry in entries if isinstance(entries, list) else ():
-            path = entry.get("path") if isinstance(entry, dict) else entry
-            if isinstance(path, str) and path:
-                yield path
+def _kinds_changed(text: str, target: str, *, may_change_kind: bool) -> set[str]:
+    kinds = set()
+    for found in parse(text, is_list=lambda value: False):
+        if isinstance(found, Document):
+            own = found.value.get("kind")
+            kinds.add(ANY if may_change_kind else target or _plain(own))
+        elif found.message.startswith(NOT_AN_OBJECT):
+            try:
+                kinds.add(_target_of_operations(first_document(text.encode(), "").value, target))
+            except (DocumentError, UnicodeError):
+                return {ANY}
+        else:
+            return {ANY}
+    return kinds
+
+
+def _target_of_operations(operations: Any, target: str) -> str:
+    """The kind of objects that operations change, or ANY if one may make them objects of another."""
+    for operation in operations if isinstance(operations, list) else [None]:
+        path = _folded(operation).get("path") if isinstance(operation, dict) else None
+        if not isinstance(path, str) or path.split("/")[1:2] in ([], [""], ["kind"], ["apiVersion"]):
+            return ANY
+    return target
+
+
+def _target(entry: dict[str, Any], field: str = "target") -> str:
+    """The kind that a selector names; ANY if there may be others, as it is a regular expression."""
+    selector = entry.get(field)
+    return _plain(_folded(selector).get("kind")) if isinstance(selector, dict) else ANY
+
+
+def _plain(kind: object) -> str:
+    return kind if isinstance(kind, str) and _NAME.fullmatch(kind) else ANY
+
+
+def _folded(value: dict[str, Any]) -> dict[str, Any]:
+    """The same with names in one case; lists under names that differ only in case become one."""
+    folded: dict[str, Any] = {}
+    for key, each in value.items():
+        name, known = str(key).casefold(), folded.get(str(key).casefold())
+        folded[name] = known + each if isinstance(known, list) and isinstance(each, list) else each
+    return folded
+
+
+def _entries(fields: dict[str, Any], field: str) -> list[Any]:
+    found = fields.get(field.casefold())
+    return found if isinstance(found, list) else []

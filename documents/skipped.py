@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from documents.errors import DocumentError
 from documents.parsing import NOT_AN_OBJECT, parse
 from documents.sources import read_file
 
+if TYPE_CHECKING:
+    from documents.kustomizations import Brought
+
 HIDDEN, CHART, PATCH, LINK = "hidden", "part of a chart", "patch", "link"
 SUFFIX, NO_FILE, NO_DIRECTORY = "suffix", "no regular file", "unreadable directory"
+KUSTOMIZATION = "kustomization"
 
 # One of these is in every text that has a key apiVersion or kind, however it is escaped.
 _TRACES = (b"kind", b"apiVersion", b"\\", b"!")
@@ -23,10 +27,12 @@ class SkippedFile(NamedTuple):
     """A file or directory that is not read.
 
     :ivar reason: one of the constants of this module.
+    :ivar brought: of a kustomization, what it brings in that is not read.
     """
 
     file: str
     reason: str
+    brought: tuple[Brought, ...] = ()
 
 
 def looks_like_manifest(file: str, is_other: Callable[[dict[str, Any]], bool] = lambda value: False) -> bool:
@@ -50,3 +56,12 @@ def looks_like_manifest(file: str, is_other: Callable[[dict[str, Any]], bool] = 
         elif any(name in found.value for name in _NAMES) and not is_other(found.value):
             return True
     return False
+
+
+def mentions(file: str, words: Iterable[bytes]) -> bool:
+    """Whether one of these words is in a file, or may be for all that can be told."""
+    try:
+        content = read_file(file).replace(b"\0", b"")
+    except DocumentError:
+        return False
+    return any(word in content for word in words)

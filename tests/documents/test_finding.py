@@ -274,7 +274,7 @@ def test_skipped_manifests() -> None:
     os.mkfifo("pipe.yaml")
     files = Files(["."])
     list(files)
-    assert {str(Path(file)): reason for file, reason in files.skipped()} == SKIPPED
+    assert {str(Path(file)): reason for file, reason, _ in files.skipped()} == SKIPPED
 
 
 @pytest.mark.parametrize(
@@ -300,7 +300,7 @@ def test_what_looks_like_a_manifest(content: bytes, is_told: bool) -> None:
     _write("one/.hidden.yaml", content)
     files = Files(["one"])
     list(files)
-    assert [reason for _, reason in files.skipped()] == ["hidden"] * is_told
+    assert [reason for _, reason, _ in files.skipped()] == ["hidden"] * is_told
 
 
 def test_excluded_files_are_not_told() -> None:
@@ -347,4 +347,137 @@ def test_manifests_that_look_like_something_else(name: str, content: str, is_tol
     _write(name, content)
     files = Files(["."])
     list(files)
-    assert (name in {str(Path(each)) for each, _ in files.skipped()}) == is_told
+    assert (name in {str(Path(each)) for each, _, _ in files.skipped()}) == is_told
+
+
+@pytest.mark.parametrize(
+    ("content", "read", "brought"),
+    [
+        (
+            "resources: [x.txt, plain, sub/z.TXT, gone/x.txt]",
+            {"x.txt", "plain", "sub/z.TXT"},
+            {("resources from elsewhere", "")},
+        ),
+        ("Re\u017fources: [x.txt]\nresources: [plain]", {"x.txt", "plain"}, set()),
+        ("bases: [x.txt]\ncomponents: [plain]\ncrds: [sub/z.TXT]", {"x.txt", "plain", "sub/z.TXT"}, set()),
+        (
+            "resources: [.x.txt, .h/x.txt, link.txt, hidden.txt, t/../x.txt]",
+            {"x.txt"},
+            {("what is in other directories", "")},
+        ),
+        ("resources: [../apps]", set(), {("what is in other directories", "")}),
+        ("resources: [https://h/x.yaml]", set(), {("resources from elsewhere", "")}),
+        ("resources: [github.com/o/r]", set(), {("resources from elsewhere", "")}),
+        (
+            "patches: [{patch: '[{op: remove, path: /spec}]', target: {kind: B}}]",
+            set(),
+            {("patches within it", "B")},
+        ),
+        (
+            "patches: [{patch: '[{op: add, path: /kind}]', target: {kind: B}}]",
+            set(),
+            {("patches within it", "")},
+        ),
+        (
+            "patches: [{patch: '[{op: add, path: /a}]', target: {kind: B.*}}]",
+            set(),
+            {("patches within it", "")},
+        ),
+        (
+            "patches: [{Patch: '[{op: add, path: /a}]', Target: {name: b}}]",
+            set(),
+            {("patches within it", "")},
+        ),
+        ("patches: [{patch: 'kind: B'}]", set(), {("patches within it", "B")}),
+        (
+            "patches: [{patch: 'kind: B', options: {allowKindChange: true}}]",
+            set(),
+            {("patches within it", "")},
+        ),
+        ("patches: [{patch: '{'}]", set(), {("patches within it", "")}),
+        ("patchesStrategicMerge: ['kind: B']", set(), {("patchesStrategicMerge within it", "B")}),
+        (
+            "patchesJson6902: [{patch: '[{op: add, path: /a}]', target: {kind: B}}]",
+            set(),
+            {("patchesJson6902 within it", "B")},
+        ),
+        ("patches: [{path: ops.txt, target: {kind: B}}]", set(), {("patches in other files", "B")}),
+        ("patches: [{path: ../ops.txt, target: {kind: B}}]", set(), {("patches in other files", "B")}),
+        ("patches: [{path: x.txt, target: {kind: B}}]", set(), set()),
+        ("replacements: [{targets: [{select: {kind: B}}]}]", set(), {("replacements", "B")}),
+        ("replacements: [{path: r.yaml}]", set(), {("replacements", "")}),
+        ("generators: [a]\ntransformers: [b]", set(), {("generators", ""), ("transformers", "")}),
+        ("helmCharts: [{name: a}]", set(), {("helmCharts", "")}),
+        ("namePrefix: a-\nconfigMapGenerator: [{name: a}]", set(), set()),
+        ("resources: {", set(), {("what it names, as it cannot be read", "")}),
+    ],
+)
+def test_what_a_kustomization_brings_in(content: str, read: set[str], brought: set[tuple[str, str]]) -> None:
+    """Files below the directory are read whatever their name; what cannot be read is noted, with the kind it is about."""
+    for name in ("x.txt", "plain", "sub/z.TXT", ".x.txt", ".h/x.txt", "unnamed.txt"):
+        _write(f"k/{name}")
+    _write("k/ops.txt", "[{op: add, path: /a, value: 1}]")
+    _write("ops.txt", "[]")
+    _write("k/github.com/o/r/a.yaml")
+    Path("k/link.txt").symlink_to("../ok.yaml")
+    Path("k/hidden.txt").symlink_to(".x.txt")
+    _write("k/Kustomization", content)
+    files = Files(["k"])
+    assert _names(files) == {f"k/{name}" for name in read} | {"k/github.com/o/r/a.yaml"}
+    skipped = {file: (reason, found) for file, reason, found in files.skipped()}
+    found = skipped.pop("k/Kustomization", ("kustomization", ()))
+    assert found[0] == "kustomization"
+    assert {(each.what, each.kind) for each in found[1]} == brought
+    hidden = {"k/.x.txt", "k/.h/x.txt", "k/hidden.txt"} if ".x.txt" in content else set()
+    patch = {"k/x.txt"} if "path: x.txt" in content else set()
+    assert {file: reason for file, (reason, _) in skipped.items()} == {
+        **dict.fromkeys(hidden, "hidden"),
+        **dict.fromkeys(patch, "patch"),
+    }
+
+
+def test_what_other_arguments_name_is_no_file_elsewhere() -> None:
+    """An overlay beside its base, say, is all read if both are given."""
+    _write("overlay/kustomization.yaml", "resources: [../gen]")
+    for arguments, is_told in ((["overlay"], True), (["overlay", "gen"], False), (["."], False)):
+        files = Files(arguments)
+        list(files)
+        assert bool([each for each in files.skipped() if each.reason == "kustomization"]) == is_told
+
+
+def test_hidden_kustomizations() -> None:
+    """What they name is noted, and not left out of what is read."""
+    _write(
+        ".k8s/kustomization.yaml", "resources: [evil.txt]\npatches: [{path: ../ok.yaml}, {patch: 'kind: B'}]"
+    )
+    _write(".k8s/evil.txt")
+    files = Files(["."])
+    assert "ok.yaml" in _names(files)
+    assert {"./.k8s/evil.txt": "hidden", "./.k8s/kustomization.yaml": "kustomization"}.items() <= {
+        file: reason for file, reason, _ in files.skipped()
+    }.items()
+    files = Files(["."], Exclusion([".k8s", "charts"]))
+    list(files)
+    assert list(files.skipped()) == []
+
+
+def test_excluded_kustomizations() -> None:
+    """Nothing is told of one, nor read because of it."""
+    _write("k/kustomization.yaml", "resources: [evil.txt]\npatches: [{patch: 'kind: B'}]")
+    _write("k/evil.txt")
+    files = Files(["k"], Exclusion(["kustomization.yaml"]))
+    assert list(files) == []
+    assert list(files.skipped()) == []
+
+
+def test_what_files_mention() -> None:
+    """Those that are left out count too, but for links elsewhere; neither standard input nor a pipe is read for it."""
+    Path("gen/link.yaml").symlink_to("../ok.yaml")
+    Path("ok.yaml").write_text("elsewhere")
+    os.mkfifo("gen/pipe.yaml")
+    files = Files(["-", "gen"])
+    list(files)
+    assert not files.mentions([b"elsewhere", b"hidden"])
+    _write("gen/.a.yaml", "hidden")
+    list(files)
+    assert files.mentions([b"elsewhere", b"hidden"])

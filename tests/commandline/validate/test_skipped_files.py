@@ -52,6 +52,30 @@ def test_many_are_one_note(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out.count("not validated, as it is hidden") == 20
 
 
+@pytest.mark.parametrize(
+    ("kind", "other", "is_told"),
+    [
+        ("ResourceClaim", "", True),
+        ("Deployment", "", False),
+        ("Deployment", "spec: {resourceClaims: []}", True),
+        ("ConfigMap", "spec: {resourceClaims: []}", False),
+        (".*", "", True),
+    ],
+)
+def test_what_kustomize_makes(
+    kind: str, other: str, is_told: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Told if it can be an object that is validated; workloads are if any file has claims."""
+    Path("my k").mkdir()
+    Path("my k/part.yaml").write_text(f"apiVersion: v1\nkind: Service\n{other}\n")
+    patch = "[{op: replace, path: /spec, value: 3}]"
+    Path("my k/kustomization.yaml").write_text(f"patches: [{{patch: '{patch}', target: {{kind: {kind}}}}}]\n")
+    assert main(["validate", "--fail-on-skipped", "."]) == int(is_told)
+    out = capsys.readouterr().out
+    assert ("kubectl kustomize './my k' | claimcheck validate -" in out) == is_told
+    assert ("it has patches within it" in out) == is_told
+
+
 def test_the_action_and_the_hook_insist() -> None:
     """Neither lets a skipped manifest pass."""
     root = Path(__file__).parents[3]
