@@ -50,6 +50,11 @@ class Turns(Generic[_T]):
                 return value
         return None
 
+    def discard(self, key: Hashable) -> None:
+        """Let a value wait no longer, if it does; the others keep their places."""
+        if (namespace := self._home.get(key)) is not None:
+            self._take(namespace, key)
+
     def clear(self) -> None:
         """Let nothing wait any more."""
         self._namespaces.clear()

@@ -171,16 +171,17 @@ class Dispatcher:
         """
         caller = request.caller
         slot = self._slots.slot(request.route, request.body, caller)
+        namespace = request.route.namespace(request.body)
         is_unknown = bool(caller.doubt)
-        if is_unknown and slot.locked() and self.strangers >= self._connections.half:
+        if is_unknown and not slot.is_free_for(namespace) and self.strangers >= self._connections.half:
             raise HTTPError(_CROWDED, 503)
         self.strangers += is_unknown
         try:
             async with _in_time(caller, _CROWDED):
-                await slot.acquire()
+                await slot.acquire(namespace)
         finally:
             self.strangers -= is_unknown
-        return await _in_thread(self._workers, work, caller, slot.release)
+        return await _in_thread(self._workers, work, caller, lambda: slot.release(namespace))
 
     async def _wait(self, unfinished: Unfinished) -> Reply | Unfinished:
         request, decoded, waiting = unfinished

@@ -61,6 +61,10 @@ def _is_quick(decoded: Any, size: int) -> bool:
     return False
 
 
+def _no_namespace(body: bytes) -> str:
+    return ""
+
+
 def _ignore(decoded: Any, answer: Any) -> None:
     pass
 
@@ -79,6 +83,7 @@ class Route(NamedTuple):
     ``encode``: makes the body of the response from the request's and the answer; both run in the handler's thread.
     ``decode``: decodes a body, once for each request; raises :class:`HTTPError`.
     ``lane``: routes with the same lane share the slots for requests that may block.
+    ``namespace``: told from a body before it is decoded, and only for this: namespaces take turns in slots.
     ``answered``: called with the decoded body and the answer once that is encoded, to count and to log it.
     ``log_fields``: fields for the log if the handler fails, from the decoded body.
     """
@@ -90,6 +95,7 @@ class Route(NamedTuple):
     encode: Callable[[bytes, Any], bytes | bytearray] = encode_json
     decode: Callable[[bytes], Any] = decode_json
     lane: str = ""
+    namespace: Callable[[bytes], str] = _no_namespace
     answered: Callable[[Any, Any], None] = _ignore
     log_fields: Callable[[Any], Mapping[str, str]] = _no_fields
 

@@ -10,6 +10,8 @@ import fcntl
 import os
 from pathlib import Path
 
+from serving.fair_slot import FairSlot
+
 # How often to look whether the others are done.
 POLL_SECONDS = 0.05
 
@@ -22,26 +24,26 @@ class SharedSlot:
 
     def __init__(self, file: Path) -> None:
         self._descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        self._local = asyncio.Lock()  # within this process, first come, first served
+        self._local = FairSlot(1)  # within this process
 
-    def locked(self) -> bool:
-        """Whether this process has the slot, or waits for it."""
-        return self._local.locked()
+    def is_free_for(self, namespace: str) -> bool:
+        """Whether this process neither has the slot nor waits for it."""
+        return self._local.is_free_for(namespace)
 
-    async def acquire(self) -> None:
-        """Wait until the slot is free, and take it."""
-        await self._local.acquire()
+    async def acquire(self, namespace: str) -> None:
+        """Wait until the slot is free, and take it for a request of a namespace."""
+        await self._local.acquire(namespace)
         try:
             while not self._try_lock():
                 await asyncio.sleep(POLL_SECONDS)
         except BaseException:
-            self._local.release()
+            self._local.release(namespace)
             raise
 
-    def release(self) -> None:
-        """Free the slot."""
+    def release(self, namespace: str) -> None:
+        """Free the slot that a namespace has."""
         fcntl.flock(self._descriptor, fcntl.LOCK_UN)
-        self._local.release()
+        self._local.release(namespace)
 
     def _try_lock(self) -> bool:
         try:

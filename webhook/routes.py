@@ -15,7 +15,13 @@ from serving.routes import HTTPError, Route, Waiting, decode_json
 from webhook import converting, mutating, validating, verdict_log
 from webhook.context import Context
 from webhook.policies import OpaqueParameters
-from webhook.reviews import AdmissionRequest, ConversionRequest, parse_admission, parse_conversion
+from webhook.reviews import (
+    AdmissionRequest,
+    ConversionRequest,
+    namespace_in_head,
+    parse_admission,
+    parse_conversion,
+)
 
 if TYPE_CHECKING:  # metrics' files are opened with the import
     from webhook.metrics import Metrics
@@ -84,6 +90,7 @@ def _admission_route(
         may_block=_has_many_expressions,
         decode=lambda body: parse_admission(decode_json(body, keep_repeated=keeps_repeated)),
         lane=_ADMISSION,
+        namespace=namespace_in_head,
         answered=partial(_admission_answered, metrics, path[1:]),
         log_fields=_log_fields,
     )

@@ -63,3 +63,10 @@ def test_known_keys_are_found_and_values_replaced() -> None:
     turns.put("a", "a1", "again")
     turns.clear()
     assert taken(turns) == []
+
+
+def test_who_waits_no_longer_does_not_move_the_others() -> None:
+    turns = filled("a1", "a2", "b1", "c1")
+    for key in ("a1", "c1", "c1", "unknown"):
+        turns.discard(key)
+    assert (len(turns), taken(turns)) == (2, ["a2", "b1"])

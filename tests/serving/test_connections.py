@@ -136,9 +136,9 @@ def test_buffers_are_small() -> None:
 @asynccontextmanager
 async def having(slot: SharedSlot, seconds: float = PATIENCE_SECONDS) -> AsyncIterator[None]:
     async with asyncio.timeout(seconds):
-        await slot.acquire()
+        await slot.acquire("team")
     yield
-    slot.release()
+    slot.release("team")
 
 
 def hold(file: Path, held: Any) -> None:
@@ -182,7 +182,7 @@ def test_slot_within_a_process(tmp_path: Path) -> None:
 
     async def use(slot: SharedSlot, number: int) -> None:
         async with having(slot):
-            assert slot.locked()
+            assert not slot.is_free_for("team")
             inside.append(number)
             most.append(len(inside))
             await asyncio.sleep(0)
@@ -191,7 +191,7 @@ def test_slot_within_a_process(tmp_path: Path) -> None:
     async def main() -> None:
         slot = SharedSlot(tmp_path / "slot")
         await asyncio.gather(*(use(slot, number) for number in range(5)))
-        assert not slot.locked()
+        assert slot.is_free_for("team")
 
     asyncio.run(main())
     assert most == [1] * 5

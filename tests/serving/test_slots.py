@@ -49,8 +49,8 @@ def test_known_clients_wait_however_many_strangers_do() -> None:
 
     async def ask(caller: Caller) -> int:
         slot = slots.slot(FIRST, body, caller)
-        await slot.acquire()
-        asyncio.get_running_loop().call_later(0.05, slot.release)
+        await slot.acquire("")
+        asyncio.get_running_loop().call_later(0.05, slot.release, "")
         reply: Reply = await dispatcher.answer(Request(FIRST, body, caller))
         return reply.code
 

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import json
+import time
 from typing import Any
 
 import pytest
 
 from serving.routes import MAX_MESSAGE
 from tests.webhook.examples import admission, claim, conversion
-from webhook.reviews import WebhookError, allow, deny, parse_admission, parse_conversion
+from webhook.reviews import (
+    UNKNOWN_NAMESPACE,
+    WebhookError,
+    allow,
+    deny,
+    namespace_in_head,
+    parse_admission,
+    parse_conversion,
+)
 
 
 def changed(review: dict[str, Any], **members: Any) -> dict[str, Any]:
@@ -31,6 +41,56 @@ def test_admission_is_read() -> None:
         True,
         None,
     )
+
+
+SAID = {"name": 'x","namespace":"other', "annotations": {"namespace": "other"}}
+
+
+@pytest.mark.parametrize(
+    "separators", [(",", ":"), (", ", ": "), (",\n  ", " :\t")], ids=["compact", "usual", "wide"]
+)
+@pytest.mark.parametrize(
+    ("members", "namespace"),
+    [
+        ({"name": "claim", "namespace": "team"}, "team"),
+        ({"name": SAID["name"], "namespace": "team"}, "team"),
+        ({"name": "namespace", "namespace": "team"}, "team"),
+        ({"name": "x" * 3000, "namespace": "team"}, "team"),
+        ({"name": "slice"}, ""),
+        ({"name": SAID["name"]}, ""),
+        ({"name": "x" * 5000, "namespace": "team"}, UNKNOWN_NAMESPACE),
+        ({"name": "claim", "namespace": "n" * 64}, UNKNOWN_NAMESPACE),
+        ({"name": "claim", "namespace": "te\u00e4m"}, UNKNOWN_NAMESPACE),
+        ({"name": "claim", "namespace": 5}, UNKNOWN_NAMESPACE),
+    ],
+)
+def test_namespace_is_told_from_the_beginning(
+    members: dict[str, Any], namespace: str, separators: tuple[str, str]
+) -> None:
+    """In the order in which API servers write a request; whatever users write into their objects does not count."""
+    kind = {"group": "resource.k8s.io", "version": "v1", "kind": "ResourceClaim"}
+    request = {
+        "uid": "705ab4f5-6393-11e8-b7cc-42010a800002",
+        **dict.fromkeys(("kind", "requestKind"), kind),
+        **members,
+        "operation": "CREATE",
+        "userInfo": {"username": "jane", "extra": {"namespace": ["other"]}},
+        "object": {"metadata": {**SAID, "namespace": "other"}},
+    }
+    review = {"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": request}
+    assert namespace_in_head(json.dumps(review, separators=separators).encode()) == namespace
+
+
+@pytest.mark.parametrize(
+    "unit", [b'"namespace"', b'"namespace" ', b'"', b" ", b'"object', b'"namespace":[', b"\xff"]
+)
+def test_looking_for_the_namespace_is_bounded(unit: bytes) -> None:
+    """Whatever the bytes are, a megabyte of them takes no longer than the first few thousand."""
+    body = b'{"namespace"' + unit * (1024 * 1024 // len(unit))
+    begin = time.process_time()
+    for _ in range(10):
+        assert namespace_in_head(body) == UNKNOWN_NAMESPACE
+    assert time.process_time() - begin < 0.1
 
 
 def test_a_created_object_has_no_old_one() -> None:

@@ -17,6 +17,7 @@ from deviceselectors import compiler
 from deviceselectors.request_budget import BudgetSpentError, RequestBudget, within
 from resourceapi import json_text
 from resourceapi.api_client import Unavailable
+from resourceapi.releases import Profile
 from serving import dispatch
 from serving.callers import Caller
 from serving.connections import Connections
@@ -26,6 +27,7 @@ from tests.webhook.examples import admission, claim, context, conversion
 from tests.webhook.running import PATIENCE_SECONDS
 from tests.webhook.serving import FAST, GENERAL, answer, serving
 from validation.requests import Answer
+from validation.server import Server
 from webhook.context import Context
 from webhook.converting import convert
 from webhook.routes import WITH_EXPRESSIONS_BYTES
@@ -157,7 +159,7 @@ def until(condition: Callable[[], bool]) -> None:
 # --- expressions
 
 
-def with_expressions(number: int, length: int = 0, tag: str = "") -> bytes:
+def with_expressions(number: int, length: int = 0, tag: str = "", namespace: str = "team") -> bytes:
     """A review of a new claim with so many different expressions."""
     selectors = [
         {"cel": {"expression": f'device.driver == "{tag}{index}{"x" * length}"'}} for index in range(number)
@@ -168,6 +170,7 @@ def with_expressions(number: int, length: int = 0, tag: str = "") -> bytes:
         {"name": f"r{at}", "exactly": {**exactly, "selectors": selectors[at : at + 32]}}
         for at in range(0, number, 32)
     ]
+    obj["metadata"]["namespace"] = namespace
     return json.dumps(admission(obj)).encode()
 
 
@@ -242,10 +245,15 @@ class Halting:
         self.reached = threading.Semaphore(0)
         self.goes_on = threading.Event()
         self.number = 0
+        self.tags: list[str] = []
+        """Of the reviews of which something has been compiled, in that order; a tag ends with a dash."""
         real = compiler._compile
 
         def compile(item: Any) -> Any:
             self.number += 1
+            tag = item.expression.split('"')[1].partition("-")[0]
+            if tag not in self.tags:
+                self.tags.append(tag)
             self.reached.release()
             assert self.goes_on.wait(PATIENCE_SECONDS)
             return real(item)
@@ -279,6 +287,23 @@ def test_one_large_review_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
         assert halting.number == 1
         halting.goes_on.set()
         assert {answer(first)[0], answer(second)[0]} == {200}
+
+
+@pytest.mark.parametrize("size", [LARGE_BYTES, WITH_EXPRESSIONS_BYTES], ids=["large", "medium"])
+def test_namespaces_take_turns(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many reviews of one namespace wait, those of another come after one of them."""
+    halting = Halting(monkeypatch)
+    server = Server(Profile(), namespaces={"noisy": {}, "quiet": {}}, verbatim=True)
+    with serving(Context(server=server, rules=True)) as served:
+        connections = []
+        for number, namespace in enumerate(("noisy", "noisy", "noisy", "noisy", "quiet")):
+            body = with_expressions(8, size // 8, tag=f"{size}{namespace}{number}-", namespace=namespace)
+            connections.append(served.send(body))
+            until(lambda: served.in_flight == len(connections))
+        assert halting.reached.acquire(timeout=PATIENCE_SECONDS)
+        halting.goes_on.set()
+        assert {answer(each)[0] for each in connections} == {200}
+    assert halting.tags.index(f"{size}quiet4") < halting.tags.index(f"{size}noisy2")
 
 
 def test_strangers_that_wait_leave_places_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
