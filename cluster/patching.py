@@ -27,11 +27,16 @@ class PatchRefused(ClaimcheckError):
 def patched(stored: Object, patch: Any, type: str) -> Object:
     """The object that a patch makes of a stored one, as the server has it in the version of the request.
 
+    :param patch: its value; None, what an empty file has, changes nothing but is no merge patch.
     :param type: one of :data:`TYPES`.
     :raises PatchRefused: for a patch that is none of its type, or does not fit the object.
     """
     result: Any
-    if type == JSON:
+    if patch is None:
+        if type == MERGE:
+            raise PatchRefused("Invalid JSON Patch")
+        result = stored
+    elif type == JSON:
         result = _operated(copied(stored), patch)
     elif not isinstance(patch, dict):
         raise PatchRefused(f"a {type} patch must be a mapping")

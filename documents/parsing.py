@@ -58,9 +58,9 @@ def parse(
 
 
 def first_document(content: bytes, file: str) -> Document:
-    """The first document of a text, whatever its value is: a patch may be a list.
+    """The first document of a text, whatever its value is: a patch may be a list, or nothing (None).
 
-    :raises DocumentError: if it cannot be read, or there is none.
+    :raises DocumentError: if it cannot be read.
     """
     text = decode(content, file)
     source = Source(file, text)
@@ -72,7 +72,8 @@ def first_document(content: bytes, file: str) -> Document:
             raise source.error(min(error.offset, len(text.rstrip())), error.message, error.hint) from None
         if chunk.value is not None:
             return Document(source, 0, chunk, chunk.value)
-    raise source.error(0, "the file is empty")
+    empty = Chunk(0, len(text))
+    return Document(source, 0, empty, empty.value)
 
 
 def _document(

@@ -7,7 +7,7 @@ from advice.hints.problem import Problem
 from resourceapi.field_errors import TOO_LONG
 from resourceapi.manifests import mapping
 from resourceapi.object_names import ANNOTATIONS_BYTES
-from validation.rule_names import FIELD_CONFLICT, GENERATED_NAME
+from validation.rule_names import FIELD_CONFLICT, GENERATED_NAME, PATCH_REFUSED
 
 
 def _copy_of_the_manifest(problem: Problem) -> str:
@@ -16,6 +16,12 @@ def _copy_of_the_manifest(problem: Problem) -> str:
     if sum(len(str(value)) for value in annotations.values()) > ANNOTATIONS_BYTES:
         return ""
     return "use `kubectl apply --server-side`: without it, kubectl keeps a copy of the whole manifest in an annotation"
+
+
+def _list_of_operations(problem: Problem) -> str:
+    if not isinstance(problem.object, list) or not problem.message.endswith("must be a mapping"):
+        return ""
+    return "a list of operations is a JSON patch: `--patch-type json`"
 
 
 HINTS = (
@@ -29,5 +35,6 @@ HINTS = (
         (FIELD_CONFLICT,),
         "leave these fields out, write the values that they have, or take them over with `--force-conflicts`",
     ),
+    Hint("patch-type", (PATCH_REFUSED,), _list_of_operations),
     Hint("last-applied", (TOO_LONG,), _copy_of_the_manifest, place=r"^metadata\.annotations$"),
 )

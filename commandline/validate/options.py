@@ -100,16 +100,19 @@ def _add_request(parser: ArgumentParser) -> None:
         "`kubectl get -o yaml --show-managed-fields` writes",
     )
     sender.add_argument(
+        "-p",
         "--patch",
+        "--patch-file",
         metavar="FILE",
+        dest="patch",
         default="",
-        help="as by kubectl patch --patch-file FILE: the objects of --old, or those that the files name, are patched",
+        help="as by kubectl patch: the objects of --old, or those that the files name, are patched",
     )
     group.add_argument(
         "--patch-type",
         choices=PATCH_TYPES,
         default="strategic",
-        help="with --patch; default: strategic, as by kubectl",
+        help="with --patch-file; default: strategic, as by kubectl",
     )
     group.add_argument(
         "--force-conflicts",
@@ -214,17 +217,23 @@ def check(options: Namespace) -> None:
 
 def _check_patches(options: Namespace) -> None:
     """Whether there is something to patch, or to apply with."""
+    if options.patch.lstrip().startswith(("{", "[")):
+        raise UsageError(
+            "--patch-file names a file: write the JSON into one, or name - and write it to standard input"
+        )
     if options.patch and not options.old and not (options.paths and asks_for_cluster(options)):
-        raise UsageError("--patch changes stored objects: name them with --old FILE, or in files with --live")
+        raise UsageError(
+            "--patch-file changes stored objects: name them with --old FILE, or in files with --live"
+        )
     if options.patch_type != "strategic" and not options.patch:
-        raise UsageError("--patch-type is about --patch FILE")
+        raise UsageError("--patch-type is about --patch-file")
     if "--server-side" not in options.configured and options.server_side and not options.paths:
         raise UsageError("--server-side is for files that are applied: name them")
     if not options.server_side and (options.force_conflicts or options.field_manager):
         raise UsageError("--force-conflicts and --field-manager are about --server-side")
     if options.subresource and (options.server_side or options.patch):
         raise UsageError(
-            "--subresource status is for updates with the whole object, not with --server-side or --patch"
+            "--subresource status is for updates with the whole object, not with --server-side or --patch-file"
         )
 
 

@@ -21,7 +21,7 @@ class Change:
 
     :param manager: who applies on the server's side.
     :param force: whether fields are taken away from other managers.
-    :param patch: the document of ``--patch``, if it is given.
+    :param patch: the document of ``--patch-file``, if it is given.
     """
 
     def __init__(self, *, manager: str, force: bool, patch: Document | None, patch_type: str) -> None:
@@ -70,7 +70,7 @@ def change_of(options: Namespace) -> Change:
         try:
             patch = first_document(read_file(options.patch), options.patch)
         except DocumentError as error:
-            raise UsageError(f"--patch {error}") from None
+            raise UsageError(f"--patch-file {error}") from None
     return Change(
         manager=options.field_manager or "kubectl",
         force=options.force_conflicts,

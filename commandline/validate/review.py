@@ -127,7 +127,9 @@ class Reviewer:
             return
         except (FieldConflict, PatchRefused) as error:
             rule = FIELD_CONFLICT if isinstance(error, FieldConflict) else PATCH_REFUSED
-            self._interpret().add_error(result, self._origin(manifest), rule, (), str(error))
+            if self.change is not None and self.change.patch is not None:
+                manifest = self._place_in(result, self.change.patch)
+            self._interpret().add_error(result, manifest, rule, (), str(error))
             return
         if self.sender == PATCH:
             if request.old is None:
@@ -136,7 +138,8 @@ class Reviewer:
                     result, manifest, OBJECT_NOT_FOUND, message, ("metadata", "name")
                 )
                 return
-            manifest = self._place_in_patch(result, request)
+            assert self.change is not None
+            manifest = self._place_in(result, self.change.in_patch(request.body))
         answer = self._without_version_warning(self._answer(request, manifest))
         if answer.code == 404:
             result.answer = answer
@@ -217,17 +220,11 @@ class Reviewer:
             return None
         return NAMESPACE_NOT_FOUND, f'namespaces "{result.namespace}" not found'
 
-    def _origin(self, manifest: Manifest) -> Manifest:
-        """What the user has written: the patch, if there is one."""
-        return manifest if self.change is None or self.change.patch is None else self.change.patch
-
-    def _place_in_patch(self, result: Result, request: Request) -> Manifest:
+    @staticmethod
+    def _place_in(result: Result, patch: Manifest) -> Manifest:
         """What is wrong with a patched object is shown in the patch."""
-        assert self.change is not None
-        assert self.change.patch is not None
-        manifest = self.change.in_patch(request.body)
-        result.file, result.document, result.source = manifest.file, manifest.index + 1, manifest
-        return manifest
+        result.file, result.document, result.source = patch.file, patch.index + 1, patch
+        return patch
 
     def _request(self, result: Result, manifest: Manifest) -> Request:
         """What is sent to the server, or what a server that applies or patches itself goes on with.

@@ -102,7 +102,7 @@ def sequences(server: ApiServer, seed: str, count: int, directory: Path) -> Iter
                 (directory / each.name).write_text(each.text, encoding="utf-8")
             paths = [str(directory / each.name) for each in more]
             target = str(directory / file.name)
-            accepted, errors = verdict(*live, target, *ours, *(f"--patch={path}" for path in paths))
+            accepted, errors = verdict(*live, target, *ours, *(f"--patch-file={path}" for path in paths))
             output = kubectl(verb, *options, "-f", target, *(f"--patch-file={path}" for path in paths))
             if step == 0 and output.code:
                 break  # nothing to change

@@ -71,13 +71,13 @@ def test_every_module_is_looked_at() -> None:
 
 
 def test_every_hint_is_tested() -> None:
-    """No hint is without a case, but those about CEL expressions, large objects and other managers, which have tests of their own."""
+    """No hint is without a case, but those about CEL expressions, large objects, managers and patches, which have their own tests."""
     from advice.hints import expressions
 
     tested = (
         {case["hint"] for case in CASES}
         | {hint.name for hint in expressions.HINTS}
-        | {"too-many-devices", "last-applied", "field-conflict"}
+        | {"too-many-devices", "last-applied", "field-conflict", "patch-type"}
     )
     assert tested == {hint.name for hint in _hints()}
 

@@ -230,6 +230,31 @@ def test_patches(
     assert found == ([] if expected is None else [expected])
 
 
+def test_operations_of_another_type(old: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is refused is shown in the patch, not in the stored object, and a list is a JSON patch."""
+    patch = tmp_path / "ops.json"
+    patch.write_text('[{"op": "test", "path": "/kind", "value": "DeviceClass"}]', encoding="utf-8")
+    assert main(["validate", "--old", old, "--patch-file", str(patch)]) == 1
+    lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    assert lines[0] == f"{patch}:1:1: error: a strategic patch must be a mapping"
+    assert "= hint: a list of operations is a JSON patch: `--patch-type json`" in lines
+
+
+@pytest.mark.parametrize(("type", "code"), [("strategic", 0), ("json", 0), ("merge", 1)])
+@pytest.mark.parametrize("text", ["", "# nothing\n", "null"])
+def test_empty_patches(type: str, code: int, text: str, old: str, tmp_path: Path) -> None:
+    """They change nothing, but are no merge patches."""
+    (tmp_path / "patch.yaml").write_text(text, encoding="utf-8")
+    assert main(["validate", "--old", old, "-p", f"{tmp_path}/patch.yaml", "--patch-type", type]) == code
+
+
+def test_patch_is_a_file(old: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A patch in the command line, as kubectl's -p takes it, is no name of a file."""
+    assert main(["validate", "--old", old, "-p", '{"metadata": {"labels": {"a": "b"}}}']) == 2
+    message = "claimcheck: --patch-file names a file: write the JSON into one, or name - and write it to standard input\n"
+    assert capsys.readouterr().err == message
+
+
 def test_nothing_to_patch(old: str, tmp_path: Path, findings: Findings) -> None:
     """Only what is stored can be patched."""
     (tmp_path / "patch.yaml").write_text("{}", encoding="utf-8")
