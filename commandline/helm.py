@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from subprocess import Popen
     from typing import IO
 
+    from resourceapi.releases import Profile
+
 #: The time limit for one chart, in seconds.
 SECONDS = 60.0
 #: The time limit for all charts together.
@@ -49,10 +51,11 @@ class RenderedChart:
 
 
 def render_all(
-    directories: Iterable[str], seconds: float = SECONDS_IN_ALL
+    directories: Iterable[str], profile: Profile, seconds: float = SECONDS_IN_ALL
 ) -> Iterator[RenderedChart | DocumentError]:
     """Render charts, and say of each why Helm cannot.
 
+    :param profile: the server that templates are told of.
     :raises UsageError: if there is no ``helm``.
     """
     from time import monotonic
@@ -61,15 +64,16 @@ def render_all(
     for directory in directories:
         left = end - monotonic()
         if left > 0:
-            yield render(directory, min(SECONDS, left))
+            yield render(directory, profile, min(SECONDS, left))
         else:
             message = f"helm template: not run: the {seconds:g} s for all charts are over"
             yield DocumentError(directory, 0, 0, message)
 
 
-def render(directory: str, seconds: float = SECONDS) -> RenderedChart | DocumentError:
+def render(directory: str, profile: Profile, seconds: float = SECONDS) -> RenderedChart | DocumentError:
     """Render a chart, or say why Helm cannot.
 
+    :param profile: the server that templates are told of.
     :raises UsageError: if there is no ``helm``.
     """
     from shutil import which
@@ -91,11 +95,28 @@ def render(directory: str, seconds: float = SECONDS) -> RenderedChart | Document
             message = f"helm template: not run: the chart cannot be read: {error.strerror or error}"
             return DocumentError(directory, 0, 0, message)
         # Helm installs what is in `crds` as it is: those of archives in `charts` are nowhere else to be seen.
-        command = [helm, "template", "--include-crds", _RELEASE, chart]
+        command = [helm, "template", "--include-crds", *_capabilities(profile), _RELEASE, chart]
         content, failure = _run(command, _environment(home, path), seconds)
     if failure is not None:
         return DocumentError(directory, 0, 0, f"helm template: {failure}")
     return RenderedChart(directory, content)
+
+
+def _capabilities(profile: Profile) -> Iterator[str]:
+    """Options that tell Helm of a server: its release, and what it serves of ``resource.k8s.io``.
+
+    Helm adds to what it knows of any server, so nothing is taken away from that.
+    """
+    from resourceapi.kinds import kinds_of
+    from resourceapi.model.versions import GROUP
+
+    yield f"--kube-version=1.{profile.minor}.0"
+    for version in profile.schemas:
+        kinds = [kind.name for kind in kinds_of(profile).values() if kind.served_by(version, profile)]
+        if kinds:
+            yield f"--api-versions={GROUP}/{version}"
+        for kind in kinds:
+            yield f"--api-versions={GROUP}/{version}/{kind}"
 
 
 def _link_out_of(chart: str) -> str | None:

@@ -50,9 +50,10 @@ def find(options: Namespace) -> list[str | DocumentError]:
     return found
 
 
-def find_and_render(options: Namespace, skipped: list[Result]) -> list[Input]:
+def find_and_render(options: Namespace, profile: Profile, skipped: list[Result]) -> list[Input]:
     """The same as :func:`find`, and with ``--helm`` what Helm makes of charts. A directory without manifests is no error.
 
+    :param profile: the server that templates of charts are told of.
     :param skipped: files that look like manifests and are not read are appended, each with a note.
     :raises UsageError: if there is no ``helm``.
     """
@@ -62,7 +63,7 @@ def find_and_render(options: Namespace, skipped: list[Result]) -> list[Input]:
     if options.helm:
         from commandline.helm import render_all
 
-        found += render_all(files.charts)
+        found += render_all(files.charts, profile)
     from commandline.skipped_files import note
 
     skipped += note(files, rendered=options.helm)

@@ -81,7 +81,7 @@ def _validate_all(
 ) -> Outcome:
     """Validate what the options name; files that look like manifests and are not read are appended to ``skipped``."""
     if cluster is None:
-        files: list[Input] = find_and_render(options, skipped) if options.paths else [options.old]
+        files: list[Input] = find_and_render(options, profile, skipped) if options.paths else [options.old]
         processes = _processes(options, files)
         if processes > 1:
             from commandline.validate.parallel import validate_files
@@ -95,7 +95,9 @@ def _validate_all(
     from commandline.validate.live import LiveChecks
 
     checks = LiveChecks(cluster, profile, options.namespace)
-    return _validate(read_files(find_and_render(options, skipped), profile), options, profile, checks)
+    return _validate(
+        read_files(find_and_render(options, profile, skipped), profile), options, profile, checks
+    )
 
 
 def _cluster(options: Namespace) -> LiveCluster | None:

@@ -13,7 +13,9 @@ from commandline.helm import RenderedChart, render, render_all
 from commandline.main import main
 from documents import DocumentError
 from documents.sources import MAX_FILE_BYTES
+from resourceapi.releases import Profile
 
+PROFILE = Profile()
 MANIFEST = """---
 # Source: gpu/templates/class.yaml
 apiVersion: resource.k8s.io/v1
@@ -53,10 +55,46 @@ def test_rendered_charts_are_validated(capsys: pytest.CaptureFixture[str]) -> No
     assert out.startswith("./-my chart; touch evil (rendered):6:9: error: metadata.name: Invalid value")
     assert "= in: DeviceClass A (gpu/templates/class.yaml)" in out
     assert err == ""
-    *options, directory = Path("asked").read_text().split()
-    assert options == ["template", "--include-crds", "release"]
+    *options, release, directory = Path("asked").read_text().split()
+    assert options[:2] == ["template", "--include-crds"]
+    assert release == "release"
     assert Path(directory).is_absolute()  # no option, and what Helm would not look for elsewhere
     assert not Path("evil").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "release", "served", "not_served"),
+    [
+        (
+            "",
+            "1.37.0",
+            "v1 v1/DeviceClass v1/DeviceTaintRule",
+            "v1beta1 v1beta2 v1beta2/DeviceTaintRule v1alpha3",
+        ),
+        ("--kube-version v1.35.2", "1.35.0", "v1 v1/ResourceSlice", "v1/DeviceTaintRule v1beta2"),
+        (
+            "--kube-version 1.35 --runtime-config resource.k8s.io/v1beta2=true,resource.k8s.io/v1alpha3=true",
+            "1.35.0",
+            "v1 v1beta2 v1beta2/DeviceClass v1alpha3 v1alpha3/DeviceTaintRule",
+            "v1beta1 v1alpha3/DeviceClass v1beta2/DeviceTaintRule",
+        ),
+        ("--kube-version 1.30", "1.30.0", "v1alpha2 v1alpha2/ResourceClass", "v1 v1beta1 v1alpha3"),
+        ("--runtime-config resource.k8s.io/v1=false", "1.37.0", "", "v1 v1/DeviceClass"),
+        ("--kube-version kep", "1.37.0", "v1 v1alpha3/ResourceSlicePatch", "v1/ResourceSlicePatch"),
+    ],
+)
+def test_helm_knows_the_release_and_its_versions(
+    options: str, release: str, served: str, not_served: str
+) -> None:
+    """Those by which the objects are judged: `kubeVersion` and `.Capabilities` depend on them."""
+    _install_helm_that_prints(MANIFEST % "a")
+    main(["validate", "--helm", *options.split(), "."])
+    asked = Path("asked").read_text().split()
+    assert f"--kube-version={release}" in asked
+    told = {each.removeprefix("--api-versions=") for each in asked if each.startswith("--api-versions")}
+    assert {f"resource.k8s.io/{each}" for each in served.split()} <= told
+    assert not {f"resource.k8s.io/{each}" for each in not_served.split()} & told
+    assert bool(told) == bool(served)
 
 
 def test_values_that_helm_reads_are_not_skipped() -> None:
@@ -107,7 +145,7 @@ def test_no_helm(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyP
 def test_helm_that_hangs() -> None:
     """It is ended."""
     _install_helm("exec sleep 600")
-    found = render(".", seconds=0.1)
+    found = render(".", PROFILE, seconds=0.1)
     assert isinstance(found, DocumentError)
     assert found.message == "helm template: not done within 0.1 s"
 
@@ -115,7 +153,7 @@ def test_helm_that_hangs() -> None:
 def test_helm_that_prints_without_end() -> None:
     """No more than a file may have is read."""
     _install_helm("exec yes")
-    found = render(".")
+    found = render(".", PROFILE)
     assert isinstance(found, DocumentError)
     assert found.message == f"helm template: more than {MAX_FILE_BYTES // 2**20} MiB"
 
@@ -123,7 +161,7 @@ def test_helm_that_prints_without_end() -> None:
 def test_helm_that_fails_noisily() -> None:
     """The beginning of what it says."""
     _install_helm("yes 'no such thing' | head -c 1000000 >&2; exit 3")
-    found = render(".")
+    found = render(".", PROFILE)
     assert isinstance(found, DocumentError)
     assert len(found.message) < 2_100
 
@@ -131,7 +169,7 @@ def test_helm_that_fails_noisily() -> None:
 def test_as_much_as_a_file() -> None:
     """Is rendered."""
     _install_helm(f"head -c {MAX_FILE_BYTES} /dev/zero")
-    found = render(".")
+    found = render(".", PROFILE)
     assert isinstance(found, RenderedChart)
     assert len(found.content) == MAX_FILE_BYTES
 
@@ -141,7 +179,7 @@ def test_no_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOKEN", "secret")
     monkeypatch.setenv("HELM_KUBETOKEN", "secret")
     _install_helm('/usr/bin/env; ls -A "$HOME"')
-    found = render(".")
+    found = render(".", PROFILE)
     assert isinstance(found, RenderedChart)
     names = {line.partition(b"=")[0].decode() for line in found.content.splitlines()}
     assert names - {"PWD", "SHLVL", "_", "OLDPWD"} == {  # which the shell sets
@@ -180,12 +218,12 @@ def test_links_within_a_chart() -> None:
     """Are as good as copies."""
     _install_helm_that_prints(MANIFEST % "a")
     Path("-my chart; touch evil/values-prod.yaml").symlink_to("Chart.yaml")
-    assert isinstance(render("-my chart; touch evil"), RenderedChart)
+    assert isinstance(render("-my chart; touch evil", PROFILE), RenderedChart)
 
 
 def test_hidden_files() -> None:
     """Templates cannot read them: at the top of a checkout there are the credentials of git."""
-    _install_helm('cd "$4" && find . again/ -type l ! -name again -exec cat {} +')
+    _install_helm('for chart; do :; done; cd "$chart" && find . again/ -type l ! -name again -exec cat {} +')
     chart = Path("-my chart; touch evil")
     for name in (".git/config", ".env", "files/.netrc", "charts/a/.git"):
         (chart / name).parent.mkdir(parents=True, exist_ok=True)
@@ -193,7 +231,7 @@ def test_hidden_files() -> None:
     (chart / "files/shown").write_text("shown\n")
     (chart / ".helmignore").write_text("*.bak\n")
     (chart / "again").symlink_to(chart.absolute())  # and so is nothing that is reached by another way
-    found = render(str(chart))
+    found = render(str(chart), PROFILE)
     assert isinstance(found, RenderedChart)
     lines = found.content.splitlines()
     assert set(lines) == {b"*.bak", b"name: gpu", b"shown", b"{{ . }}"}
@@ -206,7 +244,7 @@ def test_links_are_not_in_messages() -> None:
         "for each in $(seq 1000); do echo 'found symbolic link in path: a resolves to b' >&2; done; "
         "echo Error: no >&2; exit 1"
     )
-    found = render("-my chart; touch evil")
+    found = render("-my chart; touch evil", PROFILE)
     assert isinstance(found, DocumentError)
     assert found.message == "helm template: Error: no"
 
@@ -215,7 +253,7 @@ def test_links_are_not_in_messages() -> None:
 def test_memory_is_limited() -> None:
     """A template may make a list of a thousand million numbers."""
     _install_helm(f"{shlex.quote(sys.executable)} -c 'print(len(bytearray(2 << 30)))'")
-    found = render("-my chart; touch evil")
+    found = render("-my chart; touch evil", PROFILE)
     assert isinstance(found, DocumentError)
     assert found.message.endswith("MemoryError")
 
@@ -227,16 +265,16 @@ def test_no_program_of_the_checkout(path: str, monkeypatch: pytest.MonkeyPatch) 
     Path("helm").symlink_to("bin/helm")
     monkeypatch.setenv("PATH", f"{path}:/usr/bin:/bin")
     with pytest.raises(UsageError):
-        render("-my chart; touch evil")
+        render("-my chart; touch evil", PROFILE)
     assert not Path("ran").exists()
 
 
 def test_many_charts() -> None:
     """Have a time limit together."""
     _install_helm("touch ran")
-    (found,) = render_all(["."], seconds=0)
+    (found,) = render_all(["."], PROFILE, seconds=0)
     assert isinstance(found, DocumentError)
     assert found.message == "helm template: not run: the 0 s for all charts are over"
     assert not Path("ran").exists()
-    (found,) = render_all(["-my chart; touch evil"])
+    (found,) = render_all(["-my chart; touch evil"], PROFILE)
     assert isinstance(found, RenderedChart)
