@@ -20,11 +20,39 @@ SCRIPT = ROOT / ".github" / "claimcheck-action.sh"
 
 def test_the_hook_runs_a_subcommand_that_takes_files() -> None:
     (hook,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
-    program, subcommand, option = hook["entry"].split()
+    program, subcommand, *options = hook["entry"].split()
     assert program == "claimcheck"
     assert subcommand in SUBCOMMANDS
-    assert option == "--fail-on-skipped"
+    assert options == ["--fail-on-skipped", "--as-found"]
     assert hook["language"] == "python"
+
+
+CLAIM = "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: a}\nspec: {}\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "code"),
+    [
+        ("kustomization.yaml", "resources: [a.yaml]\n", 0),
+        ("compose.yaml", "services: {}\n", 0),
+        ("package.json", '{"name": "a"}', 0),
+        (".pre-commit-config.yaml", "repos: []\n", 0),
+        ("named.yaml", "kind: ResourceClaim\n", 1),
+        ("second.yaml", f"{CLAIM}---\na: b\n", 1),
+        ("invalid.yaml", CLAIM.replace("name: a", "name: B_"), 1),
+        ("broken.yaml", "a: [\n", 1),
+    ],
+)
+def test_the_hook_passes_files_of_other_tools(
+    name: str, content: str, code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """pre-commit names every YAML and JSON file that changes; without the option, each that is named has to be a manifest."""
+    monkeypatch.chdir(tmp_path)
+    (hook,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
+    Path("claim.yaml").write_text(CLAIM)
+    Path(name).write_text(content)
+    assert main([*hook["entry"].split()[1:], "claim.yaml", name]) == code
+    assert main(["validate", "claim.yaml", name]) == 1
 
 
 def test_inputs_of_the_action_are_never_part_of_a_script() -> None:

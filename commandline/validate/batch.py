@@ -78,7 +78,7 @@ class Batch:
         self.knowledge = Knowledge(options, profile)
         self.outcome = Outcome(profile.name)
         self._profile = profile
-        self._named = frozenset(options.paths)
+        self._named = frozenset(() if options.as_found else options.paths)
         self._is_live = asks_for_cluster(options)
         self.objects: list[tuple[Manifest | Result, str]] = []
 

@@ -45,6 +45,12 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Add the options of the subcommand to its parser."""
     describe(parser, DESCRIPTION, EXAMPLES)
     add_paths(parser)
+    parser.add_argument(
+        "--as-found",
+        action="store_true",
+        help="treat named files as those found in a directory: skip files that have no object with apiVersion and kind; "
+        "for tools that name every file",
+    )
     _add_helm(parser)
     server = parser.add_argument_group("the server to answer as")
     add_server_options(server, classic=True)

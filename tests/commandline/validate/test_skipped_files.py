@@ -80,7 +80,7 @@ def test_the_action_and_the_hook_insist() -> None:
     """Neither lets a skipped manifest pass."""
     root = Path(__file__).parents[3]
     assert "validate --fail-on-skipped " in (root / ".github/claimcheck-action.sh").read_text()
-    assert "validate --fail-on-skipped\n" in (root / ".pre-commit-hooks.yaml").read_text()
+    assert "validate --fail-on-skipped --as-found\n" in (root / ".pre-commit-hooks.yaml").read_text()
 
 
 def test_actions_are_pinned() -> None:
