@@ -150,17 +150,11 @@ class Outcome:
         """Whether there was nothing to validate, although everything could be read."""
         return not self.results and not self.failures
 
-    def exit_code(
-        self,
-        *,
-        warnings_as_errors: bool = False,
-        fail_on_empty: bool = False,
-        fail_on_skipped: bool = False,
-    ) -> int:
+    def exit_code(self, *, warnings_as_errors: bool = False, fail_on_empty: bool = False) -> int:
         """Whether all objects are valid, some are invalid, or some input could not be read."""
         if self.failures:
             return UNFINISHED
-        if (self.is_empty and fail_on_empty) or (self.skipped_files and fail_on_skipped):
+        if self.is_empty and fail_on_empty:
             return NEGATIVE
         if self.invalid or (warnings_as_errors and self.count(WARNING)):
             return NEGATIVE

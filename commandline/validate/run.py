@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from commandline.color import is_colored
 from commandline.errors import UsageError
+from commandline.exit_codes import NEGATIVE, SUCCESS
 from commandline.helm import RenderedChart
 from commandline.options import asks_for_cluster, names_cluster, profile_of, settle_namespace
 from commandline.progress import Progress
@@ -20,6 +21,7 @@ from commandline.validate.batch import Batch, existing, reviewer_of
 from commandline.validate.sending import SERVER_SIDE
 from documents.errors import DocumentError
 from documents.sources import STANDARD_INPUT
+from resourceapi.counting import number
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -55,11 +57,14 @@ def run(options: Namespace) -> int:
     _report(outcome, wanted, options)
     if outcome.is_empty and (options.fail_on_empty or not options.quiet):
         complain(_EMPTY.format("cluster" if names_cluster(options) and not options.paths else "input"))
-    return outcome.exit_code(
-        warnings_as_errors=options.warnings_as_errors,
-        fail_on_empty=options.fail_on_empty,
-        fail_on_skipped=options.fail_on_skipped,
+    code = outcome.exit_code(
+        warnings_as_errors=options.warnings_as_errors, fail_on_empty=options.fail_on_empty
     )
+    if code == SUCCESS and options.fail_on_skipped and outcome.skipped_files:
+        files = number(len(outcome.skipped_files), "file")
+        complain(f"claimcheck: the exit code is 1 because of --fail-on-skipped: {files} not read")
+        return NEGATIVE
+    return code
 
 
 def validate(options: Namespace) -> Outcome:

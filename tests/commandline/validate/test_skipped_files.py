@@ -33,13 +33,18 @@ def test_every_report_names_them(format: str, jobs: str, capsys: pytest.CaptureF
 @pytest.mark.parametrize(
     ("options", "code"), [([], 0), (["--fail-on-skipped"], 1), (["-q", "--fail-on-skipped"], 1)]
 )
-def test_fail_on_skipped(options: list[str], code: int) -> None:
+def test_fail_on_skipped(options: list[str], code: int, capsys: pytest.CaptureFixture[str]) -> None:
     """Only with the option they decide the exit code."""
     assert main(["validate", "--fail-on-skipped", "."]) == 0
     Path(".k8s").mkdir()
     Path(".k8s/evil.json").write_text('{"kind": "A"}')
     assert main(["validate", *options, "."]) == code
+    line = "claimcheck: the exit code is 1 because of --fail-on-skipped: 1 file not read\n"
+    assert capsys.readouterr().err == line * code
     assert main(["validate", *options, "--exclude", ".k8s", "."]) == 0
+    Path("invalid.yaml").write_text(MANIFEST.replace("name: a", "name: B_"))
+    assert main(["validate", *options, "."]) == 1
+    assert capsys.readouterr().err == ""
 
 
 def test_many_are_one_note(capsys: pytest.CaptureFixture[str]) -> None:
