@@ -8,7 +8,7 @@ from typing import NamedTuple
 from allocator.allocated import allocation_of
 from allocator.scheduling import SchedulingState
 from cluster.store import Change, VersionedCollection
-from resourceapi.manifests import uid_of
+from resourceapi.manifests import entries, mapping, uid_of
 from resourceapi.objects import EMPTY, Object
 
 
@@ -40,7 +40,7 @@ class ClaimLedger:
         self._state = state
         self._claims = claims
         self._assumed: dict[str, Assumed] = {}
-        #: grows whenever a claim lets go of devices
+        #: grows whenever a claim lets go of devices, or of nodes to which it was bound
         self.releases = 0
         #: told of each claim that has changed, with the claim before and after
         self.listeners: list[Callable[[Change[Object]], None]] = []
@@ -80,8 +80,9 @@ class ClaimLedger:
 
     def forget(self, key: str) -> None:
         """Let an assumed allocation count no longer: it was not written, or has been taken back."""
-        if self._assumed.pop(key, None) is not None:
-            self.releases += 1
+        assumed = self._assumed.pop(key, None)
+        if assumed is not None:
+            self.releases += _is_wanted(assumed.allocation)
             self._tell(key)
 
     def seen(self, claim: Object) -> None:
@@ -130,4 +131,9 @@ def _names(key: str) -> tuple[str, str]:
 def _lets_go(change: Change[Object]) -> bool:
     """Whether a claim has other devices than before, or none any more."""
     held = change.before and allocation_of(change.before)
-    return held is not None and held != (change.after and allocation_of(change.after))
+    return held is not None and _is_wanted(held) and held != (change.after and allocation_of(change.after))
+
+
+def _is_wanted(allocation: Object) -> bool:
+    """Whether it keeps devices from others, or its own pods from nodes: that of a claim that asks for nothing does not."""
+    return bool(entries(mapping(allocation, "devices"), "results") or allocation.get("nodeSelector"))

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from threading import Event, Lock
 from time import monotonic
+from typing import NamedTuple
 
 from allocator.errors import AWAY, OUT_OF_TIME
 from allocator.pod_claims import ClaimsOnNode
@@ -21,6 +22,7 @@ from cluster.leading import Leader, NotLeading
 from cluster.store import Change
 from resourceapi.errors import ClaimcheckError
 from resourceapi.logs import LOGGER, log
+from resourceapi.objects import Object
 from scheduler.claim_writes import ClaimWrites, Consumer
 from scheduler.cluster_picture import ClusterPicture
 from scheduler.pod_allocation import Grant, PodAllocation
@@ -38,16 +40,29 @@ Tell = Callable[[PodRecord, str], None]
 """Is told why a pod on a node does not run."""
 
 
+class _Refused(NamedTuple):
+    """A claim that keeps its pod waiting.
+
+    :param key: empty while the claim's name is not known.
+    :param claim: as it was; None if there was none.
+    """
+
+    key: str
+    claim: Object | None
+
+
 @dataclass
 class _Findings:
     """What was found out about a pod.
 
     :ivar gains: those of the picture when it did not fit; None if it is to be tried.
+    :ivar refused: the claim that it cannot use, if there is one; None if its claims are to be gone through.
     :ivar reason: why it does not run; empty if that is not known; for the thread that looks after pods, as is `due`.
     :ivar due: when that is told next.
     """
 
     gains: int | None = None
+    refused: _Refused | None = None
     reason: str = ""
     due: float = 0.0
 
@@ -114,7 +129,8 @@ class PreScheduledPods:
                 if pod is None or not self._is_ours(pod):
                     self._open.pop(key, None)
                 else:
-                    self._open.setdefault(key, _Findings()).gains = None
+                    findings = self._open.setdefault(key, _Findings())
+                    findings.gains = findings.refused = None
 
     def _is_ours(self, pod: PodRecord) -> bool:
         return bool(pod.node) and pod.scheduler_name == self._scheduler_name and not pod.is_leaving
@@ -138,10 +154,15 @@ class PreScheduledPods:
     def _found(self, pod: PodRecord, fence: Callable[[], None]) -> PodAllocation | None:
         """Take devices for the claims that have none, in memory; None if there is nothing to do now."""
         with self._search_time.holding(self._picture.lock, pod.namespace, 1):
+            ledger, findings = self._picture.claims, self._open.get(pod.key, _Findings())
+            if (refused := findings.refused) is not None and ledger.get(refused.key) is refused.claim:
+                return None
+            findings.refused = None
             try:
-                claims = claims_for(pod, self._picture.claims)
+                claims = claims_for(pod, ledger)
             except ClaimProblem as problem:
                 self._note(pod, str(problem))
+                self._put_off(pod, refused=_Refused(problem.key, ledger.get(problem.key)))
                 return None
             new = [each for each in claims if not each.is_allocated]
             if not new:
@@ -179,7 +200,7 @@ class PreScheduledPods:
         if found and found[0].error == OUT_OF_TIME:
             self._search_time.late(pod)
         else:
-            self._put_off(pod, gains)
+            self._put_off(pod, gains=gains)
         return None
 
     def _is_away(self, pod: PodRecord, claims: Sequence[ClaimOfPod]) -> bool:
@@ -200,11 +221,12 @@ class PreScheduledPods:
             findings.due = now + REPEAT_SECONDS
             self._tell(pod, findings.reason)
 
-    def _put_off(self, pod: PodRecord, gains: int) -> None:
-        """Do not try the pod again as long as the picture has these gains, unless it has changed meanwhile."""
+    def _put_off(self, pod: PodRecord, *, gains: int | None = None, refused: _Refused | None = None) -> None:
+        """Do not try the pod again as long as the picture has these gains, or a claim is as it was, unless the pod has changed."""
         with self._lock:
             if self._picture.pods.objects.get(pod.key) is pod:
-                self._open.setdefault(pod.key, _Findings()).gains = gains
+                findings = self._open.setdefault(pod.key, _Findings())
+                findings.gains, findings.refused = gains, refused
 
     def _close(self, pod: PodRecord) -> None:
         """Look after the pod no longer, unless it has changed meanwhile."""

@@ -51,3 +51,28 @@ def test_allocation_that_another_one_has_written() -> None:
     picture.claim_objects.replace(listed({"a": "gpu-1", "b": "gpu-0", "c": ""}, 2, "bac"))
     assert {device.device for device in picture.state.allocated.whole} == {"gpu-0", "gpu-1"}
     assert picture.claims.assumed == 0
+
+
+@pytest.mark.parametrize(
+    ("allocation", "gains"),
+    [
+        ({}, 0),
+        ({"devices": {}}, 0),
+        ({"devices": {"results": []}}, 0),
+        ({"devices": {"results": [{"request": "g", "driver": DRIVER, "pool": "n", "device": "gpu-0"}]}}, 1),
+        ({"nodeSelector": {"nodeSelectorTerms": [{"matchFields": []}]}}, 1),
+    ],
+)
+def test_only_what_others_may_want_is_a_gain(allocation: Object, gains: int) -> None:
+    """A claim that asks for nothing takes devices from nobody: when it lets go of its allocation, no pod is tried again."""
+    picture = ClusterPicture(Profile())
+    before = picture.gains
+    held = claim("a", metadata={"uid": "a", "resourceVersion": "1"}, status={"allocation": allocation})
+    picture.claim_objects.replace([held])
+    picture.claim_objects.replace([claim("a", metadata={"uid": "a", "resourceVersion": "2"})])
+    assert picture.gains - before == gains
+    with picture.lock:
+        picture.claims.assume("ns/a", "a", allocation)
+        picture.claims.forget("ns/a")
+    assert picture.gains - before == 2 * gains
+    assert picture.state.allocated.whole == set()

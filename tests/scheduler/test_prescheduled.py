@@ -6,8 +6,12 @@ from typing import Any
 
 import pytest
 
+from resourceapi.limits import RESERVED_FOR
 from resourceapi.objects import Object
+from scheduler import prescheduled
+from scheduler.claim_ledger import ClaimLedger
 from scheduler.claim_writes import FINALIZER
+from scheduler.pod_claims import ClaimOfPod, claims_for
 from scheduler.pods import PodRecord
 from scheduler.prescheduled import QUIET_SECONDS, REPEAT_SECONDS, PreScheduledPods
 from tests.scheduler.fake_api import FakeApi
@@ -21,6 +25,7 @@ from tests.scheduler.small_cluster import (
     claim,
     cluster,
     devices_of,
+    node,
     pod,
     traces,
 )
@@ -179,6 +184,69 @@ def test_a_pod_that_changes_while_devices_are_looked_for_is_tried_again(
     for _ in range(3):
         looking.pods.look()
     assert searches == 2
+
+
+def full(name: str, **more: Any) -> Object:
+    """A claim that as many pods use as there may be."""
+    users = [{"resource": "pods", "name": f"o{each}", "uid": f"o{each}"} for each in range(RESERVED_FOR)]
+    return claim(name, status={"reservedFor": users}, **more)
+
+
+def generated(name: str, claim_name: str | None) -> Object:
+    """A pod whose claim is made from a template, and has that name once it is made."""
+    made = {**pod(name, nodeName="n1"), "status": {"resourceClaimStatuses": []}}
+    made["spec"]["resourceClaims"] = [{"name": "t", "resourceClaimTemplateName": "t"}]
+    if claim_name:
+        made["status"]["resourceClaimStatuses"] = [{"name": "t", "resourceClaimName": claim_name}]
+    return made
+
+
+@pytest.mark.parametrize(
+    ("before", "waiting", "after"),
+    [
+        ([], pod("p", "c", nodeName="n1"), [claim("c")]),
+        ([full("c")], pod("p", "c", nodeName="n1"), [claim("c")]),
+        ([full("c")], pod("p", "d", "c", nodeName="n1"), [claim("c"), claim("d")]),
+        (
+            [],
+            generated("p", None),
+            [
+                claim("c", metadata={"ownerReferences": [{"uid": "uid-p", "controller": True}]}),
+                generated("p", "c"),
+            ],
+        ),
+    ],
+    ids=["missing", "in use", "the second", "not made yet"],
+)
+def test_a_pod_whose_claim_is_refused_waits_for_that_claim(
+    before: list[Object], waiting: Object, after: list[Object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its claims are gone through again when the claim or the pod has changed, not each second."""
+    read: list[str] = []
+
+    def counting(of: PodRecord, ledger: ClaimLedger) -> list[ClaimOfPod]:
+        read.append(of.name)
+        return claims_for(of, ledger)
+
+    monkeypatch.setattr(prescheduled, "claims_for", counting)
+    looking = Looking(cluster())
+    looking.sidecar.sync()
+    picture = looking.sidecar.picture
+    for each in [*before, *([claim("d")] if len(waiting["spec"]["resourceClaims"]) > 1 else [])]:
+        picture.claim_objects.put(each)
+    picture.pods.put(waiting)
+    for _ in range(5):
+        looking.pods.look()
+        looking.now += QUIET_SECONDS
+    assert (len(read), len(looking.told)) == (1, 1)
+    picture.claim_objects.put(claim("other"))
+    picture.nodes.put(node("n7"))
+    looking.pods.look()
+    assert len(read) == 1
+    for each in after:
+        (picture.pods if each["kind"] == "Pod" else picture.claim_objects).put(each)
+    looking.pods.look()
+    assert len(read) == 2
 
 
 def test_nothing_is_said_of_a_pod_that_waits_for_a_moment() -> None:
