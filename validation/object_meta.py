@@ -93,7 +93,7 @@ def check_metadata_update(obj: Object, old: Object, checks: Checks) -> None:
 def check_common_metadata_update(obj: Object, old: Object, checks: Checks) -> None:
     """Metadata in a request to update any object: what the server has set stays as it is.
 
-    That name, namespace, uid and resourceVersion are the stored object's has been seen to before.
+    That name, namespace and resourceVersion are the stored object's has been seen to before, and the uid unless it was patched.
     """
     meta, before = obj.get("metadata", EMPTY), old.get("metadata", EMPTY)
     if "deletionTimestamp" in before:
@@ -103,7 +103,7 @@ def check_common_metadata_update(obj: Object, old: Object, checks: Checks) -> No
             checks.report(
                 FORBIDDEN, (*METADATA, "finalizers"), "", detail + ", ".join(map(quote, added)) + "}"
             )
-    for name in ("deletionTimestamp", "deletionGracePeriodSeconds"):
+    for name in ("uid", "deletionTimestamp", "deletionGracePeriodSeconds"):
         if meta.get(name) != before.get(name):
             shown = _shown(meta.get(name), name, checks)
             checks.invalid((*METADATA, name), shown, "field is immutable")

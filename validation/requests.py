@@ -25,6 +25,7 @@ class Request(NamedTuple):
     :ivar old: the object as stored, for ``update`` and ``status``.
     :ivar field_validation: ``Strict`` refuses unknown and duplicate fields, ``Warn`` prunes and warns.
     :ivar deleted: whether the stored object waits for its finalizers (it has a deletionTimestamp).
+    :ivar is_patch: whether ``body`` is what a patch has made of the stored object; another uid is no precondition then.
     :ivar has_resource_version: whether the body carries the stored object's resourceVersion.
     """
 
@@ -39,6 +40,7 @@ class Request(NamedTuple):
     name: str = ""
     deleted: bool = False
     has_resource_version: bool = True
+    is_patch: bool = False
 
     def with_spec(self, spec: Object) -> Request:
         """The request as if another spec had been sent in its ``body``."""

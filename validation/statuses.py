@@ -188,7 +188,7 @@ def _match_stored(
 ) -> Answer | None:
     """Preconditions: the uid and the resourceVersion that the update was made for."""
     stored_uid, group = before.get("uid", ""), split_api_version(request.api_version)[0]
-    if meta.get("uid") and meta["uid"] != stored_uid:
+    if meta.get("uid") and meta["uid"] != stored_uid and not request.is_patch:
         key = f"/{kind.resource}/" + (f"{request.namespace}/" if kind.namespaced else "") + name
         return conflict(
             kind.resource,

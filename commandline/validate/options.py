@@ -237,6 +237,10 @@ def _check_patches(options: Namespace) -> None:
         raise UsageError("--server-side is for files that are applied: name them")
     if not options.server_side and (options.force_conflicts or options.field_manager):
         raise UsageError("--force-conflicts and --field-manager are about --server-side")
+    from resourceapi.object_names import field_manager
+
+    for problem in field_manager(options.field_manager):
+        raise UsageError(f"--field-manager: the server refuses this name: {problem.detail}")
     if options.subresource and (options.server_side or options.patch):
         raise UsageError(
             "--subresource status is for updates with the whole object, not with --server-side or --patch-file"

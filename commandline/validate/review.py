@@ -18,7 +18,9 @@ from resourceapi.field_path import render
 from resourceapi.key_order import with_sorted_keys
 from resourceapi.kinds import KINDS, kind_of
 from resourceapi.manifests import MISSING, group_of, mapping, text, value_at
+from resourceapi.model import workloads
 from resourceapi.model.versions import GROUP
+from resourceapi.releases import split_api_version
 from validation.requests import CREATE, STATUS, UPDATE, Answer, Request
 from validation.rule_names import (
     FIELD_CONFLICT,
@@ -133,7 +135,7 @@ class Reviewer:
             return
         if self.sender == PATCH:
             if request.old is None:
-                message = f'{result.kind} "{result.name}" not found'
+                message = f'{_resource(result)} "{result.name}" not found'
                 self._interpret().add_refusal(
                     result, manifest, OBJECT_NOT_FOUND, message, ("metadata", "name")
                 )
@@ -256,6 +258,8 @@ class Reviewer:
             name="" if old is None else result.name,
             body=body,
             old=old,
+            is_patch=self.sender in (SERVER_SIDE, PATCH)
+            or (self.sender == APPLY and self.checks is not None),
             deleted=old is not None and "deletionTimestamp" in mapping(old, "metadata"),
         )
 
@@ -353,6 +357,13 @@ class Reviewer:
             for warning in lint(value, self.facts, file, notes=self.notes)
             if warning.code != DROPPED.code or (answer.code != 404 and self._is_dropped(answer, warning.path))
         ]
+
+
+def _resource(result: Result) -> str:
+    """The resource of an object and its group, as the server names them."""
+    kind = kind_of(result.api_version, result.kind) or KINDS.get(result.kind)
+    resource = workloads.RESOURCES.get(result.kind, result.kind) if kind is None else kind.resource
+    return ".".join(filter(None, (resource, split_api_version(result.api_version)[0])))
 
 
 def _needs_generated_name(value: dict[str, Any]) -> bool:

@@ -609,3 +609,22 @@ def test_objects_of_a_cluster_are_not_applied(
     monkeypatch.chdir(tmp_path)
     live.lists[f"{GROUP}/v1/resourceclaims"][0]["metadata"]["finalizers"] = ["a.b/c", "a.b/c"]
     assert _report(capsys, "--live")["summary"]["valid"] == 4
+
+
+def test_nothing_to_patch(live: FakeCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is not in the cluster is named as the server names it."""
+    (tmp_path / "patch.yaml").write_text("{}", encoding="utf-8")
+    file = _file(tmp_path, {"name": "x"})
+    report = _report(capsys, file, "--live", "--patch-file", str(tmp_path / "patch.yaml"), code=1)
+    [finding] = report["results"][0]["findings"]
+    assert finding["message"] == 'resourceclaims.resource.k8s.io "x" not found'
+
+
+def test_another_uid(live: FakeCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`kubectl apply` sends a patch, in which the uid is immutable."""
+    stored = _claim("first")
+    stored["metadata"]["uid"] = "a-b-c"
+    live.objects[f"{GROUP}/v1/namespaces/team/resourceclaims/first"] = stored
+    report = _report(capsys, _file(tmp_path, {"name": "first", "more": ", uid: abc"}), "--live", code=1)
+    messages = {each.get("field"): each["message"] for each in report["results"][0]["findings"]}
+    assert messages["metadata.uid"] == 'Invalid value: "abc": field is immutable'

@@ -18,7 +18,13 @@ CONFLICT = (
 STORED = {"name": "c", "uid": "stored-uid", "resourceVersion": "42"}
 
 
-def updated(metadata: dict[str, Any], *, kind: str = "DeviceClass", sends_version: bool = False) -> Answer:
+def updated(
+    metadata: dict[str, Any],
+    *,
+    kind: str = "DeviceClass",
+    sends_version: bool = False,
+    is_patch: bool = False,
+) -> Answer:
     """The answer to replacing the stored object by one with this metadata."""
     spec = {"taint": {"key": "k", "effect": "NoExecute"}} if kind == "DeviceTaintRule" else {}
     typed = {"apiVersion": "resource.k8s.io/v1", "kind": kind, "spec": spec}
@@ -31,6 +37,7 @@ def updated(metadata: dict[str, Any], *, kind: str = "DeviceClass", sends_versio
             old={**typed, "metadata": dict(STORED)},
             name="c",
             has_resource_version=sends_version,
+            is_patch=is_patch,
         )
     )
 
@@ -78,6 +85,15 @@ def test_another_uid_is_another_object() -> None:
     assert answer.code == 409
     assert answer.message.endswith(
         "Precondition failed: UID in precondition: another, UID in object meta: stored-uid"
+    )
+
+
+def test_uid_of_a_patched_object_is_immutable() -> None:
+    """A patch has no preconditions: the uid is one of the object's fields."""
+    answer = updated({"uid": "abc"}, is_patch=True)
+    assert (answer.code, answer.message) == (
+        422,
+        'DeviceClass.resource.k8s.io "c" is invalid: metadata.uid: Invalid value: "abc": field is immutable',
     )
 
 

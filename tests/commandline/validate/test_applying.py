@@ -248,6 +248,18 @@ def test_empty_patches(type: str, code: int, text: str, old: str, tmp_path: Path
     assert main(["validate", "--old", old, "-p", f"{tmp_path}/patch.yaml", "--patch-type", type]) == code
 
 
+@pytest.mark.parametrize("option", ["--server-side", "--patch-file", ""])
+def test_another_uid(option: str, tmp_path: Path, findings: Findings) -> None:
+    """It is a precondition of an update with the whole object, and immutable in a patch."""
+    old, patch = tmp_path / "old.yaml", tmp_path / "patch.yaml"
+    old.write_text(STORED.replace("name: gpu", "name: gpu\n  uid: a-b-c"), encoding="utf-8")
+    text = (APPLIED % "gold").replace("name: gpu", "name: gpu, uid: abc")
+    patch.write_text("metadata: {uid: abc}", encoding="utf-8")
+    options = (option, *([str(patch)] if option == "--patch-file" else ())) if option else ()
+    [(rule, field, _)] = findings(text, "--old", str(old), *options, code=1)
+    assert (rule, field) == (("FieldValueInvalid", "metadata.uid") if option else ("Refused", ""))
+
+
 def test_patch_is_a_file(old: str, capsys: pytest.CaptureFixture[str]) -> None:
     """A patch in the command line, as kubectl's -p takes it, is no name of a file."""
     assert main(["validate", "--old", old, "-p", '{"metadata": {"labels": {"a": "b"}}}']) == 2
@@ -262,6 +274,22 @@ def test_nothing_to_patch(old: str, tmp_path: Path, findings: Findings) -> None:
     assert findings(other, "--old", old, "--patch", str(tmp_path / "patch.yaml"), code=1) == [
         ("ObjectNotFound", "", "")
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("x" * 128, ""),
+        ("é" * 65, "may not be more than 128 bytes"),
+        ("a\tb", "invalid character U+0009 (at position 1)"),
+    ],
+)
+def test_name_of_the_manager(name: str, why: str, old: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """What the server refuses as the name of who applies."""
+    arguments = ["validate", old, "--server-side", "--force-conflicts", "--old", old, "--field-manager", name]
+    assert main(arguments) == (2 if why else 1)  # the file has managedFields
+    message = f"claimcheck: --field-manager: the server refuses this name: {why}\n"
+    assert capsys.readouterr().err == (message if why else "")
 
 
 def test_server_side_needs_files(capsys: pytest.CaptureFixture[str]) -> None:
