@@ -45,10 +45,14 @@ class Turns(Generic[_T]):
             key = next((key for key, value in waiting.items() if is_due(value)), None)
             if key is not None:
                 value = self._take(namespace, key)
-                if namespace in self._namespaces:
-                    self._namespaces.move_to_end(namespace)
+                self.pass_on(namespace)
                 return value
         return None
+
+    def pass_on(self, namespace: str) -> None:
+        """Let a namespace wait behind all others."""
+        if namespace in self._namespaces:
+            self._namespaces.move_to_end(namespace)
 
     def discard(self, key: Hashable) -> None:
         """Let a value wait no longer, if it does; the others keep their places."""

@@ -15,7 +15,7 @@ class _Waiting(NamedTuple):
 
 
 class FairSlot:
-    """Places for requests; a namespace has one of them at most. The namespace that has waited longest is next."""
+    """Places for requests; a namespace has one of them at most. The one that has waited longest since its last turn is next."""
 
     def __init__(self, most: int) -> None:
         """Begin with all places free.
@@ -47,6 +47,7 @@ class FairSlot:
     def release(self, namespace: str) -> None:
         """Free the place of a namespace."""
         self._inside.remove(namespace)
+        self._waiting.pass_on(namespace)  # also behind those that have come during its turn
         self._fill()
 
     def _fill(self) -> None:

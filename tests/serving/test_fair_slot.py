@@ -57,13 +57,13 @@ def run(main: Coroutine[Any, Any, None]) -> None:
 @pytest.mark.parametrize(
     ("most", "coming", "order"),
     [
-        (1, "a1 a2 a3 a4 b1 c1 b2", "a1 a2 b1 c1 a3 b2 a4"),
+        (1, "a1 a2 a3 a4 b1 c1 b2", "a1 b1 c1 a2 b2 a3 a4"),
         (1, "a1 a2 a3", "a1 a2 a3"),
-        (2, "a1 a2 a3 b1 b2 c1", "a1 b1 a2 b2 c1 a3"),
+        (2, "a1 a2 a3 b1 b2 c1", "a1 b1 c1 a2 b2 a3"),
     ],
 )
 def test_namespaces_take_turns(most: int, coming: str, order: str) -> None:
-    """The one that has waited longest is next; within each of them, who has come first."""
+    """The one that has waited longest since its last turn is next; within each of them, who has come first."""
 
     async def main() -> None:
         crowd = Crowd(most)

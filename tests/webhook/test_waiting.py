@@ -303,7 +303,7 @@ def test_namespaces_take_turns(size: int, monkeypatch: pytest.MonkeyPatch) -> No
         assert halting.reached.acquire(timeout=PATIENCE_SECONDS)
         halting.goes_on.set()
         assert {answer(each)[0] for each in connections} == {200}
-    assert halting.tags.index(f"{size}quiet4") < halting.tags.index(f"{size}noisy2")
+    assert halting.tags.index(f"{size}quiet4") < halting.tags.index(f"{size}noisy1")
 
 
 def test_strangers_that_wait_leave_places_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
