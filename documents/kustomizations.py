@@ -62,14 +62,14 @@ class Kustomization:
         file = os.path.join(directory, name)
         try:
             found = next(iter(parse(read_file(file), file)), None)
+            if isinstance(found, Document):
+                fields = _folded(found.value)
+                self._read_inputs(fields)
+                self._read_patches(fields)
+                self._read_others(fields)
         except DocumentError as error:
             found = error
-        if isinstance(found, Document):
-            fields = _folded(found.value)
-            self._read_inputs(fields)
-            self._read_patches(fields)
-            self._read_others(fields)
-        elif found is not None:
+        if isinstance(found, DocumentError) or (found is not None and found.has_repeated_keys):
             self.brought.append(Brought("what it names, as it cannot be read"))
 
     def _path(self, name: str) -> str:
@@ -111,6 +111,8 @@ class Kustomization:
         for field in _MADE_ELSEWHERE:
             if fields.get(field.casefold()):
                 self.brought.append(Brought(field))
+        if any(isinstance(each, dict) and _folded(each).get("fields") for each in _entries(fields, "labels")):
+            self.brought.append(Brought("labels in fields of its own"))
         for replacement in _entries(fields, "replacements"):
             targets = _entries(_folded(replacement), "targets") if isinstance(replacement, dict) else []
             for target in targets or [None]:
@@ -124,21 +126,21 @@ def target_of(file: str) -> str | None:
     Of the last a user can be told as of other manifests.
     """
     try:
-        patch: Any = first_document(read_file(file), file).value
+        patch: Any = first_document(read_file(file), file)
     except DocumentError:
         return ANY
-    return _target_of_operations(patch, TARGET) if isinstance(patch, list) else None
+    return _target_of_operations(patch, TARGET) if isinstance(patch.value, list) else None
 
 
 def _kinds_changed(text: str, target: str, *, may_change_kind: bool) -> set[str]:
     kinds = set()
-    for found in parse(text, is_list=lambda value: False):
+    for found in parse(text):
         if isinstance(found, Document):
-            own = found.value.get("kind")
+            own = None if found.has_repeated_keys else found.value.get("kind")  # kustomize takes the first
             kinds.add(ANY if may_change_kind else target or _plain(own))
         elif found.message.startswith(NOT_AN_OBJECT):
             try:
-                kinds.add(_target_of_operations(first_document(text.encode(), "").value, target))
+                kinds.add(_target_of_operations(first_document(text.encode(), ""), target))
             except (DocumentError, UnicodeError):
                 return {ANY}
         else:
@@ -146,10 +148,13 @@ def _kinds_changed(text: str, target: str, *, may_change_kind: bool) -> set[str]
     return kinds
 
 
-def _target_of_operations(operations: Any, target: str) -> str:
+def _target_of_operations(patch: Document, target: str) -> str:
     """The kind of objects that operations change, or ANY if one may make them objects of another."""
-    for operation in operations if isinstance(operations, list) else [None]:
-        path = _folded(operation).get("path") if isinstance(operation, dict) else None
+    operations: Any = patch.value
+    if not isinstance(operations, list) or patch.has_repeated_keys:
+        return ANY
+    for operation in operations:
+        path = operation.get("path") if isinstance(operation, dict) else None
         if not isinstance(path, str) or path.split("/")[1:2] in ([], [""], ["kind"], ["apiVersion"]):
             return ANY
     return target
@@ -166,11 +171,16 @@ def _plain(kind: object) -> str:
 
 
 def _folded(value: dict[str, Any]) -> dict[str, Any]:
-    """The same with names in one case; lists under names that differ only in case become one."""
+    """The same with names in one case; lists under names that differ only in case become one.
+
+    :raises DocumentError: if other values have such names.
+    """
     folded: dict[str, Any] = {}
     for key, each in value.items():
         name, known = str(key).casefold(), folded.get(str(key).casefold())
-        folded[name] = known + each if isinstance(known, list) and isinstance(each, list) else each
+        if name in folded and not (isinstance(known, list) and isinstance(each, list)):
+            raise DocumentError("", 0, 0, "fields with names that differ only in case")
+        folded[name] = known + each if isinstance(known, list) else each
     return folded
 
 

@@ -394,6 +394,33 @@ def test_manifests_that_look_like_something_else(name: str, content: str, is_tol
             set(),
             {("patches within it", "")},
         ),
+        (
+            "patches: [{patch: 'kind: List\n\n  items: [{kind: B}, {kind: C}]'}]",
+            set(),
+            {("patches within it", "B"), ("patches within it", "C")},
+        ),
+        ("patches: [{patch: '{kind: B, kind: C}'}]", set(), {("patches within it", "")}),
+        (
+            "patches: [{patch: '[{op: add, path: /kind, path: /a}]', target: {kind: B}}]",
+            set(),
+            {("patches within it", "")},
+        ),
+        (
+            "patches: [{patch: '[{op: add, path: /kind, Path: /a}]', target: {kind: B}}]",
+            set(),
+            {("patches within it", "")},
+        ),
+        (
+            "patches: [{patch: 'kind: B', target: {Kind: B, kind: C}}]",
+            set(),
+            {("what it names, as it cannot be read", "")},
+        ),
+        ("resources: []\nresources: [plain]", {"plain"}, {("what it names, as it cannot be read", "")}),
+        (
+            "labels: [{pairs: {a: b}}, {fields: [{path: spec}]}]",
+            set(),
+            {("labels in fields of its own", "")},
+        ),
         ("patches: [{patch: '{'}]", set(), {("patches within it", "")}),
         ("patchesStrategicMerge: ['kind: B']", set(), {("patchesStrategicMerge within it", "B")}),
         (
