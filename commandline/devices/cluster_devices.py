@@ -157,9 +157,9 @@ class ClusterDevices:
         found = []
         pool = self._pools.get(device.slice.pool)
         for name, takes, _ in device.consumes:
-            totals = pool.counter_sets.get(name, {}) if pool is not None else {}
+            totals = pool.counters.sets.get(name, {}) if pool is not None else {}
             for counter, amount in sorted(takes.items()):
-                left = self._ledger(pool).available.get((name, counter)) if pool is not None else None
+                left = self._ledger(pool).left(name, counter) if pool is not None else None
                 found.append(CounterLeft(name, counter, amount, left, totals.get(counter)))
         return found
 
