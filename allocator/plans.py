@@ -128,7 +128,7 @@ class Plan:
 
 
 class Plans:
-    """Plans with their outcomes, as long as a claim has their contents. They are bounded in bytes, namespace by namespace."""
+    """Plans with their outcomes, as long as a claim has their contents. `MOST_BYTES` bounds all together; the namespace with most makes room."""
 
     def __init__(self, allocator: Allocator, nodes: Nodes, contents: ClaimContents) -> None:
         self._allocator = allocator

@@ -49,10 +49,10 @@ class Files:
     kustomizations. What a kustomization takes objects from is read whatever its name. A directory without manifests gives an
     EmptyDirectory.
 
-    :param exclude: says of a path whether it is left out; a directory with everything in it.
     While a directory is searched, links to files elsewhere, and to hidden ones, are left out too: who may add a file to it may
     not choose what else is read. A link that is an argument is followed.
 
+    :param exclude: says of a path whether it is left out; a directory with everything in it.
     :ivar charts: the Helm charts of which parts have been left out so far.
     :ivar kustomizations: the directories with kustomizations of which patches have been left out so far.
     :ivar links: the links that have been left out so far.

@@ -12,6 +12,7 @@ from documents.sources import read_file
 if TYPE_CHECKING:
     from documents.kustomizations import Brought
 
+# A reason that is added here gets its words in `commandline.skipped_files`.
 HIDDEN, CHART, PATCH, LINK = "hidden", "part of a chart", "patch", "link"
 SUFFIX, NO_FILE, NO_DIRECTORY = "suffix", "no regular file", "unreadable directory"
 KUSTOMIZATION = "kustomization"

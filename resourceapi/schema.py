@@ -163,7 +163,10 @@ class Field:
         return self._but(gates=())
 
     def before(self, minor: int, **attributes: object) -> Field:
-        """The same field, which had other attributes before release 1.``minor``."""
+        """The same field, which had other attributes before release 1.``minor``.
+
+        Of several calls that change the same attribute, that for the oldest release comes first.
+        """
         return self._but(formerly=((minor, attributes), *self.formerly))
 
     def last_in(self, minor: int) -> Field:

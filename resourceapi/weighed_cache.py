@@ -69,7 +69,7 @@ class WeighedCache(Generic[Key, Value]):
         return entry.value
 
     def put(self, key: Key, value: Value, weight: int, owner: str = "") -> None:
-        """Keep a value in place of an earlier one; not if it alone takes more than there is.
+        """Keep a value in place of an earlier one; one that alone takes more than there is goes at once, with all of its owner.
 
         :param weight: how much memory the value takes, in bytes.
         """

@@ -40,7 +40,7 @@ class Decision(NamedTuple):
 
     @property
     def weight(self) -> int:
-        """About how many bytes it takes; what plans have as well counts."""
+        """About how many bytes it takes; outcomes that plans keep as well count in full."""
         outcomes = sum([outcome.weight for outcome in {*self.answers.outcomes}])
         return NODE_BYTES * len(self.answers) + outcomes
 

@@ -1,4 +1,4 @@
-"""How much time the pods of a namespace take of others, and when it is searched again for them: one waits, not all.
+"""How long pods take the time of others, and when they are searched for again: their namespace waits, and no other.
 
 A pod whose search was ended by its time limit is tried again after ever longer pauses. And whatever comes of it, the time
 for which the picture is held for a pod is charged to its namespace, but for short answers, as ordinary pods need. The pods of
@@ -19,7 +19,7 @@ from scheduler.pods import PodRecord
 
 #: How long after a search without an outcome the pod is tried again, at first and at most; twice as long each time.
 FIRST_RETRY_SECONDS, LAST_RETRY_SECONDS = 1.0, 60.0
-#: What is charged is followed by a pause of the namespace so many times as long, but for the first seconds.
+#: A namespace pauses so many times as long as it was charged for; after a rest its first seconds of charges bring no pause.
 PAUSES, FREE_SECONDS = 4, 1.0
 #: An answer is free that takes no longer than this, in seconds, and so much for each node.
 ANSWER_SECONDS, NODE_SECONDS = 0.01, 0.00002
@@ -39,7 +39,7 @@ class SearchTime:
         """Begin with nobody waiting."""
         self.clock = clock
         self._tries: OrderedDict[str, _Tries] = OrderedDict()
-        #: by namespace, when its searches and the pauses that belong to them will have passed
+        #: by namespace, when it will have paused for all that it was charged for, also for what is free
         self._paused_until: dict[str, float] = {}
 
     def retry_at(self, pod: PodRecord) -> float | None:
