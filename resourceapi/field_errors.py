@@ -6,7 +6,7 @@ value and an explanation.  Texts are made only when asked for.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from resourceapi.field_path import Path, render
 from resourceapi.go_text import json_string, quote
@@ -34,6 +34,8 @@ _TITLES = {
     TOO_MANY: "Too many",
     INTERNAL: "Internal error",
 }
+# Characters of errors in an answer, which may repeat a name of megabytes as often as there are slashes in it.
+MOST_TOLD = 1024 * 1024
 _WITHOUT_VALUE = frozenset((REQUIRED, FORBIDDEN, TOO_LONG, INTERNAL))
 
 
@@ -103,6 +105,16 @@ class FieldError:
         return f"{self.field}: {self.message}"
 
     __repr__ = __str__
+
+
+def how_many_to_tell(errors: Sequence[FieldError]) -> int:
+    """How many of the errors, from the first on, have texts that an answer has room for; at least one if there is one."""
+    room = MOST_TOLD
+    for index, error in enumerate(errors):
+        room -= len(str(error))
+        if room < 0:
+            return index or 1
+    return len(errors)
 
 
 def render_value(value: object) -> str:

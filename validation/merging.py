@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from hashlib import blake2b
 
 from resourceapi import field_errors as errors
 from resourceapi.field_errors import FieldError
@@ -43,5 +44,10 @@ def merge(
         or (error.kind, error.path, error.origin) not in repeated
     ]
     if minor >= EACH_ONCE_SINCE:
-        kept = list({str(error): error for error in kept}.values())
+        kept = list({_digest(error): error for error in kept}.values())
     return kept + declarative
+
+
+def _digest(error: FieldError) -> bytes:
+    """Of the text, since a thousand errors that show the same value of megabytes are not to be in memory at once."""
+    return blake2b(str(error).encode("utf-8", "surrogatepass"), digest_size=20).digest()

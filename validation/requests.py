@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from resourceapi.decoding import Problem
-from resourceapi.field_errors import FieldError
+from resourceapi.field_errors import FieldError, how_many_to_tell
 from resourceapi.field_path import Path
 from resourceapi.kinds import KINDS
 from resourceapi.manifests import namespace_of
@@ -160,7 +160,7 @@ class Answer:
         if self.reason:
             status["reason"] = self.reason
         if self.errors:
-            causes = [error.cause() for error in self.errors]
+            causes = [error.cause() for error in self.errors[: how_many_to_tell(self.errors)]]
             status["details"] = {**(self.details or {}), "causes": causes}
         elif self.details is not None:
             status["details"] = dict(self.details)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from resourceapi.field_errors import FieldError
+from resourceapi.field_errors import FieldError, how_many_to_tell
 from resourceapi.field_errors import invalid as invalid_value
 from resourceapi.field_path import Path
 from resourceapi.go_text import listed, quote
@@ -54,8 +54,12 @@ def refuse_size(raw: str | bytes | None) -> Answer | None:
 
 
 def invalid(kind: str, name: str, errors: list[FieldError], group: str = GROUP) -> Answer:
-    """An object with field errors; the message lists each text once."""
-    problem = listed(list(dict.fromkeys(str(error) for error in errors)))
+    """An object with field errors; the message lists each text once, up to a limit for all of them."""
+    told = how_many_to_tell(errors)
+    texts = list(dict.fromkeys(map(str, errors[:told])))
+    if told < len(errors):
+        texts.append(f"and {len(errors) - told} more")
+    problem = listed(texts)
     qualified = _qualified(kind, group)
     return Answer(
         422,
