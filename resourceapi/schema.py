@@ -163,10 +163,7 @@ class Field:
         return self._but(gates=())
 
     def before(self, minor: int, **attributes: object) -> Field:
-        """The same field, which had other attributes before release 1.``minor``.
-
-        Of several calls that change the same attribute, that for the oldest release comes first.
-        """
+        """The same field, which had other attributes before release 1.``minor``, whatever the order of such calls."""
         return self._but(formerly=((minor, attributes), *self.formerly))
 
     def last_in(self, minor: int) -> Field:
@@ -178,7 +175,7 @@ class Field:
         if not self.since <= minor <= self.until:
             return None
         changes: dict[str, object] = {}
-        for before, attributes in self.formerly:
+        for before, attributes in sorted(self.formerly, key=lambda each: -each[0]):
             if minor < before:
                 changes.update(attributes)
         return self._but(**changes) if changes else self

@@ -158,3 +158,14 @@ class TestModel:
             of = _innermost(field.type)
             values = [rule.values for rule in of.rules if isinstance(rule, rules.OneOfValues)]
             assert values == ([tuple(sorted(of.enum))] if of.enum else []), name
+
+
+@pytest.mark.parametrize("oldest_first", [True, False])
+def test_former_attributes_in_any_order(oldest_first: bool) -> None:
+    """The nearest release after the one that is asked for says what a field was, whichever was written down first."""
+    former = [(35, "in 1.34"), (36, "in 1.35")]
+    field = Field("a", STRING, default="now")
+    for before, default in former if oldest_first else reversed(former):
+        field = field.before(before, default=default)
+    of_releases = [field.in_release(minor) for minor in (34, 35, 36)]
+    assert [each and each.default for each in of_releases] == ["in 1.34", "in 1.35", "now"]
