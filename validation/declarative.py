@@ -252,7 +252,7 @@ def _walk_map(struct: Walk, new: Any, old: Any, path: Path, found: list[FieldErr
 
 
 def _walk_texts(checks: list[Check], new: Any, old: Any, path: Path, found: list[FieldError]) -> None:
-    stored = (old.value if old is not None else None) or ()
+    stored = frozenset((old.value if old is not None else None) or ())
     for index, item in enumerate(new):
         if item not in stored:
             _check_all(checks, item, None, (*path, index), found)
@@ -311,7 +311,7 @@ def _declared_each_key(rule: Any, new: Any, old: Any, path: Path, found: list[Fi
 
 
 def _declared_each_value(rule: Any, new: Any, old: Any, path: Path, found: list[FieldError]) -> bool:
-    stored = (old.value if old is not None else None) or ()
+    stored = frozenset((old.value if old is not None else None) or ())
     for index, item in enumerate(new):
         if item not in stored:
             _declared_format(rule.format, item, None, (*path, index), found)
