@@ -93,17 +93,18 @@ def _without_needless_requests(entry: Object, chosen: Iterable[Alternative]) -> 
 
 def _shared_selector(taken: Sequence[Taken]) -> Object | None:
     """The nodes on which all devices can be used that are not for one node only; None if those are all nodes."""
-    fields: list[Object] = []
-    expressions: list[Object] = []
-    for device, _, _ in taken:
-        for term in (device.placement.get("nodeSelector") or {}).get("nodeSelectorTerms") or ():
+    fields: _Requirements = {}
+    expressions: _Requirements = {}
+    selectors = [device.placement.get("nodeSelector") or EMPTY for device, _, _ in taken]
+    for selector in {id(each): each for each in selectors}.values():  # devices of a slice have one
+        for term in selector.get("nodeSelectorTerms") or ():
             _add_new(fields, term.get("matchFields") or ())
             _add_new(expressions, term.get("matchExpressions") or ())
     term = {}
     if expressions:
-        term["matchExpressions"] = expressions
+        term["matchExpressions"] = list(expressions.values())
     if fields:
-        term["matchFields"] = fields
+        term["matchFields"] = list(fields.values())
     return {"nodeSelectorTerms": [term]} if term else None
 
 
@@ -134,11 +135,14 @@ def only_on(name: str) -> Object:
     return {"nodeSelectorTerms": [{"matchFields": [requirement]}]}
 
 
-def _add_new(requirements: list[Object], more: Iterable[Object]) -> None:
+_Requirements = dict[tuple[object, ...], Object]
+"""Requirements of a node selector, in order, by what tells them apart: a slice may have tens of thousands."""
+
+
+def _add_new(requirements: _Requirements, more: Iterable[Object]) -> None:
     """Adds requirements that are not there yet; the order of their values does not matter."""
     for requirement in more:
-        if all(_signature(requirement) != _signature(known) for known in requirements):
-            requirements.append(requirement)
+        requirements.setdefault(_signature(requirement), requirement)
 
 
 def _signature(requirement: Object) -> tuple[object, ...]:

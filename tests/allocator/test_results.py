@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from allocator import results
 from allocator.features import Features
 from resourceapi.encoding import encode
 from resourceapi.model.versions import SCHEMAS
@@ -197,3 +198,19 @@ def test_without_consumable_capacity_nothing_is_shared() -> None:
     features = without("DRAConsumableCapacity")
     (only,) = result_of(slice_of(SHARED), wanted=claim(exactly()), features=features)["devices"]["results"]
     assert only.keys() == {"request", "driver", "pool", "device"}
+
+
+def test_selectors_with_very_many_requirements(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each requirement is looked at once, however many there are and however many devices of the slice are taken."""
+    looked_at: list[Object] = []
+    signature = results._signature
+
+    def counted(requirement: Object) -> tuple[object, ...]:
+        looked_at.append(requirement)
+        return signature(requirement)
+
+    monkeypatch.setattr(results, "_signature", counted)
+    many = on(*[{"key": f"key-{number}", "operator": "DoesNotExist"} for number in range(300)])
+    result = result_of(slice_of("d", "e", nodeSelector=many), wanted=claim(exactly(count=2)))
+    assert result["nodeSelector"] == many
+    assert len(looked_at) == 300
