@@ -32,6 +32,9 @@ class Share(NamedTuple):
     fits: bool
 
 
+UNSERVABLE = Share(None, False)
+
+
 class Portion(NamedTuple):
     """What a request takes of one capacity, and whether the policy of that allows it."""
 
@@ -41,6 +44,10 @@ class Portion(NamedTuple):
 
 Portions = dict[tuple[object, ...], Portion]
 """Portions that are known, by capacity and request."""
+
+#: What is kept of other claims' requests with capacities, of which there may be very many: so many shares, and portions
+#: for each capacity. Claims keep their own while they search.
+MOST_SHARES, MOST_PORTIONS = 2, 2
 
 
 class DeviceCapacities:
@@ -70,9 +77,11 @@ def share_of(
     key = (fractional, request)
     share = capacities.shares.get(key)
     if share is None:
+        if any(name not in capacities.by_name for name in requests):
+            return UNSERVABLE  # not kept: the request may be of any size
         amounts = consumed(requests, capacities.by_name, fractional, capacities.portions)
         share = Share(amounts, amounts is not None and has_room(amounts, capacities.by_name, ()))
-        remember(capacities.shares, key, share)
+        remember(capacities.shares, key, share, MOST_SHARES)
     return share
 
 
@@ -86,6 +95,8 @@ def consumed(
     if any(name not in capacities for name in requests):
         return None
     known = {} if known is None else known
+    if len(known) >= MOST_PORTIONS * len(capacities):
+        known.clear()
     portions = {
         name: _portion(name, requests.get(name), capacity or {}, fractional, known)
         for name, capacity in capacities.items()
@@ -113,8 +124,7 @@ def _portion(
         amount, written = _of_one(name, requested, capacity, fractional)
         policy = capacity.get("requestPolicy")
         allowed = policy is None or not _violates(amount, policy, fractional, written)
-        portion = Portion(amount, allowed)
-        remember(known, key, portion)
+        portion = known[key] = Portion(amount, allowed)
     return portion
 
 

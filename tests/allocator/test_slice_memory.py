@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from allocator.claim_contents import claim_key
 from allocator.features import GATES, Features
 from allocator.scheduling import SchedulingState
 from allocator.time_limit import UNLIMITED
@@ -220,3 +221,28 @@ def test_memory_is_in_proportion_to_the_bytes(kind: Callable[[], list[Object]]) 
         state.remove_slice(name)
     look(state)
     assert tracemalloc.get_traced_memory()[0] - before < taken / 2
+
+
+@pytest.mark.usefixtures("_counted")
+def test_claims_that_are_gone_leave_little_with_capacities() -> None:
+    """However many other amounts were asked for: so is it in proportion to the bytes of slices."""
+    names = [f"c{place}" for place in range(8)]
+
+    def shared(place: int) -> Object:
+        policy = {"default": "1", "validRange": {"min": "1"}}
+        own = {"value": str(10**9 + place), "requestPolicy": policy}
+        return {"allowMultipleAllocations": True, "capacity": dict.fromkeys(names, own)}
+
+    published = slice_of(0, 1, devices(0, shared), allNodes=True)
+    size = len(json.dumps(published, default=str))
+    state = cluster(published, features=Features(GATES), nodes=[node("n")])
+    look(state)
+    before = tracemalloc.get_traced_memory()[0]
+    for number in range(100):
+        amounts = {name: str(10 * number + place + 1) for place, name in enumerate(names)}
+        wanted = claim(exactly(capacity={**amounts, names[-1]: str(10**10 + number)}))
+        answer = state.filter([wanted], UNLIMITED)
+        assert not any(each.fits for each in answer.nodes.outcomes)
+        state.remove_claim(*claim_key(wanted).split("/"))
+    del answer, wanted
+    assert tracemalloc.get_traced_memory()[0] - before < FACTOR * size
