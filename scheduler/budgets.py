@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from allocator.time_limit import TimeLimit
 from resourceapi.manifests import entries, mapping, text
 from resourceapi.objects import Object
 from scheduler.pods import PodRecord
@@ -60,13 +61,19 @@ def by_namespace(budgets: Iterable[Budget]) -> Mapping[str, Sequence[Budget]]:
     return found
 
 
-def violating(pods: Iterable[PodRecord], budgets: Mapping[str, Sequence[Budget]]) -> frozenset[str]:
-    """The pods (uids) for whose deletion there is no room in a budget, if all are deleted, the most important first."""
+def violating(
+    pods: Iterable[PodRecord], budgets: Mapping[str, Sequence[Budget]], time_limit: TimeLimit
+) -> frozenset[str]:
+    """The pods (uids) for whose deletion there is no room in a budget, if all are deleted, the most important first.
+
+    :raises allocator.time_limit.OutOfTime: if there are too many budgets to look at in time.
+    """
     left: dict[tuple[str, int], int] = {}
 
     def violates(pod: PodRecord) -> bool:
         labels = dict(pod.labels)
         for place, budget in enumerate(budgets.get(pod.namespace, ())):
+            time_limit.check()
             if pod.name in budget.disrupted or not selects(budget.selector, labels):
                 continue
             key = (pod.namespace, place)

@@ -155,7 +155,8 @@ class _Trials:
         if not lower or not self._fits([*gone, *lower]):
             return None
         freed = self._freed([*gone, *lower])
-        violates = violating(self._pods.less_important(self._node, pod.priority), self._pods.budgets)
+        there = self._pods.less_important(self._node, pod.priority)
+        violates = violating(there, self._pods.budgets, self._limit)
         more = [
             _Victim(
                 each,

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 import yaml
 
+from allocator.time_limit import UNLIMITED, OutOfTime, TimeLimit
 from resourceapi.objects import Object
-from scheduler.budgets import read_budget
+from scheduler.budgets import by_namespace, read_budget, violating
 from scheduler.extender_api import (
     PreemptionRequest,
     Verdicts,
@@ -214,3 +215,26 @@ def test_labels_are_bounded() -> None:
         large = pod("p", "c")
         large["metadata"]["labels"] = {"a": "x" * length, "b": "y" * 4_998}
         assert len(pod_record(large).labels) == kept
+
+
+def test_budgets_of_others_do_not_hold_the_picture() -> None:
+    """Anybody may create budgets; looking through them ends with the time for an answer, too."""
+    made = Cluster(20)
+    for place in range(20):
+        made.picture.claim_objects.put(held(f"c{place}", {"node": "n1", "gpus": [place]}, [f"v{place}"]))
+        described = {"claims": [f"c{place}"], "node": "n1", "priority": 0, "labels": {"app": "web"}}
+        made.picture.pods.put(running(f"v{place}", described))
+    made.picture.claim_objects.put(claim("wanted"))
+    for name in map(str, range(200)):
+        made.picture.budgets.put(budget(name, {"selector": {"matchLabels": {"app": "web"}}, "allowed": 99}))
+    asked = 0
+
+    def clock() -> float:
+        nonlocal asked
+        asked += 1
+        return asked
+
+    budgets, pods = by_namespace(made.picture.budgets.objects.values()), made.picture.pods.objects.values()
+    assert violating(pods, budgets, UNLIMITED) == frozenset()
+    with pytest.raises(OutOfTime):
+        violating(pods, budgets, TimeLimit(1_000, clock))
