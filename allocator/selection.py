@@ -93,7 +93,7 @@ class Selectors:
         """
         known = device.shape.properties.matches
         for selector in selectors:
-            outcome = known.get(selector.expression)
+            outcome = known.get(_NUMBERS.of(selector.expression))
             if outcome is not True and (outcome is False or not self._match(selector, device, time_limit)):
                 return False
         return True

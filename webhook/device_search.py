@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from time import perf_counter, thread_time
 from typing import NamedTuple
 
@@ -13,14 +13,17 @@ from deviceselectors.compiler import Compiled, compile_expression
 from deviceselectors.environment import Environment
 from deviceselectors.explaining import Explainer
 from deviceselectors.runtime import effort
+from deviceselectors.runtime.device import Device
 from deviceselectors.runtime.program import EvaluationError, Program, ProgramError, program
 from resourceapi.objects import EMPTY, Object
 from resourceapi.quantity import Quantity
 from webhook.devices import PlacedGroup
 
-#: How much computing time one expression may take on a kind of device, and an example of why none matches: that may be on the
+#: How much computing time the expressions may take on a kind of device, and an example of why none matches: that may be on the
 #: event loop, so everybody waits.
-EVALUATION_SECONDS = 0.05
+EVALUATION_SECONDS = 0.03
+#: How often that is tried: garbage may have been collected meanwhile, which can take as long.
+TRIES = 2
 
 
 class OverBudget(Exception):
@@ -167,20 +170,17 @@ class Search:
         if self._programs is None:
             self._programs = list(self._make_programs(deadline))
         together, prepared = TimeLimit(EVALUATION_SECONDS, thread_time), group.properties.prepared
-        try:
-            for each in self._programs:
-                if together.is_over:
-                    raise OverBudget
-                if each is None:
-                    return False
-                each.prepare(prepared)
-                with effort.watched(TimeLimit(EVALUATION_SECONDS, thread_time).check):
-                    if not each.matches(prepared):
-                        return False
-        except EvaluationError:
-            return False
-        except OutOfTime:
-            return None
+        programs: list[Program] = []
+        for each in self._programs:
+            if together.is_over:
+                raise OverBudget
+            if each is None:
+                return False
+            each.prepare(prepared)
+            programs.append(each)
+        matches = _matches(programs, prepared)
+        if not matches:
+            return matches
         amounts = self.demand.capacity
         return not amounts or serves(dict(amounts), group.properties.capacity, self._fractional)
 
@@ -192,6 +192,19 @@ class Search:
                 yield program(compiled) if compiled.ast is not None else None
             except ProgramError:
                 yield None
+
+
+def _matches(programs: Sequence[Program], device: Device) -> bool | None:
+    """Whether all expressions choose a device; None if it takes too long to find out."""
+    for _ in range(TRIES):
+        try:
+            with effort.watched(TimeLimit(EVALUATION_SECONDS, thread_time).check):
+                return all(each.matches(device) for each in programs)
+        except EvaluationError:
+            return False
+        except OutOfTime:
+            continue
+    return None
 
 
 def expressions(holder: Object) -> Iterator[str]:

@@ -16,7 +16,7 @@ import pytest
 from allocator.devices import Slice
 from allocator.features import Features
 from allocator.scheduling import Mode, SchedulingState
-from allocator.time_limit import UNLIMITED
+from allocator.time_limit import UNLIMITED, OutOfTime
 from cluster.store import Collection
 from deviceselectors.request_budget import RequestBudget
 from deviceselectors.runtime.program import Program
@@ -435,6 +435,23 @@ def test_long_evaluations_are_given_up(policy: Feasibility, monkeypatch: pytest.
         assert evaluated["times"] == before or review == 0
         before = evaluated["times"]
     assert before > 0
+    assert warnings(policy, one("gpu", model("b200")))
+
+
+def test_a_pause_within_an_evaluation_costs_no_answer(
+    policy: Feasibility, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Garbage may be collected meanwhile: what takes long once is tried again."""
+    raised = Counter[str]()
+    matches = Program.matches
+
+    def interrupted(program: Program, device: Any) -> bool:
+        raised["times"] += 1
+        if raised["times"] == 1:
+            raise OutOfTime
+        return matches(program, device)
+
+    monkeypatch.setattr(Program, "matches", interrupted)
     assert warnings(policy, one("gpu", model("b200")))
 
 

@@ -166,7 +166,7 @@ def test_reasons_of_devices_that_all_differ() -> None:
 
 def test_reasons_take_bounded_time() -> None:
     """When the time is over, it is only said that devices do not match."""
-    outcomes = SelectorOutcomes(UNLIMITED, counted(1))
+    outcomes = SelectorOutcomes(UNLIMITED, counted(4))
     snapshot = unlike(5)
     view = NodeView(snapshot, "n", outcomes)
     asked = snapshot.demand(

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from allocator.time_limit import OutOfTime, TimeLimit
 from commandline.main import main
 from tests.commandline import snapshot_files
 from tests.commandline.odd_values import spoil
@@ -144,9 +145,14 @@ def test_error_on_another_node(monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
     assert errors[2].startswith("the scheduler passes over a pod that names its node (n1)")
 
 
+def _end(limit: TimeLimit) -> None:
+    raise OutOfTime
+
+
 def test_out_of_time(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """Where the limit was hit is said, and the exit code is that of work that could not be done."""
-    monkeypatch.setattr("allocator.time_limit.TimeLimit.is_over", property(lambda budget: True))
+    monkeypatch.setattr(TimeLimit, "is_over", property(lambda limit: True))
+    monkeypatch.setattr(TimeLimit, "check", _end)
     code, text = run("replicas", monkeypatch, capsys, "--timeout", "0.5")
     lines = text.splitlines()
     assert code == 2
