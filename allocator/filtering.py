@@ -65,32 +65,36 @@ class Filtering:
         if self._best_plans is not None:
             self._best_plans.begin()
             self._decide([each for each in questions if each.outcome.fits], self._best_plans)
-        for entry, asked in zip(entries, places, strict=True):
-            self._answer(entry, pod.on.get(entry.name, pod.elsewhere), asked, answers)
+        for entry, (asked, is_away) in zip(entries, places, strict=True):
+            self._answer(entry, asked, answers, is_away=is_away)
         return answers
 
     def _questions(
         self, entries: Iterable[NodeEntry], pod: PodClaims
-    ) -> tuple[list[Question | None], list[Question]]:
-        """The question for each node, None where there is none or no time to find out which; and all of them once."""
+    ) -> tuple[list[tuple[Question | None, bool]], list[Question]]:
+        """The question for each node, None where there is none or no time to find out which, and whether claims are away from it;
+        and all questions once.
+        """
         limit = self._time_limit
         found: dict[tuple[int, NodeClass], Question] = {}
-        places: list[Question | None] = []
+        places: list[tuple[Question | None, bool]] = []
         for entry in entries:
             claims = pod.on.get(entry.name, pod.elsewhere)
             node_class = entry.node_class
-            if not claims.unallocated and claims.is_away_from(entry.node):
-                places.append(None)
+            # a driver's node selector may have thousands of requirements
+            if (claims.selectors or node_class is None) and limit.is_over:
+                places.append((None, False))
+                continue
+            is_away = claims.is_away_from(entry.node)
+            if is_away and not claims.unallocated:
+                places.append((None, True))
                 continue
             if node_class is None:
-                if limit.is_over:
-                    places.append(None)
-                    continue
                 node_class = self._nodes.class_of(entry)
             key = (id(claims), node_class)
             if key not in found:
                 found[key] = Question(claims, entry, node_class)
-            places.append(found[key])
+            places.append((found[key], is_away))
         return places, list(found.values())
 
     def _decide(self, questions: Collection[Question], plans: Plans) -> None:
@@ -117,10 +121,10 @@ class Filtering:
             waiting = late
 
     def _answer(
-        self, entry: NodeEntry, claims: ClaimsOnNode, question: Question | None, answers: Answers
+        self, entry: NodeEntry, question: Question | None, answers: Answers, *, is_away: bool
     ) -> None:
         outcome = _LATE if question is None else question.outcome
-        if claims.selectors and outcome.error_kind != FATAL and claims.is_away_from(entry.node):
+        if is_away and outcome.error_kind != FATAL:
             answers.add(entry.name, AWAY_OUTCOME)
         elif outcome.fits or outcome.error_kind == FATAL:
             assert entry.view is not None

@@ -65,7 +65,7 @@ class ClusterPicture:
         objects = ClusterObjects(profile)
 
         def read(kind: str) -> Callable[[Object], Object | None]:
-            return lambda value: objects.read_stored(kind, _without_managers(value))
+            return lambda value: objects.read_stored(kind, _without(value, "managedFields"))
 
         self.nodes = Collection(read_node)
         self.slices = Collection(read(RESOURCE_SLICE.name))
@@ -79,7 +79,7 @@ class ClusterPicture:
         read_claim, kept = read(CLAIM.name), snapshots or InConfiguration()
 
         def read_with_snapshot(value: Object) -> Object | None:
-            claim = read_claim(value)
+            claim = read_claim(_without(value, "labels", "annotations"))
             return None if claim is None else kept.read(claim)
 
         self.claim_objects = VersionedCollection(read_with_snapshot)
@@ -194,9 +194,9 @@ class ClusterPicture:
             listener(changes)
 
 
-def _without_managers(value: Object) -> Object:
-    """An object without `metadata.managedFields`, which may be as large as the rest and is of no use here."""
+def _without(value: Object, *unread: str) -> Object:
+    """An object without parts of its `metadata` that may be as large as the rest and that nobody reads here."""
     metadata = value.get("metadata")
-    if not isinstance(metadata, dict) or "managedFields" not in metadata:
+    if not isinstance(metadata, dict) or metadata.keys().isdisjoint(unread):
         return value
-    return {**value, "metadata": {key: each for key, each in metadata.items() if key != "managedFields"}}
+    return {**value, "metadata": {key: each for key, each in metadata.items() if key not in unread}}

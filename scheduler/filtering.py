@@ -127,10 +127,9 @@ class Filter:
         known = self._refusals.get(pod.uid, gains, claims, candidates)
         if known is not None:
             return known
-        if not all(each.is_allocated for each in claims):
-            retry_at = self._search_time.retry_at(pod)
-            if retry_at is not None:
-                return self._put_off(pod, candidates, gains, claims, retry_at)
+        retry_at = self._search_time.retry_at(pod)
+        if retry_at is not None:
+            return self._put_off(pod, candidates, gains, claims, retry_at)
         waiting = self._waiting(pod, claims)
         answer = self._decide(pod, term, claims, candidates, is_binding=not waiting)
         verdicts = self._verdicts(answer, candidates)

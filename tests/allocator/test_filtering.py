@@ -5,6 +5,7 @@ The clock of these tests counts how often it is looked at, as in test_limits.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from itertools import count
 from random import Random
@@ -12,11 +13,11 @@ from unittest.mock import Mock
 
 import pytest
 
-from allocator import allocation, scheduling
+from allocator import allocation, pod_claims, scheduling
 from allocator.answers import NodeAnswer
 from allocator.best_fit import Proposal
 from allocator.demand import read_claim
-from allocator.errors import FATAL, OUT_OF_TIME
+from allocator.errors import AWAY, FATAL, OUT_OF_TIME
 from allocator.scheduling import Mode, SchedulingState
 from allocator.scheduling_outcome import SchedulingOutcome
 from allocator.time_limit import UNLIMITED, TimeLimit
@@ -267,3 +268,29 @@ def test_best_fit_out_of_time() -> None:
     tries = (state.filter([claim(exactly())], looks(number), best_fit=True) for number in count())
     found = next(each for each in tries if each.nodes[0].fits)
     assert not isinstance(found.nodes.outcomes[0], Proposal)
+
+
+def test_selectors_of_allocated_claims_are_looked_at_once_and_within_the_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A driver's node selector may have thousands of requirements: nodes for which there is no time are undecided."""
+    names = [f"n{place}" for place in range(50)]
+    state = cluster(nodes=[node(name) for name in names])
+    allocated = held("d0")
+    far = {"key": "metadata.name", "operator": "In", "values": ["n1"]}
+    allocated["status"]["allocation"]["nodeSelector"] = {"nodeSelectorTerms": [{"matchFields": [far]}]}
+    looked = Counter[str]()
+    selects = pod_claims.selects
+
+    def counted(selector: Object, looked_at: Object) -> bool:
+        looked["times"] += 1
+        return selects(selector, looked_at)
+
+    monkeypatch.setattr(pod_claims, "selects", counted)
+    answers = list(state.filter([allocated], UNLIMITED).nodes)
+    assert looked["times"] == len(names)
+    assert [each.node for each in answers if each.error == AWAY] == [name for name in names if name != "n1"]
+    looked.clear()
+    answers = list(state.filter([allocated], looks(10)).nodes)
+    assert looked["times"] <= 11
+    assert [each.error for each in answers][-1] == OUT_OF_TIME

@@ -76,3 +76,13 @@ def test_only_what_others_may_want_is_a_gain(allocation: Object, gains: int) -> 
         picture.claims.forget("ns/a")
     assert picture.gains - before == 2 * gains
     assert picture.state.allocated.whole == set()
+
+
+def test_what_nobody_reads_of_claims_is_not_kept() -> None:
+    """Labels and annotations may take a hundred times what the rest does."""
+    picture = ClusterPicture(Profile("1.37"))
+    metadata = {"labels": {"a": "b"}, "annotations": {"a": "b"}, "managedFields": [{}], "finalizers": ["f"]}
+    picture.claim_objects.put({"metadata": {"name": "c", "namespace": "ns", "uid": "u", **metadata}})
+    kept = picture.claims.get("ns/c")
+    assert kept is not None
+    assert kept["metadata"].keys() == {"name", "namespace", "uid", "finalizers"}

@@ -14,7 +14,7 @@ from scheduler.filtering import Filter, NobodyWaits, Refused
 from scheduler.picture_lock import PictureLock
 from scheduler.preempting import Preemption
 from scheduler.search_time import FREE_SECONDS, PAUSES, SearchTime
-from tests.scheduler.test_filtering import NODES, Cluster, claim, pod
+from tests.scheduler.test_filtering import NODES, Cluster, allocation, claim, pod
 
 UNDECIDED = "undecided in 0 ms"
 
@@ -72,6 +72,18 @@ def test_undecided_pod_is_not_searched_for_again_before_its_time(monkeypatch: py
     loop.now += 1
     assert loop.ask(0) == {UNDECIDED}
     assert loop.searches == 2
+
+
+def test_pods_whose_claims_are_allocated_wait_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the claims are available may take long to find out, too."""
+    loop = Loop(monkeypatch)
+    shared = claim("shared")
+    shared["status"] = {"allocation": allocation("n1", "gpu-0")}
+    loop.cluster.picture.claim_objects.put(shared)
+    for number in range(10):
+        loop.cluster.decisions.clear()
+        loop.filter.answer(CandidateNodes(pod(f"p{number}", "shared"), NODES))
+    assert loop.searches == 1 + FREE_SECONDS
 
 
 def test_many_pods_of_a_namespace_leave_most_of_the_time_to_others(monkeypatch: pytest.MonkeyPatch) -> None:
