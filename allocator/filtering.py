@@ -72,8 +72,9 @@ class Filtering:
     def _questions(
         self, entries: Iterable[NodeEntry], pod: PodClaims
     ) -> tuple[list[tuple[Question | None, bool]], list[Question]]:
-        """The question for each node, None where there is none or no time to find out which, and whether claims are away from it;
-        and all questions once.
+        """The question for each node and whether claims are away from it, and all questions once.
+
+        There is no question where that is known, and where there is no time to find out which it is.
         """
         limit = self._time_limit
         found: dict[tuple[int, NodeClass], Question] = {}

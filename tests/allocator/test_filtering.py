@@ -13,7 +13,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from allocator import allocation, pod_claims, scheduling
+from allocator import allocation, scheduling
 from allocator.answers import NodeAnswer
 from allocator.best_fit import Proposal
 from allocator.demand import read_claim
@@ -22,6 +22,7 @@ from allocator.scheduling import Mode, SchedulingState
 from allocator.scheduling_outcome import SchedulingOutcome
 from allocator.time_limit import UNLIMITED, TimeLimit
 from resourceapi.limits import SELECTORS
+from resourceapi.node_selection import selects
 from resourceapi.objects import Object
 from tests.allocator import scenes
 from tests.allocator.objects import (
@@ -280,13 +281,11 @@ def test_selectors_of_allocated_claims_are_looked_at_once_and_within_the_time(
     far = {"key": "metadata.name", "operator": "In", "values": ["n1"]}
     allocated["status"]["allocation"]["nodeSelector"] = {"nodeSelectorTerms": [{"matchFields": [far]}]}
     looked = Counter[str]()
-    selects = pod_claims.selects
-
     def counted(selector: Object, looked_at: Object) -> bool:
         looked["times"] += 1
         return selects(selector, looked_at)
 
-    monkeypatch.setattr(pod_claims, "selects", counted)
+    monkeypatch.setattr("allocator.pod_claims.selects", counted)
     answers = list(state.filter([allocated], UNLIMITED).nodes)
     assert looked["times"] == len(names)
     assert [each.node for each in answers if each.error == AWAY] == [name for name in names if name != "n1"]
