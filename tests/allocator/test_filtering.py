@@ -281,6 +281,7 @@ def test_selectors_of_allocated_claims_are_looked_at_once_and_within_the_time(
     far = {"key": "metadata.name", "operator": "In", "values": ["n1"]}
     allocated["status"]["allocation"]["nodeSelector"] = {"nodeSelectorTerms": [{"matchFields": [far]}]}
     looked = Counter[str]()
+
     def counted(selector: Object, looked_at: Object) -> bool:
         looked["times"] += 1
         return selects(selector, looked_at)
