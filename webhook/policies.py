@@ -17,6 +17,7 @@ from resourceapi.objects import EMPTY, Object
 from resourceapi.shortening import shortened
 from webhook.admission_objects import AdmissionObject
 from webhook.labels import LabelRule
+from webhook.schemas import MAX_EFFORT, Effort, TooComplexError, first_errors
 
 # Parameters are up to 10 KiB; the answer stays readable however many rules they break.
 MAX_REPORTED = 10
@@ -94,13 +95,14 @@ class OpaqueParameters:
     def check(self, obj: AdmissionObject) -> list[FieldError]:
         """Errors at the fields of the parameters."""
         errors: list[FieldError] = []
+        effort = Effort(MAX_EFFORT)
         for path, opaque in opaque_configurations(obj):
             driver, parameters = opaque.get("driver", ""), opaque.get("parameters")
             if driver in self._drivers and isinstance(parameters, Raw):
-                errors.extend(self._check(driver, parameters, (*path, "parameters")))
+                errors.extend(self._check(driver, parameters, (*path, "parameters"), effort))
         return errors
 
-    def _check(self, driver: str, parameters: Raw, path: Path) -> Iterator[FieldError]:
+    def _check(self, driver: str, parameters: Raw, path: Path, effort: Effort) -> Iterator[FieldError]:
         repeated = _repeated_key(parameters.value)
         if repeated is not None:
             yield invalid(path, Verbatim("..."), f"has the key {quote(shortened(repeated, MAX_SHOWN))} twice")
@@ -125,7 +127,7 @@ class OpaqueParameters:
         if schema is None:
             yield self._unknown(key, path)
         else:
-            yield from _violations(schema, value, path)
+            yield from _violations(schema, value, path, effort)
 
     def _unknown(self, key: SchemaKey, path: Path) -> FieldError:
         versions = sorted({known.api_version for known in self.schemas if known.driver == key.driver})
@@ -153,24 +155,25 @@ def opaque_configurations(obj: AdmissionObject) -> Iterator[tuple[Path, Object]]
             yield (*at, index, "opaque"), configuration["opaque"]
 
 
-def _violations(schema: Validator, value: Object, path: Path) -> Iterator[FieldError]:
+def _violations(schema: Validator, value: Object, path: Path, effort: Effort) -> Iterator[FieldError]:
     try:
         if is_deeper(value, MAX_DEPTH):
             raise RecursionError
-        yield from _first_violations(schema, value, path)
+        found = first_errors(schema, value, MAX_REPORTED + 1, effort)
     except OverflowError:  # of numbers that are to be divided
         yield invalid(path, Verbatim("..."), "has a number that is too large to be checked")
+        return
     except RecursionError:  # also of schemas that go deeper than the value
         yield invalid(path, Verbatim("..."), "is nested too deeply to be checked")
-
-
-def _first_violations(schema: Validator, value: Object, path: Path) -> Iterator[FieldError]:
-    for count, error in enumerate(schema.iter_errors(value)):
-        if count == MAX_REPORTED:
-            yield invalid(path, Verbatim("..."), "there are more violations of the schema")
-            return
+        return
+    except TooComplexError:
+        yield invalid(path, Verbatim("..."), "is too complex to be checked")
+        return
+    for error in found[:MAX_REPORTED]:
         steps = (step if isinstance(step, int) else str(step) for step in error.absolute_path)
         yield invalid((*path, *steps), _shown(error.instance), shortened(error.message, MAX_SHOWN))
+    if len(found) > MAX_REPORTED:
+        yield invalid(path, Verbatim("..."), "there are more violations of the schema")
 
 
 def _shown(value: object) -> object:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextvars import ContextVar
+from itertools import islice
 from typing import Any
 
 import jsonschema
@@ -18,6 +20,9 @@ from resourceapi.nearness import nearest
 
 Path = tuple[str | int, ...]
 
+# For all parameters of an object together: less than half a second; 10 KiB of ordinary ones take up to 17,000.
+MAX_EFFORT = 50_000
+
 
 class SchemaError(ClaimcheckError):
     """A schema that cannot be used.
@@ -31,11 +36,75 @@ class SchemaError(ClaimcheckError):
         self.path = path
 
 
+class TooComplexError(ClaimcheckError):
+    """A check that would take longer than a value is worth."""
+
+
+class Effort:
+    """What checks may still do, in applications of one keyword to one simple value (a few µs each).
+
+    Alternatives of a schema that refers to itself multiply with each level of the value, in any of its keywords.
+    """
+
+    def __init__(self, left: int) -> None:
+        self.left = left
+        self._sizes: dict[int, int] = {}
+
+    def measure(self, value: Any) -> int:
+        """The number of values in a value, long text being several; those of its lists and objects are remembered."""
+        if isinstance(value, str):
+            return 1 + len(value) // 16
+        if not isinstance(value, (list, dict)):
+            return 1
+        members = value.values() if isinstance(value, dict) else value
+        size = self._sizes[id(value)] = 1 + len(value) + sum(map(self.measure, members))
+        return size
+
+    def spend(self, keyword: str, wanted: Any, instance: Any) -> None:
+        """Count the application of a keyword.
+
+        :raises TooComplexError: if no effort is left for it.
+        """
+        cost = 1
+        if isinstance(wanted, (list, dict)):
+            cost += len(wanted) // 8
+        if isinstance(instance, (list, dict)):
+            size = self._sizes.get(id(instance), 1)
+            # the library compares each member with all that are evaluated, and messages show the whole value
+            cost += len(instance) ** 2 // 256 if keyword.startswith("unevaluated") else len(instance)
+            cost += size // 4 if keyword == "uniqueItems" else size // 128
+        elif isinstance(instance, str):
+            cost += len(instance) // 256
+        self.left -= cost
+        if self.left < 0:
+            raise TooComplexError
+
+
+_EFFORT: ContextVar[Effort | None] = ContextVar("effort", default=None)
+
+
+def first_errors(
+    validator: Validator, value: Any, most: int, effort: Effort
+) -> list[jsonschema.ValidationError]:
+    """The first violations of a schema (of :func:`compile_schema`) by a value, which may be 50 or so levels deep.
+
+    :raises TooComplexError: if the check takes more than the effort, from which it is taken.
+    :raises RecursionError: if the schema goes too deep for the value.
+    """
+    effort.measure(value)
+    token = _EFFORT.set(effort)
+    try:
+        return list(islice(validator.iter_errors(value), most))
+    finally:
+        _EFFORT.reset(token)
+
+
 def compile_schema(schema: Any) -> Validator:
     """A validator for a schema.
 
     An unknown keyword or format is an error, since it would check nothing.  References to other documents are not
-    followed, and ``pattern`` is matched in linear time (RE2), so that no parameters can keep the service busy.
+    followed, ``pattern`` is matched in linear time (RE2), and each keyword counts in :func:`first_errors`, so that no
+    parameters can keep the service busy.
 
     :raises SchemaError: if the schema is not valid, or needs something that is not supported.
     """
@@ -47,7 +116,11 @@ def compile_schema(schema: Any) -> Validator:
     known = frozenset(base.VALIDATORS) | _OTHER_KEYWORDS
     for path, keyword, value in _keywords(schema):
         _refuse_unsafe(path, keyword, value, known)
-    safe: Any = extend(base, {"pattern": _pattern, "uniqueItems": _unique_items})  # type: ignore[no-untyped-call]
+    rules = {**base.VALIDATORS, "pattern": _pattern, "uniqueItems": _unique_items}
+    safe: Any = extend(base, {name: _counted(name, rule) for name, rule in rules.items()})  # type: ignore[no-untyped-call]
+    if isinstance(schema, dict):
+        # where a reference leads to a schema that names its draft, the library would go on with its own rules
+        schema = {keyword: value for keyword, value in schema.items() if keyword != "$schema"}
     # without a registry of its own a validator would fetch what a reference names
     validator: Validator = safe(schema, registry=REGISTRY, format_checker=_FORMATS)
     _follow_references(validator, schema)
@@ -86,10 +159,11 @@ def _follow_references(validator: Validator, schema: Any) -> None:
                 raise SchemaError(f"{value} is not a schema", path)
     for value in ({}, [], "", 0, None):
         try:
-            for _ in validator.iter_errors(value):
-                pass
+            first_errors(validator, value, MAX_EFFORT, Effort(MAX_EFFORT))
         except RecursionError:
             raise SchemaError("refers to itself endlessly") from None
+        except TooComplexError:
+            raise SchemaError("takes too long to check, even for an empty value") from None
 
 
 _DRAFTS: dict[str, type[Validator]] = {
@@ -168,6 +242,8 @@ def _refuse_unsafe(path: Path, keyword: str, value: Any, known: frozenset[str]) 
         )
     if keyword == "$id" and len(path) > 1:
         raise SchemaError("only the outermost schema can have an $id; refer to others with #/…", path)
+    if keyword == "$schema" and len(path) > 1:
+        raise SchemaError("only the outermost schema can name its draft", path)
     if keyword in _REFERENCES and not (isinstance(value, str) and value.startswith("#")):
         raise SchemaError(
             "refers to another document; only references within the schema (#…) are followed", path
@@ -184,6 +260,17 @@ def _refuse_unsafe(path: Path, keyword: str, value: Any, known: frozenset[str]) 
         except re2.error as error:
             reason = error.args[0].decode("utf-8", "replace") if error.args else ""
             raise SchemaError(f"not a regular expression of RE2: {reason}", path) from None
+
+
+def _counted(keyword: str, rule: Callable[..., Any]) -> Callable[..., Any]:
+    # returns what the rule does instead of iterating over it, which would take another level of the stack
+    def counted(validator: Any, wanted: Any, instance: Any, schema: Any) -> Any:
+        effort = _EFFORT.get()
+        if effort is not None:
+            effort.spend(keyword, wanted, instance)
+        return rule(validator, wanted, instance, schema)
+
+    return counted
 
 
 def _pattern(

@@ -260,6 +260,84 @@ def test_references_within_the_schema() -> None:
     assert [field for field, _ in refused(configured({**NAMED, "a": 2}), policy)] == [f"{AT}.a"]
 
 
+def alternatives(reference: dict[str, str], **more: Any) -> dict[str, Any]:
+    """A schema that refers to itself in two alternatives, of which each fails after it has been followed."""
+    ways = [{"properties": {"a": reference}, "required": [name]} for name in ("x", "y")]
+    return {**more, "pattern": "counted", "anyOf": ways}
+
+
+DRAFTS = "https://json-schema.org/draft"
+MULTIPLYING: dict[str, dict[str, Any]] = {
+    "plain": alternatives({"$ref": "#"}),
+    "named-draft": alternatives({"$ref": "#"}, **{"$schema": f"{DRAFTS}/2020-12/schema"}),
+    "old-draft": alternatives({"$ref": "#"}, **{"$schema": "http://json-schema.org/draft-07/schema#"}),
+    "dynamic": alternatives({"$dynamicRef": "#n"}, **{"$dynamicAnchor": "n"}),
+    "recursive": alternatives({"$recursiveRef": "#"}, **{"$schema": f"{DRAFTS}/2019-09/schema"}),
+    "unevaluated": {
+        "pattern": "counted",
+        "properties": {"a": {"anyOf": [{"$ref": "#"}]}},
+        "allOf": [{"properties": {"a": {"$ref": "#"}}}],
+        "unevaluatedProperties": True,
+    },
+}
+
+
+@pytest.mark.parametrize("name", MULTIPLYING)
+def test_alternatives_do_not_multiply(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The check of parameters ends when it has taken too much, for all configurations of a claim together."""
+    applied = 0
+
+    def pattern(*_: Any) -> tuple[()]:
+        nonlocal applied
+        applied += 1
+        return ()
+
+    monkeypatch.setattr("webhook.schemas._pattern", pattern)
+    policy = OpaqueParameters("Enforce", {SCHEMA_KEY: compile_schema(MULTIPLYING[name])})
+    applied = 0
+    review = configured({**NAMED, **json.loads("{" + nested(14) + "}")})
+    config = review["request"]["object"]["spec"]["devices"]["config"]
+    config.append(config[0])
+    causes = refused(review, policy)
+    assert applied < 20_000
+    assert {message for _, message in causes} == {"Invalid value: ...: is too complex to be checked"}
+    assert len(causes) == 2
+
+
+def test_a_list_below_alternatives_counts() -> None:
+    """What is looked at between two references counts as well."""
+    ways = [
+        {"properties": {"a": {"$ref": "#"}, "l": {"items": {"type": "integer"}}}, "required": [name]}
+        for name in ("x", "y")
+    ]
+    value: dict[str, Any] = {"l": [1] * 4000}
+    for _ in range(7):
+        value = {"a": value}
+    policy = OpaqueParameters("Enforce", {SCHEMA_KEY: compile_schema({"anyOf": ways})})
+    assert refused(configured({**NAMED, **value}), policy) == [
+        (AT, "Invalid value: ...: is too complex to be checked")
+    ]
+
+
+def test_large_trees_are_checked() -> None:
+    """A schema that refers to itself once for each value follows a tree of a thousand nodes."""
+    schema = {
+        "type": "object",
+        "required": ["name"],
+        "properties": {
+            "name": {"type": "string", "pattern": "^[a-z0-9]+$", "maxLength": 10},
+            "children": {"type": "array", "items": {"oneOf": [{"type": "null"}, {"$ref": "#"}]}},
+        },
+    }
+    nodes: list[dict[str, Any]] = [{"name": f"n{number}", "children": []} for number in range(1_000)]
+    for number in range(1, 1_000):
+        nodes[(number - 1) // 2]["children"].append(nodes[number])
+    policy = OpaqueParameters("Enforce", {SCHEMA_KEY: compile_schema(schema)})
+    assert refused(configured({**NAMED, **nodes[0]}), policy) == []
+    nodes[999]["name"] = "N"
+    assert len(refused(configured({**NAMED, **nodes[0]}), policy)) == 1
+
+
 @pytest.mark.parametrize("headers", [FAST, GENERAL], ids=["direct", "general"])
 def test_repeated_keys_come_with_a_review(headers: dict[str, str]) -> None:
     """API servers pass parameters on as they were sent; a key that is there twice in a review is refused."""

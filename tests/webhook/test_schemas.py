@@ -66,6 +66,22 @@ REFUSED: dict[str, tuple[Any, tuple[str | int, ...], str]] = {
         ("$schema",),
         "not a supported draft of JSON Schema",
     ),
+    "draft-within": (
+        {"not": {"$schema": "https://json-schema.org/draft/2020-12/schema"}},
+        ("not", "$schema"),
+        "only the outermost schema can name its draft",
+    ),
+    "references-that-multiply": (
+        {
+            "allOf": [{"$ref": "#/$defs/a0"}],
+            "$defs": {
+                **{f"a{n}": {"allOf": [{"$ref": f"#/$defs/a{n + 1}"}] * 2} for n in range(16)},
+                "a16": {},
+            },
+        },
+        (),
+        "takes too long to check",
+    ),
     "draft-of-another-type": ({"$schema": ["x"]}, ("$schema",), "not a supported draft of JSON Schema"),
     "number": (5, (), "5 is not of type"),
     "nothing": (None, (), "None is not of type"),
