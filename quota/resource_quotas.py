@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from resourceapi.amounts import Amounts
 from resourceapi.decoding import Decoded
 from resourceapi.encoding import encode, go_json
-from resourceapi.field_errors import REQUIRED, Verbatim
+from resourceapi.field_errors import REQUIRED, TooManyErrors, Verbatim
 from resourceapi.field_path import Key, Path
 from resourceapi.model.quotas import KIND, SCHEMA, SCOPES
 from resourceapi.objects import EMPTY, Object
@@ -72,8 +73,9 @@ def review(server: Server, value: Any, namespace: str) -> Answer:
         return refused
     quota.pop("status", None)
     checks = server.checks()
-    check_metadata(quota, checks, namespaced=True)
-    check_spec(quota.get("spec", EMPTY), checks)
+    with suppress(TooManyErrors):
+        check_metadata(quota, checks, namespaced=True)
+        check_spec(quota.get("spec", EMPTY), checks)
     if checks.errors:
         return statuses.invalid(KIND, quota["metadata"].get("name", ""), checks.errors, "")
     build = {"kind": KIND, "apiVersion": "v1", **encode(SCHEMA, KIND, quota)}

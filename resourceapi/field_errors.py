@@ -36,6 +36,8 @@ _TITLES = {
 }
 # Characters of errors in an answer, which may repeat a name of megabytes as often as there are slashes in it.
 MOST_TOLD = 1024 * 1024
+# Errors that one generation of rules finds in one object: an empty entry, 4 bytes, has several.
+MOST_FOUND = 10_000
 _WITHOUT_VALUE = frozenset((REQUIRED, FORBIDDEN, TOO_LONG, INTERNAL))
 
 
@@ -105,6 +107,25 @@ class FieldError:
         return f"{self.field}: {self.message}"
 
     __repr__ = __str__
+
+
+class TooManyErrors(Exception):
+    """A list of errors is full: what has been found is the answer."""
+
+
+class ErrorList(list[FieldError]):
+    """The errors found so far in one object, of which there are :data:`MOST_FOUND` at most."""
+
+    __slots__ = ()
+
+    def append(self, error: FieldError) -> None:
+        """Add an error.
+
+        :raises TooManyErrors: if the list is full.  Who starts the rules catches it.
+        """
+        if len(self) >= MOST_FOUND:
+            raise TooManyErrors
+        super().append(error)
 
 
 def how_many_to_tell(errors: Sequence[FieldError]) -> int:

@@ -7,7 +7,7 @@ from typing import Any
 
 from deviceselectors.interface import ExpressionChecker
 from resourceapi.encoding import go_json
-from resourceapi.field_errors import DUPLICATE, INVALID, FieldError, Verbatim, too_many
+from resourceapi.field_errors import DUPLICATE, INVALID, ErrorList, FieldError, Verbatim, too_many
 from resourceapi.field_path import Key, Path
 from resourceapi.names import FORMER, HANDWRITTEN, Problem
 from resourceapi.quantity import Quantity
@@ -32,6 +32,8 @@ class ServerPanic(Exception):
 class Checks:
     """Errors found so far, and what rules may ask about the server that they stand in for.
 
+    Rules end with :class:`~resourceapi.field_errors.TooManyErrors` where there is no room for more errors.
+
     ``covered`` errors are those whose rule has a declarative twin; see :mod:`validation.declared`.
     """
 
@@ -42,7 +44,7 @@ class Checks:
         self.gates = profile.gates
         self.schema: Schema = profile.hub
         self.expressions = expressions
-        self.errors: list[FieldError] = []
+        self.errors = ErrorList()
 
     @property
     def minor(self) -> int:

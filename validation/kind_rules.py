@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from conversion.hub import from_hub, hub_object, normalized
 from conversion.paths import to_hub as path_to_hub
 from conversion.paths import to_version as path_to_version
-from resourceapi.field_errors import FieldError
+from resourceapi.field_errors import ErrorList, FieldError, TooManyErrors
 from resourceapi.gating import without_disabled
 from resourceapi.kind import Kind
 from resourceapi.model.versions import GROUP, V1
@@ -194,15 +195,17 @@ class DeviceKindRules(ResourceKindRules):
         """Those of the hand-written rules, then those of the rules that the fields declare."""
         checks = setting.checks()
         labels = setting.namespace_labels(request.namespace)
-        self._check(request.verb, obj, old, checks, labels)
-        declarative: list[FieldError] = []
+        with suppress(TooManyErrors):
+            self._check(request.verb, obj, old, checks, labels)
+        declarative = ErrorList()
         name = self.kind.name
-        setting.declarative_pass(version).check(
-            name,
-            from_hub(name, version, obj),
-            None if old is None else from_hub(name, version, old),
-            declarative,
-        )
+        with suppress(TooManyErrors):
+            setting.declarative_pass(version).check(
+                name,
+                from_hub(name, version, obj),
+                None if old is None else from_hub(name, version, old),
+                declarative,
+            )
         profile = setting.profile
         errors = in_words_of(
             profile.minor,

@@ -34,7 +34,9 @@ def merge(
         return declarative
     if minor < 36:
         # what is covered goes, whether a declarative rule says it or not
-        return [error for error in by_hand_errors if not (error.covered and takes_over)] + declarative
+        told = [error for error in by_hand_errors if not (error.covered and takes_over)] + declarative
+        # of a full list the first errors are known: if all of them go, there may be others that do not
+        return told or (by_hand_errors if len(by_hand_errors) >= errors.MOST_FOUND else [])
     repeated = {(error.kind, to_hub(error.path), error.origin) for error in declarative}
     kept = [
         error

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from resourceapi.decoding import decode
 from resourceapi.encoding import encode
-from resourceapi.field_errors import FieldError
+from resourceapi.field_errors import FieldError, TooManyErrors
 from resourceapi.field_path import Key, Path, render
 from resourceapi.kind import Kind, Lifecycle
 from resourceapi.measured import CLASSIC_MINOR
@@ -127,15 +128,8 @@ class PodKindRules(KindRules):
     ) -> list[FieldError]:
         """Those of the metadata, then those of the rest."""
         checks = setting.checks()
-        if old is None:
-            self.check_new(obj, checks)
-        else:
-            check_common_metadata(obj, checks, namespaced=True)
-            check_common_metadata_update(obj, old, checks)
-            if request.verb == STATUS:
-                self.check_status(obj, old, checks)
-            else:
-                self.check_update(obj, old, checks)
+        with suppress(TooManyErrors):
+            self._check(request.verb, obj, old, checks)
         if setting.profile.is_classic:
             return in_words_of(CLASSIC_MINOR, checks.errors)
         # Of the declarative rules for these kinds, only that for the name above tells in the order of errors.
@@ -143,6 +137,17 @@ class PodKindRules(KindRules):
         by_hand = [error for error in checks.errors if error not in declarative]
         errors = merge(by_hand, declarative, lambda path: path, minor=setting.profile.minor)
         return in_words_of(setting.profile.minor, errors)
+
+    def _check(self, verb: str, obj: Object, old: Object | None, checks: Checks) -> None:
+        if old is None:
+            self.check_new(obj, checks)
+            return
+        check_common_metadata(obj, checks, namespaced=True)
+        check_common_metadata_update(obj, old, checks)
+        if verb == STATUS:
+            self.check_status(obj, old, checks)
+        else:
+            self.check_update(obj, old, checks)
 
     def name_warnings(self, obj: Object) -> list[str]:
         """What the server warns about in the name of a new object."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from resourceapi.field_errors import FieldError
+from resourceapi.field_errors import FieldError, TooManyErrors
 from resourceapi.measured import CLASSIC_MINOR
 from resourceapi.objects import EMPTY, Object
 from validation.checks import Checks
@@ -58,19 +59,23 @@ class ClassicKindRules(ResourceKindRules):
     ) -> list[FieldError]:
         """What is wrong with the object; the same error may come several times."""
         checks = setting.checks()
+        with suppress(TooManyErrors):
+            self._check(request.verb, obj, old, checks)
+        return in_words_of(CLASSIC_MINOR, checks.errors)
+
+    def _check(self, verb: str, obj: Object, old: Object | None, checks: Checks) -> None:
         if old is None:
             self._check_new(obj, checks)
             if not checks.errors:
                 check_names_in_url(obj.get("metadata", EMPTY), checks)
+            return
+        check_common_metadata(obj, checks, namespaced=self.kind.namespaced)
+        check_common_metadata_update(obj, old, checks)
+        if verb == STATUS:
+            check_metadata_update(obj, old, checks)
+            self.check_status(obj, old, checks)
         else:
-            check_common_metadata(obj, checks, namespaced=self.kind.namespaced)
-            check_common_metadata_update(obj, old, checks)
-            if request.verb == STATUS:
-                check_metadata_update(obj, old, checks)
-                self.check_status(obj, old, checks)
-            else:
-                self._check_update(obj, old, checks)
-        return in_words_of(CLASSIC_MINOR, checks.errors)
+            self._check_update(obj, old, checks)
 
     def _check_new(self, obj: Object, checks: Checks) -> None:
         check_metadata(obj, checks, namespaced=self.kind.namespaced)
