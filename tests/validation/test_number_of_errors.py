@@ -40,7 +40,9 @@ WORKLOAD = {
     ("release", "verb", "obj", "old"),
     [
         pytest.param("1.37", STATUS, {**STORED, "status": {"devices": EMPTY_ENTRIES}}, STORED, id="status"),
-        pytest.param("1.35", STATUS, {**STORED, "status": {"devices": EMPTY_ENTRIES}}, STORED, id="status-1.35"),
+        pytest.param(
+            "1.35", STATUS, {**STORED, "status": {"devices": EMPTY_ENTRIES}}, STORED, id="status-1.35"
+        ),
         pytest.param("1.37", CREATE, SLICE, None, id="slice"),
         pytest.param("1.30", CREATE, CLASSIC, None, id="classic"),
         pytest.param("1.37", CREATE, WORKLOAD, None, id="workload"),
