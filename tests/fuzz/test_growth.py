@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import Callable
 
 import pytest
@@ -50,21 +51,25 @@ def test_compiling(form: str) -> None:
     assert growth.problem(growth.compiling(form, fragment), *sizes) == ""
 
 
-def _loops(square: bool) -> growth.Work:
-    def prepare(size: int) -> Callable[[], growth.Done]:
-        rounds = size * size // 64 if square else size * 64
+class _Clock:
+    """The time of a thread whose work takes a tenth of a microsecond for each of its rounds."""
 
-        def do() -> growth.Done:
-            for _ in range(rounds):
-                pass
-            return 1.0, "done"
+    now = 0.0
 
-        return do
+    def work(self, *, square: bool) -> growth.Work:
+        def prepare(size: int) -> Callable[[], growth.Done]:
+            def do() -> growth.Done:
+                self.now += (size * size // 64 if square else size * 64) / 10_000_000
+                return 1.0, "done"
 
-    return prepare
+            return do
+
+        return prepare
 
 
-def test_alarm() -> None:
+def test_alarm(monkeypatch: pytest.MonkeyPatch) -> None:
     """Work by the square of its size is found, and work in proportion to it is not."""
-    assert "times as long" in growth.problem(_loops(square=True), 1 << 14, 1 << 14)
-    assert growth.problem(_loops(square=False), 1 << 14, 1 << 14) == ""
+    clock = _Clock()
+    monkeypatch.setattr(time, "thread_time", lambda: clock.now)
+    assert "times as long" in growth.problem(clock.work(square=True), 1 << 14, 1 << 14)
+    assert growth.problem(clock.work(square=False), 1 << 14, 1 << 14) == ""

@@ -279,9 +279,9 @@ def test_nothing_to_patch(old: str, tmp_path: Path, findings: Findings) -> None:
 @pytest.mark.parametrize(
     ("name", "why"),
     [
-        ("x" * 128, ""),
-        ("é" * 65, "may not be more than 128 bytes"),
-        ("a\tb", "invalid character U+0009 (at position 1)"),
+        pytest.param("x" * 128, "", id="longest"),
+        pytest.param("é" * 65, "may not be more than 128 bytes", id="too-long"),
+        pytest.param("a\tb", "invalid character U+0009 (at position 1)", id="unprintable"),
     ],
 )
 def test_name_of_the_manager(name: str, why: str, old: str, capsys: pytest.CaptureFixture[str]) -> None:
