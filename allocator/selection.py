@@ -18,6 +18,7 @@ from deviceselectors.runtime.program import EvaluationError, Program, ProgramErr
 from deviceselectors.runtime.values import with_hint
 from resourceapi.limits import SELECTORS
 from resourceapi.objects import Object
+from resourceapi.shortening import shortened
 
 #: Expressions of which outcomes are kept with the properties of a device: as many as one request and its class may have, so that
 #: a request that takes several tries goes on where the one before ended. There may be as many properties as devices.
@@ -126,7 +127,7 @@ class Selectors:
                 with effort.watched(time_limit.check):
                     outcome = compiled.matches(device.prepared)
             except EvaluationError as error:
-                outcome = _shortened(error.message)
+                outcome = shortened(error.message, _MAX_ERROR_CHARACTERS)
             if isinstance(outcome, bool) or len(outcome) <= _MAX_KEPT_CHARACTERS:
                 remember(known, number, outcome, _MAX_EXPRESSIONS)
         return outcome
@@ -147,14 +148,12 @@ class Selectors:
                 with effort.watched(time_limit.check):
                     found = compiled.attribute(device.prepared)
             except CompileError as error:
-                raise AllocationError(
-                    f"compile derived attribute {name} failed: {error}",
-                ) from None
+                raise AllocationError(f"compile derived attribute {name} failed: {error}") from None
             except EvaluationError as error:
                 raise ExpressionError(
                     f"evaluate derived attribute {name}",
                     Mention(" on device ", device),
-                    f" failed: {_shortened(error.message)}",
+                    f" failed: {shortened(error.message, _MAX_ERROR_CHARACTERS)}",
                 ) from None
             if _characters(found) <= _MAX_KEPT_CHARACTERS:
                 remember(known, number, found, _MAX_EXPRESSIONS)
@@ -181,10 +180,6 @@ class Selectors:
             self._programs.clear()
         remember(self._programs, key, found)
         self._characters = length if len(self._programs) == 1 else self._characters + length
-
-
-def _shortened(error: str) -> str:
-    return error if len(error) <= _MAX_ERROR_CHARACTERS else error[: _MAX_ERROR_CHARACTERS - 1] + "…"
 
 
 def _characters(attribute: Object) -> int:
