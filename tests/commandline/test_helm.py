@@ -82,6 +82,7 @@ def test_rendered_charts_are_validated(capsys: pytest.CaptureFixture[str]) -> No
         ("--runtime-config resource.k8s.io/v1=false", "1.37.0", "", "v1 v1/DeviceClass"),
         ("--kube-version kep", "1.37.0", "v1 v1alpha3/ResourceSlicePatch", "v1/ResourceSlicePatch"),
     ],
+    ids=["newest", "older", "older with versions", "classic", "without a version", "kep"],
 )
 def test_helm_knows_the_release_and_its_versions(
     options: str, release: str, served: str, not_served: str
