@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import chain
 
-from advice.findings import WARNING, Finding, Result
+from advice.findings import ERROR, WARNING, Finding, Result
 from commandline.exit_codes import NEGATIVE, SUCCESS, UNFINISHED
 
 
@@ -91,6 +91,8 @@ class Outcome:
         self.failures: list[Failure] = []
         #: files that look like manifests and were not read, each with a note that says why
         self.skipped_files: list[Result] = []
+        #: what else than errors fails the run: warnings, files that were not read, nothing to validate
+        self.warnings_fail = self.skipped_files_fail = self.empty_fails = False
 
     def add(self, other: Outcome) -> None:
         """Append the outcome of a later part of the input."""
@@ -150,12 +152,24 @@ class Outcome:
         """Whether there was nothing to validate, although everything could be read."""
         return not self.results and not self.failures
 
-    def exit_code(self, *, warnings_as_errors: bool = False, fail_on_empty: bool = False) -> int:
+    def fails(self, finding: Finding) -> bool:
+        """Whether the run fails because of a finding about an object."""
+        return finding.severity == ERROR or (self.warnings_fail and finding.severity == WARNING)
+
+    @property
+    def skipped_files_alone_fail(self) -> bool:
+        """Whether the run fails only because there are files that were not read."""
+        return bool(self.skipped_files) and self.skipped_files_fail and not self._objects_fail
+
+    @property
+    def exit_code(self) -> int:
         """Whether all objects are valid, some are invalid, or some input could not be read."""
         if self.failures:
             return UNFINISHED
-        if self.is_empty and fail_on_empty:
-            return NEGATIVE
-        if self.invalid or (warnings_as_errors and self.count(WARNING)):
-            return NEGATIVE
-        return SUCCESS
+        return NEGATIVE if self._objects_fail or self.skipped_files_alone_fail else SUCCESS
+
+    @property
+    def _objects_fail(self) -> bool:
+        if self.is_empty and self.empty_fails:
+            return True
+        return any(self.fails(finding) for _, finding in self.findings())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TextIO
 from xml.sax.saxutils import escape, quoteattr
 
-from advice.findings import AFTERWARDS, ERROR, Finding, Result
+from advice.findings import AFTERWARDS, Finding, Result
 from commandline.reports.escaping import on_one_line, printable, without_commands
 from commandline.results import Outcome, Skipped
 
@@ -15,13 +15,20 @@ def write(outcome: Outcome, stream: TextIO) -> None:
     suites: dict[str, list[str]] = {}
     counts: dict[str, list[int]] = {}  # per file: cases, failures, errors, skipped
     for result in outcome.results:
-        _add(suites, counts, result.file, _case(result), failed=not result.valid)
+        failing, others = (
+            [finding for finding in result.findings if outcome.fails(finding) is fails]
+            for fails in (True, False)
+        )
+        _add(suites, counts, result.file, _case(result, failing, others), failed=bool(failing))
     for skipped in outcome.skipped:
         _add(suites, counts, skipped.file, _skipped_case(skipped), skipped=True)
     for result in outcome.skipped_files:
+        fails = outcome.skipped_files_fail
         case = f'    <testcase name="read" classname={_attribute(result.file)}>\n'
-        case += f"      <skipped message={_attribute(result.findings[0].text)}/>\n    </testcase>\n"
-        _add(suites, counts, result.file, case, skipped=True)
+        case += (
+            f"      <{'failure' if fails else 'skipped'} message={_attribute(result.findings[0].text)}/>\n"
+        )
+        _add(suites, counts, result.file, case + "    </testcase>\n", failed=fails, skipped=not fails)
     for failure in outcome.failures:
         case = f'    <testcase name="read" classname={_attribute(failure.file)}>\n'
         case += f'      <error message={_attribute(failure.message)} type="Unreadable"/>\n    </testcase>\n'
@@ -57,18 +64,16 @@ def _numbers(counts: list[int]) -> str:
     return f'tests="{tests}" failures="{failures}" errors="{errors}" skipped="{skipped}"'
 
 
-def _case(result: Result) -> str:
+def _case(result: Result, failing: list[Finding], others: list[Finding]) -> str:
     head = f"    <testcase name={_attribute(result.title)} classname={_attribute(result.file)}"
-    errors = [finding for finding in result.findings if finding.severity == ERROR]
-    warnings = [finding for finding in result.findings if finding.severity != ERROR]
     if not result.findings and not result.afterwards:
         return head + "/>\n"
     text = head + ">\n"
-    if errors:
-        first = f"message={_attribute(errors[0].text)} type={_attribute(errors[0].rule)}"
-        text += f"      <failure {first}>{_text(result, errors)}</failure>\n"
-    if warnings or result.afterwards:
-        texts = [_text(result, warnings)] * bool(warnings)
+    if failing:
+        first = f"message={_attribute(failing[0].text)} type={_attribute(failing[0].rule)}"
+        text += f"      <failure {first}>{_text(result, failing)}</failure>\n"
+    if others or result.afterwards:
+        texts = [_text(result, others)] * bool(others)
         texts += [AFTERWARDS.rstrip() + "\n" + _text(result, result.afterwards)] * bool(result.afterwards)
         text += "      <system-out>" + "\n".join(texts) + "</system-out>\n"
     return text + "    </testcase>\n"

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from commandline.color import is_colored
 from commandline.errors import UsageError
-from commandline.exit_codes import NEGATIVE, SUCCESS
 from commandline.helm import RenderedChart
 from commandline.options import asks_for_cluster, names_cluster, profile_of, settle_namespace
 from commandline.progress import Progress
@@ -57,14 +56,10 @@ def run(options: Namespace) -> int:
     _report(outcome, wanted, options)
     if outcome.is_empty and (options.fail_on_empty or not options.quiet):
         complain(_EMPTY.format("cluster" if names_cluster(options) and not options.paths else "input"))
-    code = outcome.exit_code(
-        warnings_as_errors=options.warnings_as_errors, fail_on_empty=options.fail_on_empty
-    )
-    if code == SUCCESS and options.fail_on_skipped and outcome.skipped_files:
+    if not outcome.failures and outcome.skipped_files_alone_fail:
         files = number(len(outcome.skipped_files), "file")
         complain(f"claimcheck: the exit code is 1 because of --fail-on-skipped: {files} not read")
-        return NEGATIVE
-    return code
+    return outcome.exit_code
 
 
 def validate(options: Namespace) -> Outcome:
@@ -78,6 +73,8 @@ def validate(options: Namespace) -> Outcome:
     skipped: list[Result] = []
     outcome = _validate_all(cluster, options, profile, skipped)
     outcome.skipped_files += skipped
+    outcome.warnings_fail, outcome.empty_fails = options.warnings_as_errors, options.fail_on_empty
+    outcome.skipped_files_fail = options.fail_on_skipped
     return outcome
 
 

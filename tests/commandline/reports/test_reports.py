@@ -108,6 +108,38 @@ def test_junit_is_well_formed(capsys: pytest.CaptureFixture[str], monkeypatch: p
         assert int(root.attrib[name]) == sum(int(suite.attrib[name]) for suite in root.iter("testsuite"))
 
 
+_WARNED = "apiVersion: resource.k8s.io/v1beta2\nkind: DeviceClass\nmetadata: {name: gpu}\nspec: {}\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "options", "code"),
+    [
+        ({"class.yaml": _WARNED}, [], 0),
+        ({"class.yaml": _WARNED}, ["--warnings-as-errors"], 1),
+        ({"class.yaml": _WARNED, ".k8s/class.yaml": _WARNED}, [], 0),
+        ({"class.yaml": _WARNED, ".k8s/class.yaml": _WARNED}, ["--fail-on-skipped"], 1),
+    ],
+    ids=["warning", "warning that fails", "skipped file", "skipped file that fails"],
+)
+def test_junit_is_red_where_the_job_is(
+    files: dict[str, str],
+    options: list[str],
+    code: int,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What the exit code is 1 for is a failure of a test case."""
+    monkeypatch.chdir(tmp_path)
+    for name, text in files.items():
+        Path(name).parent.mkdir(exist_ok=True)
+        Path(name).write_text(text, encoding="utf-8")
+    served = "--runtime-config=resource.k8s.io/v1beta2=true"
+    assert main(["validate", "-o", "junit", served, *options, "."]) == code
+    root = ElementTree.fromstring(capsys.readouterr().out)
+    assert int(root.attrib["failures"]) == len(list(root.iter("failure"))) == code
+
+
 def test_xml_has_no_characters_that_it_cannot_hold(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
