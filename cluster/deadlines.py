@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -43,6 +44,10 @@ class _Timed(RawIOBase):
         self._sock.settimeout(left)
         read: int | None = self._raw.readinto(buffer)
         return read
+
+    def readall(self) -> bytes:
+        """Nothing: whoever reads names a size. ``http.client`` does not for a chunk whose size is below zero."""
+        raise OSError(errno.EBADMSG, "a part of the answer has a size below zero")
 
     def close(self) -> None:
         self._raw.close()

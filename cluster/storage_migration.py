@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 from urllib.parse import quote
 
+from cluster.budget import Budget
 from cluster.discovery import Discovery
 from conversion.crd_list_keys import without_empty_list_keys
 from conversion.documents import ConversionError, convert_document
@@ -94,8 +95,9 @@ def saved(api: Api) -> Iterator[Object]:
 
     :raises Refused: if some cannot be read.
     """
+    budget = Budget()
     for kind, version in _served(api).items():
-        for obj in _listed(api, KINDS[kind], version):
+        for obj in _listed(api, KINDS[kind], version, budget):
             yield without_empty_list_keys(kind, obj)
 
 
@@ -245,14 +247,18 @@ def _check_discovery(api: Api) -> None:
 
 
 def _all(api: Api, served: Mapping[str, str]) -> dict[Key, Object]:
+    budget = Budget()
     return {
-        key_of(obj): obj for kind, version in served.items() for obj in _listed(api, KINDS[kind], version)
+        key_of(obj): obj
+        for kind, version in served.items()
+        for obj in _listed(api, KINDS[kind], version, budget)
     }
 
 
-def _listed(api: Api, kind: Kind, version: str) -> Iterator[Object]:
+def _listed(api: Api, kind: Kind, version: str, budget: Budget) -> Iterator[Object]:
     try:
         for item in Listing(api, f"/apis/{GROUP}/{version}/{kind.resource}", MOST_OBJECTS):
+            budget.hold(item)
             yield {**item, "apiVersion": f"{GROUP}/{version}", "kind": kind.name}
     except Unavailable as error:
         if not error.code:

@@ -19,6 +19,7 @@ from cluster.budget import HELD_BYTES, READ_BYTES, Budget
 from cluster.client import Client
 from cluster.live_objects import LiveObject, UnreadList, live_objects
 from cluster.reflector import Reflector
+from cluster.storage_migration import saved
 from cluster.store import Collection
 from commandline.main import main
 from resourceapi.api_client import Listing, TooLarge, TooMuch, Unavailable
@@ -153,6 +154,14 @@ def test_command_says_what_to_do(
         "read less of the cluster: -n NAMESPACE, or files with --inventory instead of --live"
     )
     assert expected in " ".join((said.out + said.err).split())
+
+
+def test_saving_is_budgeted(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What `migrate-storage` holds of a cluster, too."""
+    monkeypatch.setattr("cluster.storage_migration.Budget", lambda: Budget(held_bytes=100_000))
+    with pytest.raises(TooMuch, match="the objects take more than 100,000 bytes of memory in all"):
+        list(saved(client_of(server)))
+    assert Hostile.pages < 30
 
 
 def test_list_and_watch_of_a_service_have_budgets(server: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -110,6 +110,26 @@ def test_answers_that_drip(begin: bytes, more: bytes) -> None:
         thread.join()
 
 
+def test_chunk_with_a_size_below_zero() -> None:
+    """It is refused at once; http.client takes it for one that ends with the connection, of any size."""
+
+    def answer() -> None:
+        connection, _ = server.accept()
+        with connection, suppress(OSError):
+            connection.sendall(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\n{}")
+            over.wait()
+
+    over = Event()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        thread = Thread(target=answer)
+        thread.start()
+        address = f"http://127.0.0.1:{server.getsockname()[1]}"
+        told = why(address, PoolManager(), timeout=0.5)
+        over.set()
+        thread.join()
+    assert told == "a part of the answer has a size below zero"
+
+
 def test_certificate_of_nobody_known(tmp_path: Path) -> None:
     """What is wrong with a certificate is told."""
     write_client_certificates(tmp_path, ["server"])
