@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from commandline.errors import UsageError
 from commandline.options import names_cluster
+from resourceapi.errors import Unanswerable
 
 if TYPE_CHECKING:
     from commandline.parser import Parser
@@ -85,7 +86,7 @@ def settle(options: Namespace, parser: Parser) -> None:
             options.exclude_base = config.directory
 
 
-def located(error: UsageError, options: Namespace) -> UsageError:
+def located(error: Unanswerable, options: Namespace) -> Unanswerable:
     """The error, with the place in the file if it is about an option that is set there."""
     option = str(error).partition(" ")[0].removesuffix(":")
     place = getattr(options, "configured", {}).get(option)

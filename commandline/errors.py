@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-from resourceapi.errors import ClaimcheckError
+from resourceapi.errors import ClaimcheckError, Unanswerable
 
 
-class UsageError(ClaimcheckError):
-    """Wrong options or unusable input; the message is for the user.
-
-    :ivar hint: what the user can do about it, on lines of its own.
-    """
-
-    def __init__(self, message: str, hint: str = "") -> None:
-        super().__init__(message)
-        self.hint = hint
+class UsageError(Unanswerable):
+    """Wrong options or unusable input; the message is for the user."""
 
 
 class WorkerLost(ClaimcheckError):

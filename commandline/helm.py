@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
+from claimcheck.answers.reading import Text
 from commandline.errors import UsageError
 from documents.errors import DocumentError
 from documents.links import is_below, leads_to_hidden
@@ -37,22 +38,9 @@ _IGNORED = ".helmignore"  # hidden, and Helm's own
 _ABOUT_LINKS = b"found symbolic link in path"
 
 
-class RenderedChart:
-    """The manifests that Helm makes of a chart with its own values.
-
-    :param file: the name for reports.
-    """
-
-    __slots__ = ("content", "file")
-
-    def __init__(self, directory: str, content: bytes) -> None:
-        self.file = directory + RENDERED
-        self.content = content
-
-
 def render_all(
     directories: Iterable[str], profile: Profile, seconds: float = SECONDS_IN_ALL
-) -> Iterator[RenderedChart | DocumentError]:
+) -> Iterator[Text | DocumentError]:
     """Render charts, and say of each why Helm cannot.
 
     :param profile: the server that templates are told of.
@@ -70,7 +58,7 @@ def render_all(
             yield DocumentError(directory, 0, 0, message)
 
 
-def render(directory: str, profile: Profile, seconds: float = SECONDS) -> RenderedChart | DocumentError:
+def render(directory: str, profile: Profile, seconds: float = SECONDS) -> Text | DocumentError:
     """Render a chart, or say why Helm cannot.
 
     :param profile: the server that templates are told of.
@@ -99,7 +87,7 @@ def render(directory: str, profile: Profile, seconds: float = SECONDS) -> Render
         content, failure = _run(command, _environment(home, path), seconds)
     if failure is not None:
         return DocumentError(directory, 0, 0, f"helm template: {failure}")
-    return RenderedChart(directory, content)
+    return Text(directory + RENDERED, content)
 
 
 def _capabilities(profile: Profile) -> Iterator[str]:

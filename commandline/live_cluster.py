@@ -7,6 +7,7 @@ import re
 from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from claimcheck.answers.outcome import Failure, NoAnswer, Unread
 from cluster import live_objects as live
 from cluster.access import Access, in_cluster
 from cluster.budget import Budget
@@ -16,7 +17,6 @@ from cluster.kubeconfig import VARIABLE, Kubeconfig, KubeconfigError, kubeconfig
 from commandline.errors import UsageError
 from commandline.options import settle_namespace
 from commandline.reports.escaping import complain, on_one_line
-from commandline.results import Failure, NoAnswer, Unread
 from resourceapi.api_client import FORBIDDEN, TooMuch, Unavailable
 from resourceapi.manifests import entries, text
 from resourceapi.model.versions import CLASSIC_VERSION, GROUP, SCHEMAS

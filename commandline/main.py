@@ -11,10 +11,11 @@ import sys
 from collections.abc import Sequence
 
 from commandline.config_file import located, settle
-from commandline.errors import UsageError, WorkerLost
+from commandline.errors import WorkerLost
 from commandline.exit_codes import INTERRUPTED, SUCCESS, UNFINISHED
 from commandline.options import gather_paths
 from commandline.subcommands import COMPLETE, SERVE, SUBCOMMANDS, module_of, parser_of
+from resourceapi.errors import Unanswerable
 
 _OBJECTS, _OBJECTS_OF_SERVER = 300_000, 100_000
 # Errors of writing to standard output: the reader closed the pipe, the device is full or broken, the file too large.
@@ -47,10 +48,10 @@ def _main(arguments: list[str]) -> int:
         code = _run(arguments)
         sys.stdout.flush()
         return code
-    except (UsageError, WorkerLost) as error:
+    except (Unanswerable, WorkerLost) as error:
         from commandline.reports.escaping import complain
 
-        hint = error.hint if isinstance(error, UsageError) else ""
+        hint = error.hint if isinstance(error, Unanswerable) else ""
         complain(f"claimcheck: {error}", *hint.splitlines())
         return UNFINISHED
     except OSError as error:
@@ -88,7 +89,7 @@ def _run(arguments: list[str]) -> int:
         settle(options, parser)
     try:
         return int(module_of(first, "run").run(options))
-    except UsageError as error:
+    except Unanswerable as error:
         raise located(error, options) from None
 
 

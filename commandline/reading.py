@@ -3,36 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import partial
 from typing import TYPE_CHECKING
 
-from advice.findings import ERROR, Finding, Result
+from claimcheck.answers.outcome import Failure
+from claimcheck.answers.reading import Input, read_files
 from commandline.errors import UsageError
-from commandline.helm import RenderedChart
 from commandline.reports.escaping import complain
-from commandline.results import Failure
-from documents import DocumentError, parse
-from documents.errors import EmptyDirectory
+from documents.errors import DocumentError, EmptyDirectory
 from documents.finding import Files, find_files
-from documents.sources import STANDARD_INPUT, read_file
-from resourceapi.recognition import is_list
-from validation.rule_names import MALFORMED
+from documents.sources import STANDARD_INPUT
 
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Callable
 
+    from advice.findings import Result
     from documents.manifest import Manifest
-    from resourceapi.field_path import Path
     from resourceapi.releases import Profile
 
 
-#: A file, what cannot be read, or a chart's manifests.
-Input = str | DocumentError | RenderedChart
-
-
 def read(arguments: Iterable[str]) -> Iterator[Manifest | Result | Failure]:
-    """The objects in files, directories and standard input (``-``), in order; see :func:`read_files`."""
+    """The objects in files, directories and standard input (``-``), in order; see :func:`claimcheck.answers.reading.read_files`."""
     files = find_files(arguments)
     found = list(files)
     _tell_of_links(files)
@@ -145,65 +136,3 @@ def insist_on_one_reader(*arguments: Iterable[str]) -> None:
     """
     if sum(STANDARD_INPUT in group for group in arguments) > 1:
         raise UsageError(f"{STANDARD_INPUT} stands for standard input, which can be read only once")
-
-
-def read_files(
-    files: Iterable[Input], profile: Profile | None = None
-) -> Iterator[Manifest | Result | Failure]:
-    """The objects in files as :func:`documents.finding.find_files` gives them.
-
-    :param profile: the server that has to know which documents are lists of objects.
-
-    A document that is not a manifest becomes a Result with an error, a file that cannot be read a Failure.
-    """
-    lists = {} if profile is None else {"is_list": partial(is_list, profile=profile)}
-    for found in files:
-        if isinstance(found, DocumentError):
-            yield Failure(found.file, found.message)
-            continue
-        try:
-            file, content = (
-                (found.file, found.content) if isinstance(found, RenderedChart) else (found, read_file(found))
-            )
-        except DocumentError as error:
-            yield Failure(error.file, error.message)
-            continue
-        for document in parse(content, file, **lists):
-            yield _malformed(document, content) if isinstance(document, DocumentError) else document
-
-
-def readable(found: Iterable[Manifest | Result | Failure], failures: list[Failure]) -> Iterator[Manifest]:
-    """Only the manifests; what could not be read is appended to ``failures``."""
-    for manifest in found:
-        if isinstance(manifest, Failure):
-            failures.append(manifest)
-        elif isinstance(manifest, Result):
-            finding = manifest.findings[0]
-            failures.append(Failure(manifest.file, f"line {finding.line}: {finding.message}"))
-        else:
-            yield manifest
-
-
-def unusable(manifest: Manifest, reason: str, path: Path = ()) -> Failure:
-    """What is wrong with an object that cannot be used, and in which line: that of the value which is in the way."""
-    line = manifest.locate(path).line if path else manifest.line
-    return Failure(manifest.file, f"line {line}: {reason}" if line else reason)
-
-
-class _BrokenSource:
-    """The lines of a file with a document that is not a manifest."""
-
-    def __init__(self, content: bytes, line: int) -> None:
-        self.lines = content.decode("utf-8", "replace").split("\n")
-        self.line = line
-
-    def source_line(self, number: int) -> str:
-        return self.lines[number - 1].rstrip("\r") if 1 <= number <= len(self.lines) else ""
-
-
-def _malformed(error: DocumentError, content: bytes) -> Result:
-    result = Result(error.file, 1, _BrokenSource(content, error.line))
-    result.findings.append(
-        Finding(ERROR, MALFORMED, error.message, line=error.line, column=error.column, hint=error.hint)
-    )
-    return result

@@ -1,4 +1,4 @@
-"""The scenario of ``explain`` and ``simulate``: a cluster, and the workloads that request devices in it."""
+"""The options of ``explain`` and ``simulate`` that name a cluster and workloads, and how these are read."""
 
 from __future__ import annotations
 
@@ -17,28 +17,21 @@ from commandline.options import (
     insist_on_paths,
     profile_of,
 )
-from commandline.unknowns import consequences, undecidable
-from resourceapi.manifests import existing_pods, name_of, namespace_of
+from resourceapi.manifests import name_of, namespace_of
 
 #: The default of ``--timeout``.
 SECONDS_IN_ALL = 300.0
-#: What is to be said wherever patches apply to devices.
-WITH_PATCHES = (
-    "Devices are as ResourceSlicePatches change them, which counts for pods that `claimcheck schedule` serves. "
-    "kube-scheduler by itself ignores patches, and sees devices as their slices have them."
-)
-
 if TYPE_CHECKING:
     from argparse import Namespace
 
     from advice.findings import Result
     from allocator.explaining.snapshot import Snapshot
-    from cluster.workloads import Workload
-    from commandline.cluster_state import ClusterState
+    from claimcheck.answers.cluster_state import ClusterState
+    from claimcheck.answers.outcome import Failure
+    from claimcheck.answers.scenario import Scenario
     from commandline.live_cluster import LiveCluster
     from commandline.options import Arguments
     from commandline.resource_names import ObjectName
-    from commandline.results import Failure
     from documents.manifest import Manifest
     from resourceapi.releases import Profile
 
@@ -90,61 +83,15 @@ def _seconds(given: str) -> float:
     return seconds
 
 
-class Scenario:
-    """A cluster, the workloads that request devices in it, and what could not be read.
-
-    :param state: the cluster's objects.
-    :param snapshot: the same as the allocator sees them.
-    """
-
-    def __init__(self, state: ClusterState, snapshot: Snapshot, workloads: list[Workload]) -> None:
-        self.state = state
-        self.snapshot = snapshot
-        self.workloads = workloads
-        self.failures = state.failures
-        #: what nodes have left beside devices
-        self.node_resources = state.node_resources()
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether all that scheduling depends on could be read."""
-        return not consequences(self.state.unread)
-
-    @property
-    def has_patched_devices(self) -> bool:
-        """Whether some patch applies to some device."""
-        return bool(self.snapshot.inventory.patches_in_effect)
-
-    def checked(self) -> list[str]:
-        """What of the scheduler's checks has been made, what has not, and with which devices, in sentences."""
-        return [*self._checks(), *([WITH_PATCHES] if self.has_patched_devices else ())]
-
-    def _checks(self) -> list[str]:
-        if not any(each.is_pod for each in self.workloads):
-            only = "Checked for claims without a pod: devices, and taints of nodes."
-            return [only, *consequences(self.state.unread)]
-        checked = ["devices", "the pod's nodeSelector, required node affinity and tolerations"]
-        not_checked = ["affinity to other pods", "topology spread", "host ports", "volumes"]
-        resources = "CPU, memory and other resources of nodes"
-        if self.node_resources.are_known:
-            checked.insert(1, resources)
-        else:
-            not_checked.insert(0, f"{resources} (no Node with status.allocatable is known)")
-        sentences = [f"Checked: {', '.join(checked)}. Not checked: {', '.join(not_checked)}."]
-        if self.node_resources.are_known and not self.state.pods.objects and "Pod" not in self.state.unread:
-            sentences.append("No Pods on nodes are known, so all that nodes have counts as free.")
-        sentences += consequences(self.state.unread)
-        return sentences
-
-
 def read_scenario(options: Namespace) -> Scenario:
     """Read what the options name.
 
     :raises UsageError: for options that contradict each other, or if nothing requests devices.
     """
-    from cluster.workloads import WorkloadReader
-    from commandline.namespaces import in_namespace
-    from commandline.reading import find, insist_on_one_reader, read_files
+    from claimcheck.answers.namespaces import in_namespace
+    from claimcheck.answers.reading import read_files
+    from claimcheck.answers.scenario import Scenario, workloads_in
+    from commandline.reading import find, insist_on_one_reader
     from commandline.resource_names import names_and_files
 
     insist_on_paths(options)
@@ -160,20 +107,13 @@ def read_scenario(options: Namespace) -> Scenario:
         requesting = [cluster.object(profile, name, options.namespace) for name in names]
     requesting += state.learn(in_namespace(read_files(find(options)), options.namespace_given), new=True)
     where = "" if cluster else " in the files or the inventory"
-    workloads = WorkloadReader(state, options.namespace, state.why_unread, where).workloads(requesting)
-    stored = {(each.file, each.line): each.value for each in requesting[: len(names)]}
-    for workload in workloads:
-        if value := stored.get((workload.file, workload.line)):
-            workload.running = state.pods_of(workload.kind, workload.namespace, workload.name)
-            # While it is rolled out, there are more pods than it wants.
-            workload.copies = max(workload.copies, existing_pods(value))
-        workload.problem = workload.problem or undecidable(workload, state.unread)
+    workloads = workloads_in(state, requesting, options.namespace, stored=len(names), where=where)
     if not workloads and not state.failures:
         raise UsageError(
             f"{', '.join([*map(str, names), *options.paths])}: nothing requests devices: there are neither resource "
             "claims nor extended resources"
         )
-    snapshot = snapshot_of(state, options.timeout)
+    snapshot = snapshot_in_time(state, options.timeout)
     if workloads and not (cluster or options.inventory or snapshot.nodes or snapshot.classes):
         raise UsageError("describe the cluster with --inventory DIR, or ask a live one with --live")
     return Scenario(state, snapshot, workloads)
@@ -183,7 +123,7 @@ def read_cluster(
     options: Namespace, cluster: LiveCluster | None, profile: Profile
 ) -> tuple[ClusterState, list[Manifest]]:
     """The objects of ``--inventory`` or of a live cluster, and those of them that request devices, see ``learn``."""
-    from commandline.cluster_state import ClusterState
+    from claimcheck.answers.cluster_state import ClusterState
     from commandline.reading import read_named
 
     state = ClusterState(profile, options.namespace)
@@ -203,28 +143,16 @@ def _counted(found: Iterable[Manifest | Result | Failure]) -> Iterator[Manifest 
     progress.done()
 
 
-def snapshot_of(state: ClusterState, seconds: float) -> Snapshot:
+def snapshot_in_time(state: ClusterState, seconds: float) -> Snapshot:
     """The cluster as the allocator sees it.
 
-    :param seconds: how long it may take to apply patches to devices.
-    :raises UsageError: if it takes longer.
+    :raises UsageError: if applying patches to devices takes longer than so many seconds.
     """
-    from allocator.explaining.snapshot import Snapshot
-    from allocator.time_limit import UNLIMITED, OutOfTime, TimeLimit
-    from resourceapi.kinds import DEVICE_TAINT_RULE, RESOURCE_SLICE, RESOURCE_SLICE_PATCH
+    from allocator.time_limit import OutOfTime
+    from claimcheck.answers.scenario import snapshot_of
 
-    patches = state.of(RESOURCE_SLICE_PATCH.name)
     try:
-        return Snapshot(
-            state.features,
-            state.all_nodes(),
-            state.classes,
-            state.of(RESOURCE_SLICE.name).values(),
-            state.allocated_claims,
-            state.of(DEVICE_TAINT_RULE.name).values(),
-            patches.values(),
-            time_limit=TimeLimit(seconds) if patches else UNLIMITED,
-        )
+        return snapshot_of(state, seconds)
     except OutOfTime:
         raise UsageError(slow_patches(seconds)) from None
 
@@ -253,9 +181,9 @@ def _live(
 
     :raises UsageError: if the cluster does not answer at all.
     """
+    from claimcheck.answers.cluster_state import TEMPLATE
+    from claimcheck.answers.outcome import NoAnswer, Unread
     from cluster.live_objects import SCHEDULING
-    from commandline.cluster_state import TEMPLATE
-    from commandline.results import NoAnswer, Unread
 
     for each in cluster.objects(profile, kinds=SCHEDULING, at_least=options.namespace):
         if isinstance(each, NoAnswer):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from advice.findings import Result
+from claimcheck.answers.outcome import Failure
+from claimcheck.answers.treatment import ASK, treatment
 from commandline.errors import UsageError
 from commandline.reading import read
-from commandline.results import Failure
-from commandline.treatment import ASK, treatment
 from conversion.hub import hub_object
 from resourceapi.decoding import DecodingError
 from resourceapi.key_order import with_sorted_keys

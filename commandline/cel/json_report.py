@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from commandline.cel.evaluation import COST_LIMIT, FAILED, MATCH, NO_MATCH, Evaluation, Group
+from claimcheck.answers.cel import COST_LIMIT, FAILED, MATCH, NO_MATCH, Evaluation, Group
 
 
 def document(evaluation: Evaluation) -> dict[str, Any]:

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
     from advice.device_inventory import DeviceInventory
     from allocator.inventory import Inventory
+    from claimcheck.answers.outcome import Unread
     from cluster.live_objects import LiveObject
     from commandline.live_cluster import LiveCluster
-    from commandline.results import Unread
     from documents.manifest import Manifest
     from resourceapi.releases import Profile
 
@@ -30,11 +30,11 @@ def run(options: Namespace) -> int:
 
     :raises UsageError: for input that cannot be read, or devices that are not in it.
     """
+    from claimcheck.answers.cel import evaluate
+    from claimcheck.answers.unknowns import consequences
     from commandline.cel import json_report, text_report
-    from commandline.cel.evaluation import evaluate
     from commandline.reports.escaping import complain
     from commandline.reports.writing import failure_lines, write_answer
-    from commandline.unknowns import consequences
 
     cluster = _cluster(options)
     profile = profile_of(options)
@@ -111,7 +111,7 @@ def _live(
 
     :raises UsageError: if others cannot be read.
     """
-    from commandline.results import Failure, Unread
+    from claimcheck.answers.outcome import Failure, Unread
     from resourceapi.kinds import RESOURCE_SLICE_PATCH
 
     for found in cluster.objects(profile, kinds=kinds):
@@ -125,8 +125,8 @@ def _live(
 
 def _manifests(paths: list[str]) -> Iterator[Manifest]:
     from advice.findings import Result
+    from claimcheck.answers.outcome import Failure
     from commandline.reading import read
-    from commandline.results import Failure
 
     for found in read(paths):
         if isinstance(found, Failure):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from commandline.cel.evaluation import FAILED, MATCH, NO_MATCH, Evaluation, Group
+from claimcheck.answers.cel import FAILED, MATCH, NO_MATCH, Evaluation, Group
 from deviceselectors.cost import UNLIMITED
 from resourceapi.counting import number
 

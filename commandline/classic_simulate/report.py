@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from claimcheck.answers.outcome import Failure
 from classic.simulation.scenario import Scenario
 from classic.simulation.simulation import Outcome, PodOutcome
-from commandline.results import Failure
 
 
 class Report(NamedTuple):

@@ -12,9 +12,9 @@ from commandline.options import insist_on_paths
 if TYPE_CHECKING:
     from argparse import Namespace
 
+    from claimcheck.answers.outcome import Failure
     from classic.simulation.scenario import Scenario
     from commandline.classic_simulate.report import Report
-    from commandline.results import Failure
 
 
 def run(options: Namespace) -> int:
@@ -57,9 +57,10 @@ def _read(options: Namespace, failures: list[Failure]) -> Scenario:
     :raises UsageError: if it cannot be used.
     """
     from advice.findings import Result
+    from claimcheck.answers.outcome import Failure
+    from claimcheck.answers.reading import read_files
     from classic.simulation.scenario import ScenarioError, scenario_from
-    from commandline.reading import find, read_files
-    from commandline.results import Failure
+    from commandline.reading import find
 
     documents = []
     for found in read_files(find(options)):

@@ -6,7 +6,7 @@ from typing import Any
 
 from allocator.devices import DeviceId
 from allocator.patches.sources import Giver
-from commandline.devices.comparison import (
+from claimcheck.answers.devices.comparison import (
     ATTRIBUTE,
     CAPACITY,
     TAINT,
@@ -16,8 +16,8 @@ from commandline.devices.comparison import (
     LostClaim,
     PodOutcome,
 )
+from claimcheck.answers.scenario import WITH_PATCHES
 from commandline.devices.json_report import encoded
-from commandline.scenario import WITH_PATCHES
 from resourceapi.kinds import RESOURCE_SLICE
 from resourceapi.objects import Object
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from allocator.devices import DeviceId
 from allocator.patches.patch import removes
 from allocator.patches.sources import Giver
+from claimcheck.answers.devices.cluster_devices import failure_text
+from claimcheck.answers.devices.comparison import ATTRIBUTE, CAPACITY, Change, Comparison, Hidden, PodOutcome
+from claimcheck.answers.scenario import WITH_PATCHES
 from commandline.devices import words
-from commandline.devices.cluster_devices import failure_text
-from commandline.devices.comparison import ATTRIBUTE, CAPACITY, Change, Comparison, Hidden, PodOutcome
-from commandline.scenario import WITH_PATCHES
 from resourceapi.counting import number
 from resourceapi.kinds import RESOURCE_SLICE_PATCH
 from resourceapi.objects import EMPTY, Object

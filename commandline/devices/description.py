@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from allocator.devices import Device
 from allocator.patches.patch import removes
 from allocator.patches.sources import Given
+from claimcheck.answers.devices.cluster_devices import ClusterDevices, Use
 from commandline.devices import words
-from commandline.devices.cluster_devices import ClusterDevices, Use
 from commandline.reports.escaping import on_one_line
 from resourceapi.kinds import RESOURCE_SLICE
 from resourceapi.objects import Object

@@ -11,7 +11,7 @@ from allocator.devices import Device, node_name
 from allocator.patches.patch import class_expressions
 from allocator.selection import CompileError, Selectors
 from allocator.time_limit import TimeLimit
-from commandline.devices.cluster_devices import ClusterDevices
+from claimcheck.answers.devices.cluster_devices import ClusterDevices
 from commandline.errors import UsageError
 from resourceapi.nearness import nearest
 from resourceapi.objects import Object

@@ -8,7 +8,7 @@ from typing import Any
 from allocator.devices import Device
 from allocator.patches.patch import NULL, removes
 from allocator.patches.sources import Given, Giver
-from commandline.devices.cluster_devices import ClusterDevices, CounterLeft, Use
+from claimcheck.answers.devices.cluster_devices import ClusterDevices, CounterLeft, Use
 from resourceapi.encoding import encode
 from resourceapi.kinds import RESOURCE_SLICE
 from resourceapi.model.versions import SCHEMAS_WITH_PROPOSALS

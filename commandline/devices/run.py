@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from allocator.devices import Device
-    from commandline.cluster_state import ClusterState
-    from commandline.devices.cluster_devices import ClusterDevices
+    from claimcheck.answers.cluster_state import ClusterState
+    from claimcheck.answers.devices.cluster_devices import ClusterDevices
+    from claimcheck.answers.devices.proposal import Proposal
     from commandline.devices.filters import Filters
     from documents.manifest import Manifest
 
@@ -28,7 +29,7 @@ def run(options: Namespace) -> int:
     :raises UsageError: for options that contradict each other, or name what does not exist.
     """
     from allocator.time_limit import OutOfTime, TimeLimit
-    from commandline.devices.cluster_devices import ClusterDevices
+    from claimcheck.answers.devices.cluster_devices import ClusterDevices
     from commandline.devices.filters import Filters, named
     from commandline.reports.escaping import complain
 
@@ -38,7 +39,10 @@ def run(options: Namespace) -> int:
     state, existing = read_cluster(options, cluster, profile_of(options))
     if options.diff:
         return _compare(options, state, existing)
-    devices = ClusterDevices(state, options.timeout)
+    try:
+        devices = ClusterDevices(state, options.timeout)
+    except OutOfTime:
+        raise UsageError(slow_patches(options.timeout)) from None
     filters = Filters(options, devices, TimeLimit(options.timeout))
     try:
         chosen = list(filters.of(devices))
@@ -73,20 +77,22 @@ def _check(options: Namespace) -> None:
 def _compare(options: Namespace, state: ClusterState, existing: list[Manifest]) -> int:
     """Write what the objects of ``--diff`` would change."""
     from allocator.time_limit import OutOfTime, TimeLimit
+    from claimcheck.answers.devices.cluster_devices import ClusterDevices
+    from claimcheck.answers.devices.comparison import compare
+    from claimcheck.answers.devices.pending_pods import pending
+    from claimcheck.answers.devices.proposal import Proposal
+    from claimcheck.answers.unknowns import consequences
     from commandline.devices import comparison_json, comparison_text
-    from commandline.devices.cluster_devices import ClusterDevices
-    from commandline.devices.comparison import compare
-    from commandline.devices.pending_pods import pending
-    from commandline.devices.proposal import Proposal
     from commandline.devices.writing import write_document
+    from commandline.reading import read_named
     from commandline.reports.escaping import complain
     from commandline.reports.writing import failure_documents, failure_lines, write_text
-    from commandline.unknowns import consequences
 
-    proposal = Proposal(state, options.names, options.without)
+    proposal = Proposal(state, read_named("--diff", options.names), options.without)
+    _insist_on_use(options, state, proposal)
     workloads = pending(state, existing, options.namespace)
-    devices = ClusterDevices(state, options.timeout)
     try:
+        devices = ClusterDevices(state, options.timeout)
         found = compare(devices, proposal, workloads, TimeLimit(options.timeout))
     except OutOfTime:
         raise UsageError(slow_patches(options.timeout)) from None
@@ -101,6 +107,28 @@ def _compare(options: Namespace, state: ClusterState, existing: list[Manifest]) 
     if state.failures or found.undecided:
         return UNFINISHED
     return NEGATIVE if found.changed else SUCCESS
+
+
+def _insist_on_use(options: Namespace, state: ClusterState, proposal: Proposal) -> None:
+    """Check that there is something to compare, and that the cluster has the patches to delete, and files do not.
+
+    :raises UsageError: if not.
+    """
+    from resourceapi.kinds import DEVICE_TAINT_RULE, RESOURCE_SLICE_PATCH
+    from resourceapi.nearness import nearest
+
+    stored = state.of(RESOURCE_SLICE_PATCH.name)
+    for name in options.without:
+        if name not in stored:
+            meant = nearest(name, stored)
+            hint = f"did you mean {meant}?" if meant else ""
+            raise UsageError(f"--without {name}: there is no such {RESOURCE_SLICE_PATCH.name}", hint)
+        if name in proposal.patches:
+            raise UsageError(f"--without {name}: the files have that {RESOURCE_SLICE_PATCH.name}")
+    if options.names and not proposal.patches and not proposal.rules:
+        raise UsageError(
+            f"--diff {' '.join(options.names)}: neither a {RESOURCE_SLICE_PATCH.name} nor a {DEVICE_TAINT_RULE.name}"
+        )
 
 
 def _write(options: Namespace, devices: ClusterDevices, chosen: list[Device]) -> None:
@@ -121,10 +149,10 @@ def _remarks(
 ) -> Iterator[str]:
     """What is to be said beside the devices, on standard error."""
     from allocator.devices import first_of
+    from claimcheck.answers.devices.cluster_devices import patch_failures
+    from claimcheck.answers.unknowns import consequences
     from commandline.devices import words
-    from commandline.devices.cluster_devices import patch_failures
     from commandline.reports.writing import failure_lines
-    from commandline.unknowns import consequences
     from resourceapi.kinds import RESOURCE_SLICE
 
     yield from failure_lines(devices.state.failures)

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from allocator.devices import Device
 from allocator.patches.sources import DeviceSources
+from claimcheck.answers.devices.cluster_devices import ClusterDevices
 from commandline.devices import words
-from commandline.devices.cluster_devices import ClusterDevices
 from commandline.reports.escaping import on_one_line
 
 _GAP = "   "

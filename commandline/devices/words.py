@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from allocator.devices import Device
-from commandline.devices.cluster_devices import Use
+from claimcheck.answers.devices.cluster_devices import Use
 from resourceapi.amounts import value_of
 from resourceapi.objects import EMPTY, Object
 

@@ -8,7 +8,7 @@ from itertools import chain
 from typing import Any
 
 from allocator.devices import Device
-from commandline.devices.cluster_devices import ClusterDevices
+from claimcheck.answers.devices.cluster_devices import ClusterDevices
 from commandline.devices.json_report import documents
 from commandline.devices.options import YAML
 from commandline.reports.escaping import write_json, write_json_entries

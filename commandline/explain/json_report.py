@@ -28,7 +28,7 @@ from commandline.reports.writing import failure_documents
 from resourceapi.manifests import text
 
 if TYPE_CHECKING:
-    from commandline.explain.explanations import Answer, Explained
+    from claimcheck.answers.explain import Answer, Explained
 
 Json = dict[str, Any]
 Users = Mapping[str, Holder]

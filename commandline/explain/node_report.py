@@ -9,7 +9,7 @@ from allocator.pod_nodes import AFFINITY, RESOURCES, Refusal
 from resourceapi.counting import number
 
 if TYPE_CHECKING:
-    from commandline.explain.explanations import Explained
+    from claimcheck.answers.explain import Explained
 
 DEFAULT_SCHEDULER = "default-scheduler"
 #: Groups of nodes that are shown.

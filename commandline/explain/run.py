@@ -17,14 +17,22 @@ def run(options: Namespace) -> int:
 
     :raises UsageError: for options that contradict each other, or nothing to explain.
     """
+    from allocator.time_limit import TimeLimit
+    from claimcheck.answers.explain import explain_all
     from commandline.explain import json_report, text_report
-    from commandline.explain.explanations import explain_all
+    from commandline.progress import Progress
     from commandline.reports.writing import write_answer
 
     scenario = read_scenario(options)
     if options.node and options.node not in scenario.snapshot.nodes:
         raise UsageError(f"--node {options.node}: there is no such node")
-    answer = explain_all(scenario, options.node, options.timeout)
+    progress = Progress("pods and claims looked at", len(scenario.workloads))
+    limit = TimeLimit(options.timeout, progress.clock)
+    answer = explain_all(scenario, options.node, limit, progress.step)
+    progress.done()
+    if answer.late:
+        decided = f"{answer.late} of {len(answer.explained)} were decided"
+        answer.notes.append(f"The time limit of {options.timeout:g} s was over before {decided} (--timeout).")
     write_answer(options, answer, lines=text_report.lines, document=json_report.document)
     if answer.failures or any(each.unanswered for each in answer.explained):
         return UNFINISHED

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from commandline.explain.explanations import Answer
+    from claimcheck.answers.explain import Answer
 
 
 def scope(answer: Answer) -> Iterator[str]:

@@ -27,12 +27,12 @@ from allocator.rules import RULES
 from allocator.scheduling_outcome import enough_nodes
 from commandline.explain import node_report, remedy_report
 from commandline.explain.scope import scope
+from commandline.reports.places import place
 from commandline.reports.writing import failure_lines
-from commandline.results import place
 from resourceapi.counting import number
 
 if TYPE_CHECKING:
-    from commandline.explain.explanations import Answer, Explained
+    from claimcheck.answers.explain import Answer, Explained
 
 #: Entries that are shown of long lists.
 MAX_REJECTIONS, MAX_VALUES, MAX_CONDITIONS = 4, 6, 4

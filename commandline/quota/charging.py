@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
     from advice.findings import Result
+    from claimcheck.answers.outcome import Failure
     from commandline.context import ClusterContext
     from commandline.live_cluster import LiveCluster
-    from commandline.results import Failure
     from documents.manifest import Manifest
     from quota.account import Account
     from quota.inventory import Inventory
@@ -33,9 +33,10 @@ class Answer(NamedTuple):
 
 def charge(options: Namespace) -> Answer:
     """Charge the objects of the inventory, then the new ones."""
+    from claimcheck.answers.namespaces import in_namespace
+    from claimcheck.answers.reading import read_files, unusable
     from commandline.context import ClusterContext
-    from commandline.namespaces import in_namespace
-    from commandline.reading import find, insist_on_one_reader, read_files, read_named, unusable
+    from commandline.reading import find, insist_on_one_reader, read_named
     from quota.account import Account
     from quota.inventory import Inventory
     from validation.server import Server
@@ -83,8 +84,8 @@ def _live(
 
     :raises UsageError: if the cluster does not answer, or quotas cannot be read.
     """
+    from claimcheck.answers.outcome import Failure, Unread
     from cluster.live_objects import CHARGING
-    from commandline.results import Failure, Unread
     from resourceapi.kinds import DEVICE_CLASS
     from resourceapi.model.quotas import KIND as QUOTA
 
@@ -103,8 +104,8 @@ def _learn(
     failures: list[Failure],
 ) -> list[Manifest]:
     """Add quotas, classes and namespaces; returns the objects that count against quotas."""
-    from commandline.reading import readable
-    from commandline.treatment import ASK, CONTEXT, treatment
+    from claimcheck.answers.reading import readable
+    from claimcheck.answers.treatment import ASK, CONTEXT, treatment
     from resourceapi.model.quotas import KIND as QUOTA
 
     validated = []

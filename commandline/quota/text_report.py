@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from commandline.reports.places import place
 from commandline.reports.writing import failure_lines, table
-from commandline.results import place
 from quota.account import REFUSED, STORED
 from resourceapi.counting import number
 from resourceapi.model.claims import ALL, EXACT_COUNT

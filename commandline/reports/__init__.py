@@ -10,7 +10,7 @@ from io import StringIO
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
-    from commandline.results import Outcome
+    from claimcheck.answers.outcome import Outcome
 
 FORMATS = {
     "text": "commandline.reports.text",

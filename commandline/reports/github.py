@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TextIO
 
 from advice.findings import AFTERWARDS, NOTE, Finding, Result
+from claimcheck.answers.outcome import Outcome
 from commandline.reports.escaping import printable
 from commandline.reports.grouping import grouped
+from commandline.reports.places import in_repository
 from commandline.reports.stored_objects import remark
 from commandline.reports.text import summary
-from commandline.results import Outcome, in_repository
 
 
 def write(outcome: Outcome, stream: TextIO, *, show_all: bool = False, with_summary: bool = True) -> None:

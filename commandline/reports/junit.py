@@ -6,8 +6,8 @@ from typing import TextIO
 from xml.sax.saxutils import escape, quoteattr
 
 from advice.findings import AFTERWARDS, Finding, Result
+from claimcheck.answers.outcome import Outcome, Skipped
 from commandline.reports.escaping import on_one_line, printable, without_commands
-from commandline.results import Outcome, Skipped
 
 
 def write(outcome: Outcome, stream: TextIO) -> None:

@@ -10,10 +10,11 @@ from typing import Any, TextIO
 from urllib.parse import quote
 
 from advice.findings import AFTERWARDS, NOTE, Finding, Result
+from claimcheck.answers.outcome import Outcome
 from commandline.distribution import version
 from commandline.reports.escaping import write_json
+from commandline.reports.places import in_repository
 from commandline.reports.text import skipped
-from commandline.results import Outcome, in_repository
 from validation import rule_names
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"

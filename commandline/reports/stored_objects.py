@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from advice.findings import ERROR, NO_SUCH_API, UPDATES_ACCEPTED, UPDATES_REFUSED, Finding, Result
-from commandline.results import Outcome
+from claimcheck.answers.outcome import Outcome
 from resourceapi.counting import number
 from validation import rule_names
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, TextIO
 
 from advice.findings import ERROR, NOTE, WARNING, Finding, Result, Stored
+from claimcheck.answers.outcome import Outcome
 from commandline.reports import stored_objects
 from commandline.reports.escaping import write_json
-from commandline.results import Outcome
 
 
 def write(outcome: Outcome, stream: TextIO) -> None:

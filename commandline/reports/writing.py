@@ -14,7 +14,7 @@ from commandline.reports.escaping import write_json, write_lines
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from commandline.results import Failure
+    from claimcheck.answers.outcome import Failure
 
 Answer = TypeVar("Answer")
 

@@ -7,9 +7,9 @@ from typing import Any
 from allocator.expansion import Expansion
 from allocator.fitting.fragmentation import Fragmentation
 from allocator.simulation import Placement
+from claimcheck.answers.simulate import Report, Run
 from commandline.reports.allocations import device_documents
 from commandline.reports.writing import failure_documents
-from commandline.simulate.runs import Report, Run
 
 Json = dict[str, Any]
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from allocator.demand import name_of
 from allocator.expansion import Template
-from commandline.cluster_state import ClusterState
+from claimcheck.answers.cluster_state import ClusterState
 from commandline.errors import UsageError
 from commandline.reading import read
 from resourceapi.objects import Object

@@ -20,11 +20,11 @@ def run(options: Namespace) -> int:
     compared = objectives(options.compare)
     from allocator.simulation import Limits
     from allocator.time_limit import POD_SECONDS, TimeLimit
+    from claimcheck.answers.simulate import simulate
     from commandline.progress import Progress
     from commandline.reports.writing import write_answer
     from commandline.simulate import json_report, text_report
     from commandline.simulate.node_templates import read_templates
-    from commandline.simulate.runs import simulate
 
     scenario = read_scenario(options)
     templates = read_templates(options.node_template, scenario.state)

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from allocator.expansion import Expansion, ExpansionOption
 from allocator.fitting.fragmentation import Fragmentation
 from allocator.simulation import Placement
+from claimcheck.answers.simulate import Report, Run
 from commandline.reports.writing import failure_lines, table
-from commandline.simulate.runs import Report, Run
 from resourceapi.counting import number
 
 #: Pods and devices that are listed.

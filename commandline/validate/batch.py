@@ -6,12 +6,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from advice.findings import Result
+from claimcheck.answers.outcome import Failure, Outcome
+from claimcheck.answers.reading import readable, unusable
+from claimcheck.answers.treatment import CONTEXT, NOT_SERVED, SKIP, treatment
 from commandline.context import ClusterContext
 from commandline.options import asks_for_cluster
 from commandline.progress import Progress
-from commandline.reading import read_named, readable, unusable
-from commandline.results import Failure, Outcome
-from commandline.treatment import CONTEXT, NOT_SERVED, SKIP, treatment
+from commandline.reading import read_named
 from commandline.validate.patching import change_of
 from commandline.validate.review import Reviewer
 from commandline.validate.sending import sender_of

@@ -6,11 +6,11 @@ from collections.abc import Callable, Collection, Iterator
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from claimcheck.answers.outcome import Failure, Unread
 from cluster.live_objects import CHECKING
 from commandline.context import Namespaces
 from commandline.live_cluster import LiveCluster
 from commandline.reports.escaping import complain
-from commandline.results import Failure, Unread
 from resourceapi.api_client import NOT_FOUND, Unavailable, expect_object
 from resourceapi.kinds import KINDS, kind_of
 from resourceapi.manifests import labels_of

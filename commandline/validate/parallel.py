@@ -11,10 +11,10 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from claimcheck.answers.outcome import Outcome
+from claimcheck.answers.reading import Input, read_files
 from commandline.progress import Progress
-from commandline.reading import Input, read_files
 from commandline.reports import WITH_LINES
-from commandline.results import Outcome
 from commandline.validate.batch import Batch, Knowledge, existing, reviewer_of
 from commandline.validate.looking_ahead import limit
 from commandline.validate.options import outputs

@@ -7,11 +7,11 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from advice.findings import UPDATES_REFUSED, Result
+from claimcheck.answers.outcome import Outcome, Skipped
+from claimcheck.answers.treatment import ASK, CONTEXT, NOT_SERVED, was_read_from_server
 from cluster.applying import applied, created
 from cluster.field_ownership import ConfigurationRefused, FieldConflict
 from cluster.patching import PatchRefused
-from commandline.results import Outcome, Skipped
-from commandline.treatment import ASK, CONTEXT, NOT_SERVED, was_read_from_server
 from commandline.validate.sending import APPLY, AS_SENT, BAD_REQUEST, PATCH, SERVER_SIDE, send
 from resourceapi.api_client import Unavailable
 from resourceapi.field_path import render
@@ -99,7 +99,7 @@ class Reviewer:
     def review(self, manifest: Manifest, how: str) -> None:
         """Add the result of one object.
 
-        :param how: its :func:`commandline.treatment.treatment`.
+        :param how: its :func:`claimcheck.answers.treatment.treatment`.
         """
         if how not in (ASK, NOT_SERVED):
             self.outcome.skipped.append(_skipped(manifest, context=how == CONTEXT))
@@ -213,7 +213,7 @@ class Reviewer:
         """The rule and what kubectl or the server says, if the object cannot be in its namespace."""
         wanted = self.only_namespace
         if wanted and result.namespace and result.namespace != wanted:
-            from commandline.namespaces import namespace_mismatch
+            from claimcheck.answers.namespaces import namespace_mismatch
 
             return NAMESPACE_MISMATCH, namespace_mismatch(result.namespace, wanted)
         if self.checks is None or not result.namespace or result.namespace in self.context.namespaces:

@@ -8,14 +8,15 @@ import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from claimcheck.answers.outcome import Unread
+from claimcheck.answers.reading import Input, Text, read_files
 from commandline.color import is_colored
 from commandline.errors import UsageError
-from commandline.helm import RenderedChart
+from commandline.exit_codes import NEGATIVE, SUCCESS, UNFINISHED
 from commandline.options import asks_for_cluster, names_cluster, profile_of, settle_namespace
 from commandline.progress import Progress
-from commandline.reading import Input, find_and_render, insist_on_one_reader, read_files
+from commandline.reading import find_and_render, insist_on_one_reader
 from commandline.reports.escaping import complain
-from commandline.results import Unread
 from commandline.validate.batch import Batch, existing, reviewer_of
 from commandline.validate.sending import SERVER_SIDE
 from documents.errors import DocumentError
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
     from advice.findings import Result
+    from claimcheck.answers.outcome import Failure, Outcome
     from commandline.live_cluster import LiveCluster
-    from commandline.results import Failure, Outcome
     from commandline.validate.live import LiveChecks
     from documents.manifest import Manifest
     from resourceapi.releases import Profile
@@ -59,7 +60,9 @@ def run(options: Namespace) -> int:
     if not outcome.failures and outcome.skipped_files_alone_fail:
         files = number(len(outcome.skipped_files), "file")
         complain(f"claimcheck: the exit code is 1 because of --fail-on-skipped: {files} not read")
-    return outcome.exit_code
+    if outcome.failures:
+        return UNFINISHED
+    return NEGATIVE if outcome.is_negative else SUCCESS
 
 
 def validate(options: Namespace) -> Outcome:
@@ -179,7 +182,7 @@ def _processes(options: Namespace, files: list[Input]) -> int:
 
 
 def _size(file: Input) -> int:
-    if isinstance(file, RenderedChart):
+    if isinstance(file, Text):
         return len(file.content)
     try:
         return 0 if isinstance(file, DocumentError) else os.stat(file).st_size

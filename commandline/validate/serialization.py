@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from advice.findings import Finding, Result, Stored
-from commandline.results import Failure, Outcome, Skipped
+from claimcheck.answers.outcome import Failure, Outcome, Skipped
 from validation.requests import Answer
 
 # Of a result: its identity, the line where it begins, its findings and those for afterwards, what it took to look for these

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from allocator.node_resources import PodNeeds
+from claimcheck.answers.cluster_state import ClusterState
 from cluster.live_objects import SCHEDULING, LiveObject, UnreadList, live_objects
 from cluster.objects import ClusterObjects
-from commandline.cluster_state import ClusterState
 from commandline.reading import read
 from resourceapi.api_client import Unavailable
 from resourceapi.kinds import KINDS

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from claimcheck.answers.reading import Text
 from commandline.errors import UsageError
-from commandline.helm import RenderedChart, render, render_all
+from commandline.helm import render, render_all
 from commandline.main import main
 from documents import DocumentError
 from documents.sources import MAX_FILE_BYTES
@@ -171,7 +172,7 @@ def test_as_much_as_a_file() -> None:
     """Is rendered."""
     _install_helm(f"head -c {MAX_FILE_BYTES} /dev/zero")
     found = render(".", PROFILE)
-    assert isinstance(found, RenderedChart)
+    assert isinstance(found, Text)
     assert len(found.content) == MAX_FILE_BYTES
 
 
@@ -181,7 +182,7 @@ def test_no_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HELM_KUBETOKEN", "secret")
     _install_helm('/usr/bin/env; ls -A "$HOME"')
     found = render(".", PROFILE)
-    assert isinstance(found, RenderedChart)
+    assert isinstance(found, Text)
     names = {line.partition(b"=")[0].decode() for line in found.content.splitlines()}
     assert names - {"PWD", "SHLVL", "_", "OLDPWD"} == {  # which the shell sets
         "PATH",
@@ -219,7 +220,7 @@ def test_links_within_a_chart() -> None:
     """Are as good as copies."""
     _install_helm_that_prints(MANIFEST % "a")
     Path("-my chart; touch evil/values-prod.yaml").symlink_to("Chart.yaml")
-    assert isinstance(render("-my chart; touch evil", PROFILE), RenderedChart)
+    assert isinstance(render("-my chart; touch evil", PROFILE), Text)
 
 
 def test_hidden_files() -> None:
@@ -233,7 +234,7 @@ def test_hidden_files() -> None:
     (chart / ".helmignore").write_text("*.bak\n")
     (chart / "again").symlink_to(chart.absolute())  # and so is nothing that is reached by another way
     found = render(str(chart), PROFILE)
-    assert isinstance(found, RenderedChart)
+    assert isinstance(found, Text)
     lines = found.content.splitlines()
     assert set(lines) == {b"*.bak", b"name: gpu", b"shown", b"{{ . }}"}
     assert len(lines) > 4
@@ -278,4 +279,4 @@ def test_many_charts() -> None:
     assert found.message == "helm template: not run: the 0 s for all charts are over"
     assert not Path("ran").exists()
     (found,) = render_all(["-my chart; touch evil"], PROFILE)
-    assert isinstance(found, RenderedChart)
+    assert isinstance(found, Text)

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 from advice.findings import ERROR, Finding, Result
 from advice.lints import Facts
+from claimcheck.answers.outcome import Outcome
+from claimcheck.answers.treatment import treatment
 from commandline.context import ClusterContext
-from commandline.results import Outcome
-from commandline.treatment import treatment
 from commandline.validate.review import Reviewer
 from documents.document import Document
 from documents.parsing import parse

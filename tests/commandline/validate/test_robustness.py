@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from advice.lints.facts import REFERRED, Facts
+from claimcheck.answers.outcome import Outcome
+from claimcheck.answers.treatment import ASK, treatment
 from commandline.context import ClusterContext
 from commandline.reports import FORMATS, write
-from commandline.results import Outcome
-from commandline.treatment import ASK, treatment
 from commandline.validate.review import Reviewer
 from commandline.validate.serialization import pack, unpack
 from documents import Document, parse

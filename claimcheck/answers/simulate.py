@@ -14,9 +14,9 @@ from allocator.packing import pack
 from allocator.pod_nodes import excluded, spoken
 from allocator.scheduling import SchedulingState
 from allocator.simulation import MODES, Limits, Placement, Pod, Simulation
+from claimcheck.answers.outcome import Failure
+from claimcheck.answers.scenario import Scenario
 from cluster.workloads import Workload
-from commandline.results import Failure
-from commandline.scenario import Scenario
 
 BATCH = "batch"
 #: The most pods of one workload.

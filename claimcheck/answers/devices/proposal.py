@@ -1,23 +1,23 @@
-"""The ResourceSlicePatches and DeviceTaintRules of ``--diff``, and a cluster with them and without."""
+"""ResourceSlicePatches and DeviceTaintRules before they are applied, and a cluster with them and without."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 
 from allocator.scheduling import SchedulingState
-from commandline.cluster_state import ClusterState
-from commandline.errors import UsageError
-from commandline.reading import read_named, readable
+from claimcheck.answers.cluster_state import ClusterState
+from claimcheck.answers.reading import readable
 from resourceapi.decoding import DecodingError
+from resourceapi.errors import Unanswerable
 from resourceapi.kinds import DEVICE_TAINT_RULE, RESOURCE_SLICE_PATCH, kind_of
 from resourceapi.manifests import name_of
-from resourceapi.nearness import nearest
 from resourceapi.objects import Object
 from validation.requests import create_request
 
 if TYPE_CHECKING:
-    from commandline.results import Failure
+    from advice.findings import Result
+    from claimcheck.answers.outcome import Failure
     from documents.manifest import Manifest
 
 _LAST = "9999-12-31T23:59:59Z"
@@ -29,31 +29,31 @@ class Proposal:
     ``patches``: ResourceSlicePatches by name.  ``rules``: DeviceTaintRules by name.
     """
 
-    def __init__(self, state: ClusterState, paths: list[str], without: Collection[str] = ()) -> None:
-        """Read the files as the API server would.
+    def __init__(
+        self,
+        state: ClusterState,
+        found: Iterable[Manifest | Result | Failure],
+        without: Collection[str] = (),
+    ) -> None:
+        """Read the objects as the API server would.
 
-        :param without: the names of patches that would be deleted.
-        :raises UsageError: for files that cannot be read, for objects that are refused, or of other kinds, and if there
-            is no patch of these names.
+        :param without: the names of patches of the cluster that would be deleted.
+        :raises Unanswerable: for what cannot be read, objects that are refused, and other kinds.
         """
         self._features = state.features
         self._stored = {kind.name: state.of(kind.name) for kind in (RESOURCE_SLICE_PATCH, DEVICE_TAINT_RULE)}
         self.patches: dict[str, Object] = {}
         self.rules: dict[str, Object] = {}
         failures: list[Failure] = []
-        for manifest in readable(read_named("--diff", paths) if paths else (), failures):
+        for manifest in readable(found, failures):
             obj = _accepted(state, manifest)
             if manifest.value["kind"] == DEVICE_TAINT_RULE.name:
                 self.rules[name_of(obj)] = obj
             else:
                 self.patches[name_of(obj)] = _aged(obj, self._stored[RESOURCE_SLICE_PATCH.name])
         if failures:
-            raise UsageError(f"{failures[0].file}: {failures[0].message}")
-        self._without = _deleted(without, self._stored[RESOURCE_SLICE_PATCH.name], self.patches)
-        if paths and not self.patches and not self.rules:
-            raise UsageError(
-                f"--diff {' '.join(paths)}: neither a {RESOURCE_SLICE_PATCH.name} nor a {DEVICE_TAINT_RULE.name}"
-            )
+            raise Unanswerable(f"{failures[0].file}: {failures[0].message}")
+        self._without = without
 
     @property
     def names(self) -> list[str]:
@@ -90,38 +90,24 @@ class Proposal:
                 cluster.remove_rule(name)
 
 
-def _deleted(
-    names: Collection[str], stored: dict[str, Object], patches: dict[str, Object]
-) -> Collection[str]:
-    """The names of patches to delete, which the cluster has to have, and files must not."""
-    for name in names:
-        if name not in stored:
-            meant = nearest(name, stored)
-            hint = f"did you mean {meant}?" if meant else ""
-            raise UsageError(f"--without {name}: there is no such {RESOURCE_SLICE_PATCH.name}", hint)
-        if name in patches:
-            raise UsageError(f"--without {name}: the files have that {RESOURCE_SLICE_PATCH.name}")
-    return names
-
-
 def _accepted(state: ClusterState, manifest: Manifest) -> Object:
     """An object in normal form, as the API server would store it."""
     place = f"{manifest.file}:{manifest.line}" if manifest.line else manifest.file
     kind = kind_of(manifest.value.get("apiVersion"), manifest.value.get("kind"))
     if kind not in (RESOURCE_SLICE_PATCH, DEVICE_TAINT_RULE):
         found = manifest.value.get("kind") or "no kind"
-        raise UsageError(
+        raise Unanswerable(
             f"{place}: expected a {RESOURCE_SLICE_PATCH.name} or {DEVICE_TAINT_RULE.name}, found {found}"
         )
     answer = state.server.handle(create_request(manifest.value, ""))
     if not answer.accepted or answer.object is None:
-        raise UsageError(
+        raise Unanswerable(
             f"{place}: {answer.message}", f"claimcheck validate {manifest.file} tells how to fix it"
         )
     try:
         return state.normal_form(answer.object)
     except DecodingError as error:
-        raise UsageError(f"{place}: {error.text}") from None
+        raise Unanswerable(f"{place}: {error.text}") from None
 
 
 def _aged(patch: Object, stored: dict[str, Object]) -> Object:

@@ -10,8 +10,8 @@ from resourceapi.kinds import CLAIM, DEVICE_CLASS, DEVICE_TAINT_RULE, RESOURCE_S
 from resourceapi.manifests import mapping
 
 if TYPE_CHECKING:
+    from claimcheck.answers.outcome import Unread
     from cluster.workloads import Workload
-    from commandline.results import Unread
 
 #: Without these there is nothing to say of a pod that has no devices yet.
 _ESSENTIAL = (DEVICE_CLASS.name, RESOURCE_SLICE.name)

@@ -12,7 +12,7 @@ from allocator.explaining.snapshot import device_id, full_name, results_of
 from allocator.pools import Pool, pools_of
 from allocator.rules.selector_outcomes import SelectorOutcomes
 from allocator.time_limit import UNLIMITED
-from commandline.devices.cluster_devices import ClusterDevices
+from claimcheck.answers.devices.cluster_devices import ClusterDevices
 from resourceapi.node_selection import selects
 from resourceapi.objects import Object
 

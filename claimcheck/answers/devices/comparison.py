@@ -12,11 +12,11 @@ from allocator.explaining.snapshot import device_id, full_name, results_of
 from allocator.patches import PatchFailure
 from allocator.patches.sources import SLICE, DeviceSources, Given, Giver
 from allocator.time_limit import OutOfTime, TimeLimit
+from claimcheck.answers.devices.cluster_devices import ClusterDevices
+from claimcheck.answers.devices.pending_pods import Places, PodsThatFit
+from claimcheck.answers.devices.proposal import Proposal
+from claimcheck.answers.devices.reallocations import Reallocations
 from cluster.workloads import Workload
-from commandline.devices.cluster_devices import ClusterDevices
-from commandline.devices.pending_pods import Places, PodsThatFit
-from commandline.devices.proposal import Proposal
-from commandline.devices.reallocations import Reallocations
 from resourceapi.kinds import RESOURCE_SLICE_PATCH
 from resourceapi.objects import Object
 

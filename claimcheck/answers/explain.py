@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from math import inf
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -31,11 +30,10 @@ from allocator.pod_nodes import (
 )
 from allocator.scheduler_messages import device_reason, refused, unavailable
 from allocator.scheduling_outcome import SchedulingOutcome
-from allocator.time_limit import POD_SECONDS, OutOfTime, TimeLimit
+from allocator.time_limit import POD_SECONDS, UNLIMITED, OutOfTime, TimeLimit
+from claimcheck.answers.outcome import Failure, Unread
+from claimcheck.answers.scenario import Scenario
 from cluster.workloads import Workload
-from commandline.progress import Progress
-from commandline.results import Failure, Unread
-from commandline.scenario import Scenario
 from resourceapi.extended_resources import GATE
 from resourceapi.gates import switchable
 from resourceapi.manifests import mapping
@@ -122,38 +120,36 @@ class Explained:
 
 
 class Answer(NamedTuple):
-    """Every workload explained, what could not be read, and what has been checked."""
+    """Every workload explained, what could not be read, and in sentences what has been checked.
+
+    ``late``: how many workloads were not decided before the time for all of them was over.
+    """
 
     explained: list[Explained]
     failures: list[Failure]
     notes: list[str]
+    late: int = 0
 
 
-def explain_all(scenario: Scenario, node: str = "", seconds: float = inf) -> Answer:
+def explain_all(
+    scenario: Scenario, node: str = "", limit: TimeLimit = UNLIMITED, step: Callable[[], None] = lambda: None
+) -> Answer:
     """Explain each workload by itself, as if the others did not exist.
 
     :param node: the only node to consider; empty: all.
-    :param seconds: how long all of them may take.
+    :param limit: how long all of them may take.
+    :param step: called before each of them.
     """
-    progress = Progress("pods and claims looked at", len(scenario.workloads))
-    limit = TimeLimit(seconds, progress.clock)
     explained = []
     for workload in scenario.workloads:
-        progress.step()
+        step()
         explained.append(_explain(scenario, workload, node, limit.part(POD_SECONDS)))
-    progress.done()
-    notes = [*scenario.checked(), *_late(explained, limit, seconds)]
-    failures = scenario.failures
-    if all(each.bound for each in explained):
-        # Nothing has been checked, nor do lists matter that could not be read.
-        notes, failures = [], [each for each in failures if not (explained and isinstance(each, Unread))]
-    return Answer(explained, failures, notes)
-
-
-def _late(explained: Sequence[Explained], limit: TimeLimit, seconds: float) -> Iterator[str]:
-    late = sum(each.verdict == UNDECIDED for each in explained)
-    if late and limit.is_over:
-        yield f"The time limit of {seconds:g} s was over before {late} of {len(explained)} were decided (--timeout)."
+    late = sum(each.verdict == UNDECIDED for each in explained) if limit.is_over else 0
+    if not all(each.bound for each in explained):
+        return Answer(explained, scenario.failures, scenario.checked(), late)
+    # Nothing has been checked, nor do lists matter that could not be read.
+    failures = [each for each in scenario.failures if not (explained and isinstance(each, Unread))]
+    return Answer(explained, failures, [])
 
 
 def _explain(scenario: Scenario, workload: Workload, node: str, limit: TimeLimit) -> Explained:

@@ -1,4 +1,4 @@
-"""What a run found: results, objects that were skipped, and work that could not be done."""
+"""The answer of ``validate``: results, objects that were skipped, and what of all input could not be read."""
 
 from __future__ import annotations
 
@@ -6,17 +6,6 @@ from collections.abc import Iterator
 from itertools import chain
 
 from advice.findings import ERROR, WARNING, Finding, Result
-from commandline.exit_codes import NEGATIVE, SUCCESS, UNFINISHED
-
-
-def place(file: str, line: int) -> str:
-    """``claim.yaml:3``; objects of a live cluster have no lines."""
-    return f"{file}:{line}" if line else file
-
-
-def in_repository(file: str) -> str:
-    """A file as a host of repositories knows it: without the ``./`` of a search in ``.``."""
-    return file.removeprefix("./")
 
 
 class Skipped:
@@ -162,11 +151,9 @@ class Outcome:
         return bool(self.skipped_files) and self.skipped_files_fail and not self._objects_fail
 
     @property
-    def exit_code(self) -> int:
-        """Whether all objects are valid, some are invalid, or some input could not be read."""
-        if self.failures:
-            return UNFINISHED
-        return NEGATIVE if self._objects_fail or self.skipped_files_alone_fail else SUCCESS
+    def is_negative(self) -> bool:
+        """Whether the run fails because of what was found."""
+        return self._objects_fail or self.skipped_files_alone_fail
 
     @property
     def _objects_fail(self) -> bool:

@@ -6,16 +6,16 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from advice.findings import Result
+from claimcheck.answers.reading import readable, unusable
+from claimcheck.answers.treatment import ASK, CONTEXT, treatment
 from cluster.objects import CLAIM, TEMPLATE, ClusterObjects
-from commandline.reading import readable, unusable
-from commandline.treatment import ASK, CONTEXT, treatment
 from resourceapi.decoding import DecodingError
 from resourceapi.kinds import DEVICE_CLASS, DEVICE_TAINT_RULE, KINDS, RESOURCE_SLICE_PATCH, kind_of
 from resourceapi.manifests import has_ended, mapping, namespace_of, text
 from resourceapi.objects import Object
 
 if TYPE_CHECKING:
-    from commandline.results import Failure, Unread
+    from claimcheck.answers.outcome import Failure, Unread
     from documents.manifest import Manifest
     from resourceapi.releases import Profile
 

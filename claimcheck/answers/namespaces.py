@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from commandline.results import Failure
+from claimcheck.answers.outcome import Failure
 from resourceapi.kinds import KINDS, kind_of
 from resourceapi.manifests import mapping, text
 

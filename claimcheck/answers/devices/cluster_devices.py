@@ -12,8 +12,8 @@ from allocator.ledgers import Ledger
 from allocator.patches import PatchFailure
 from allocator.patches.sources import DeviceSources
 from allocator.pools import Pool, by_pool, pool_of
-from commandline.cluster_state import ClusterState
-from commandline.scenario import snapshot_of
+from claimcheck.answers.cluster_state import ClusterState
+from claimcheck.answers.scenario import snapshot_of
 from resourceapi.kinds import RESOURCE_SLICE_PATCH
 from resourceapi.objects import Object
 from resourceapi.quantity import Quantity
@@ -52,7 +52,11 @@ class ClusterDevices:
     """All devices in the slices of a cluster."""
 
     def __init__(self, state: ClusterState, seconds: float) -> None:
-        """`seconds`: how long it may take to apply patches to them."""
+        """Apply patches to them.
+
+        :param seconds: how long that may take.
+        :raises OutOfTime: if it takes longer.
+        """
         self.state = state
         self.cluster = snapshot_of(state, seconds).cluster
         self.inventory, self.allocated = self.cluster.inventory, self.cluster.allocated

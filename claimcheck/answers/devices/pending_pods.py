@@ -9,9 +9,9 @@ from allocator.pod_nodes import rejections
 from allocator.scheduling import Mode
 from allocator.scheduling_outcome import SchedulingOutcome
 from allocator.time_limit import POD_SECONDS, OutOfTime, TimeLimit
+from claimcheck.answers.cluster_state import ClusterState, is_pending
+from claimcheck.answers.devices.cluster_devices import ClusterDevices
 from cluster.workloads import Workload, WorkloadReader
-from commandline.cluster_state import ClusterState, is_pending
-from commandline.devices.cluster_devices import ClusterDevices
 from documents.manifest import Manifest
 
 #: Nodes that are named for a pod.

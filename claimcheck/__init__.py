@@ -1,0 +1,1 @@
+"""Answers about Kubernetes Dynamic Resource Allocation, offline."""

@@ -1,0 +1,113 @@
+"""The scenario of ``explain`` and ``simulate``: a cluster, and the workloads that request devices in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from claimcheck.answers.unknowns import consequences, undecidable
+from resourceapi.manifests import existing_pods
+
+#: What is to be said wherever patches apply to devices.
+WITH_PATCHES = (
+    "Devices are as ResourceSlicePatches change them, which counts for pods that `claimcheck schedule` serves. "
+    "kube-scheduler by itself ignores patches, and sees devices as their slices have them."
+)
+
+if TYPE_CHECKING:
+    from allocator.explaining.snapshot import Snapshot
+    from claimcheck.answers.cluster_state import ClusterState
+    from cluster.workloads import Workload
+    from documents.manifest import Manifest
+
+
+class Scenario:
+    """A cluster, the workloads that request devices in it, and what could not be read.
+
+    :param state: the cluster's objects.
+    :param snapshot: the same as the allocator sees them.
+    """
+
+    def __init__(self, state: ClusterState, snapshot: Snapshot, workloads: list[Workload]) -> None:
+        self.state = state
+        self.snapshot = snapshot
+        self.workloads = workloads
+        self.failures = state.failures
+        #: what nodes have left beside devices
+        self.node_resources = state.node_resources()
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all that scheduling depends on could be read."""
+        return not consequences(self.state.unread)
+
+    @property
+    def has_patched_devices(self) -> bool:
+        """Whether some patch applies to some device."""
+        return bool(self.snapshot.inventory.patches_in_effect)
+
+    def checked(self) -> list[str]:
+        """What of the scheduler's checks has been made, what has not, and with which devices, in sentences."""
+        return [*self._checks(), *([WITH_PATCHES] if self.has_patched_devices else ())]
+
+    def _checks(self) -> list[str]:
+        if not any(each.is_pod for each in self.workloads):
+            only = "Checked for claims without a pod: devices, and taints of nodes."
+            return [only, *consequences(self.state.unread)]
+        checked = ["devices", "the pod's nodeSelector, required node affinity and tolerations"]
+        not_checked = ["affinity to other pods", "topology spread", "host ports", "volumes"]
+        resources = "CPU, memory and other resources of nodes"
+        if self.node_resources.are_known:
+            checked.insert(1, resources)
+        else:
+            not_checked.insert(0, f"{resources} (no Node with status.allocatable is known)")
+        sentences = [f"Checked: {', '.join(checked)}. Not checked: {', '.join(not_checked)}."]
+        if self.node_resources.are_known and not self.state.pods.objects and "Pod" not in self.state.unread:
+            sentences.append("No Pods on nodes are known, so all that nodes have counts as free.")
+        sentences += consequences(self.state.unread)
+        return sentences
+
+
+def workloads_in(
+    state: ClusterState, requesting: Sequence[Manifest], namespace: str, *, stored: int = 0, where: str = ""
+) -> list[Workload]:
+    """The workloads among objects that request devices or may do so.
+
+    :param namespace: that of objects that name none.
+    :param stored: so many of the objects, the first ones, are in the cluster.
+    :param where: where claims and templates have been looked for, to say so of those that are missing.
+    """
+    from cluster.workloads import WorkloadReader
+
+    workloads = WorkloadReader(state, namespace, state.why_unread, where).workloads(requesting)
+    known = {(each.file, each.line): each.value for each in requesting[:stored]}
+    for workload in workloads:
+        if value := known.get((workload.file, workload.line)):
+            workload.running = state.pods_of(workload.kind, workload.namespace, workload.name)
+            # While it is rolled out, there are more pods than it wants.
+            workload.copies = max(workload.copies, existing_pods(value))
+        workload.problem = workload.problem or undecidable(workload, state.unread)
+    return workloads
+
+
+def snapshot_of(state: ClusterState, seconds: float) -> Snapshot:
+    """The cluster as the allocator sees it.
+
+    :param seconds: how long it may take to apply patches to devices.
+    :raises OutOfTime: if it takes longer.
+    """
+    from allocator.explaining.snapshot import Snapshot
+    from allocator.time_limit import UNLIMITED, TimeLimit
+    from resourceapi.kinds import DEVICE_TAINT_RULE, RESOURCE_SLICE, RESOURCE_SLICE_PATCH
+
+    patches = state.of(RESOURCE_SLICE_PATCH.name)
+    return Snapshot(
+        state.features,
+        state.all_nodes(),
+        state.classes,
+        state.of(RESOURCE_SLICE.name).values(),
+        state.allocated_claims,
+        state.of(DEVICE_TAINT_RULE.name).values(),
+        patches.values(),
+        time_limit=TimeLimit(seconds) if patches else UNLIMITED,
+    )
