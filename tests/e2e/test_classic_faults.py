@@ -19,6 +19,8 @@ from tests.e2e.programs import Program, running
 
 NODES, PODS = 50, 200
 KILLS = 25
+#: When no more pods than that wait, it is looked at why.
+FEW = 20
 PATIENCE_SECONDS = 900.0
 #: Sources of the claims of pods.
 KINDS = (
@@ -49,7 +51,7 @@ def test_all_pods_are_bound_and_nothing_is_given_twice_or_left(tmp_path: Path) -
         names = [f"pod-{number}" for number in range(PODS)]
         gpus.create(*(pod(name, *KINDS[number % len(KINDS)]) for number, name in enumerate(names)))
         kills = Kills(drivers)
-        kills.go_on_until(lambda: sum(map(bool, nodes_of(gpus).values())) == PODS, lambda: not_bound(gpus))
+        kills.go_on_until(lambda: are_all_bound(gpus), lambda: not_bound(gpus))
         assert_every_claim_is_where_its_pod_is(gpus)
         for name in names:
             gpus.delete("Pod", name)
@@ -91,6 +93,34 @@ class Kills:
             for driver in self._drivers:
                 driver.start()
             time.sleep(1)
+
+
+def are_all_bound(gpus: GPUCluster) -> bool:
+    """Whether all pods have nodes; those that kube-controller-manager keeps from one get all names of their claims."""
+    waiting = [pod for pod in gpus.all("Pod") if not pod["spec"].get("nodeName")]
+    if 0 < len(waiting) <= FEW:
+        for pod in waiting:
+            name_all_claims(gpus, pod)
+    return not waiting
+
+
+def name_all_claims(gpus: GPUCluster, pod: Object) -> None:
+    """End a fault of kube-controller-manager 1.30, as an administrator would.
+
+    If it reads a pod before its own last write, it names only some of its claims, and then in turns these and the others, for
+    good: it applies the names that were missing, and so removes those that were there. What somebody else has written stays.
+    """
+    claims = {
+        each["metadata"]["annotations"]["resource.kubernetes.io/pod-claim-name"]: each["metadata"]["name"]
+        for each in gpus.all("ResourceClaim")
+        if each["metadata"]["ownerReferences"][0]["uid"] == pod["metadata"]["uid"]
+    }
+    named = len(pod["status"].get("resourceClaimStatuses", ()))
+    if named < len(claims) == len(pod["spec"]["resourceClaims"]):
+        statuses = [{"name": name, "resourceClaimName": claim} for name, claim in claims.items()]
+        body = {"status": {"resourceClaimStatuses": statuses}}
+        path = gpus.path("Pod", pod["metadata"]["name"]) + "/status"
+        assert gpus.client.ask("PATCH", path, body, content_type="application/merge-patch+json").code == 200
 
 
 def nodes_of(gpus: GPUCluster) -> dict[str, str]:
