@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from copy import copy
 from typing import NamedTuple
 from urllib.parse import quote
 
 from cluster.budget import Budget
 from cluster.discovery import Discovery
-from documents.errors import DocumentError
-from documents.positions import Place
-from documents.source import Path
+from documents.unwritten import Unwritten
 from resourceapi.api_client import FORBIDDEN, MOST_OBJECTS, Api, Listing, TooLarge, Unavailable, get_object
-from resourceapi.field_path import json_pointer
 from resourceapi.kinds import KINDS, kind_of
 from resourceapi.manifests import pod_spec
 from resourceapi.model import quotas, workloads
@@ -21,67 +17,17 @@ from resourceapi.model.versions import GROUP
 from resourceapi.objects import Object
 from resourceapi.releases import Profile
 
-_NOWHERE = Place(0, 0, 1, exact=False)
 # What a server sets itself, and would drop from a new object; but the age of classes says which one stands for a resource.
 SERVER_FIELDS = ("managedFields", "resourceVersion", "uid", "generation", "selfLink")
 
 
-class LiveObject:
-    """Implements :class:`documents.manifest.Manifest`; ``file`` is a name of the object, and there are no lines."""
-
-    index = 0
-    line = 0
-    json_text = ""
-    text = ""
-    notices: tuple[DocumentError, ...] = ()
-    has_repeated_keys = False
-    is_small = False
+class LiveObject(Unwritten):
+    """An object of a cluster; ``file`` is a name of it."""
 
     def __init__(self, cluster: str, resource: str, value: Object) -> None:
-        self.value = value
         metadata = value.get("metadata") or {}
         parts = (cluster, resource, metadata.get("namespace"), metadata.get("name"))
-        self.file = "/".join(str(part) for part in parts if part)
-
-    def with_value(self, value: Object) -> LiveObject:
-        """The same object in another version."""
-        other = copy(self)
-        other.value = value
-        return other
-
-    def locate(self, path: Path) -> Place:
-        """No position."""
-        return _NOWHERE
-
-    locate_key = locate
-
-    def locate_in_scalar(self, path: Path, offset: int, length: int = 1) -> Place:
-        """No position."""
-        return _NOWHERE
-
-    def written(self, path: Path) -> str:
-        """Nothing: nobody has written it."""
-        return ""
-
-    def tag(self, path: Path) -> str:
-        """None: JSON has no tags."""
-        return ""
-
-    def boolean_keys(self) -> list[tuple[Path, str, Place]]:
-        """None: the keys of JSON are strings."""
-        return []
-
-    def locate_repeated_keys(self) -> list[tuple[Path, Place, Place]]:
-        """None: JSON from a server has no repeated keys."""
-        return []
-
-    def source_line(self, number: int) -> str:
-        """No line."""
-        return ""
-
-    def json_pointer(self, path: Path) -> str:
-        """A path as JSON pointer (RFC 6901) into the object."""
-        return json_pointer(path)
+        super().__init__("/".join(str(part) for part in parts if part), value)
 
 
 class UnreadList(NamedTuple):

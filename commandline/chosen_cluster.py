@@ -10,7 +10,7 @@ from commandline.options import asks_for_cluster, settle_namespace
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from commandline.live_cluster import LiveCluster
+    from claimcheck.answers.live_cluster import LiveCluster
 
 
 def cluster_or_inventory(options: Namespace) -> LiveCluster | None:

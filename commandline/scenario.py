@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from advice.findings import Result
     from allocator.explaining.snapshot import Snapshot
     from claimcheck.answers.cluster_state import ClusterState
+    from claimcheck.answers.live_cluster import LiveCluster
     from claimcheck.answers.outcome import Failure
     from claimcheck.answers.scenario import Scenario
-    from commandline.live_cluster import LiveCluster
     from commandline.options import Arguments
     from commandline.resource_names import ObjectName
     from documents.manifest import Manifest

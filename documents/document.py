@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from documents.errors import DocumentError
-from documents.source import Path, Source
+from documents.source import Path, Source, json_pointer
 from documents.tree import has_repeated_keys
 
 if TYPE_CHECKING:
@@ -120,8 +120,7 @@ class Document:
 
     def json_pointer(self, path: Path) -> str:
         """The path from the root of the text's document as a JSON Pointer (RFC 6901)."""
-        steps = [str(step).replace("~", "~0").replace("/", "~1") for step in self._from_root(path)]
-        return "".join(f"/{step}" for step in steps)
+        return json_pointer(self._from_root(path))
 
     def error(self, path: Path, message: str, hint: str = "") -> DocumentError:
         """A DocumentError at a path of this object."""

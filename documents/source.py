@@ -11,6 +11,11 @@ Path = tuple[str | int, ...]
 """Keys and indexes from the document's root, e.g. ("spec", "devices", "requests", 0, "name")."""
 
 
+def json_pointer(path: Path) -> str:
+    """The path as an RFC 6901 JSON pointer."""
+    return "".join("/" + str(segment).replace("~", "~0").replace("/", "~1") for segment in path)
+
+
 class Source:
     """The text of one file, with its lines on demand. Lines and columns count from 1, in code points."""
 

@@ -33,8 +33,3 @@ def render(path: Path) -> str:
         else:
             text = segment
     return text
-
-
-def json_pointer(path: Path) -> str:
-    """The path as an RFC 6901 JSON pointer."""
-    return "".join("/" + str(segment).replace("~", "~0").replace("/", "~1") for segment in path)

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
     from advice.device_inventory import DeviceInventory
     from allocator.inventory import Inventory
+    from claimcheck.answers.live_cluster import LiveCluster
     from claimcheck.answers.outcome import Unread
     from cluster.live_objects import LiveObject
-    from commandline.live_cluster import LiveCluster
     from documents.manifest import Manifest
     from resourceapi.releases import Profile
 

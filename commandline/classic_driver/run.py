@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from contextlib import AbstractAsyncContextManager
 
+    from claimcheck.answers.live_cluster import LiveCluster
     from classic.gpu.assembly import GPUController, Settings
     from cluster.leading import Candidate
-    from commandline.live_cluster import LiveCluster
 
 LEASE_SECONDS = 15
 #: A renewal that takes longer is given up: then there is time for another one before the Lease expires.
@@ -52,13 +52,13 @@ def _run_controller(options: Namespace) -> int:
     from classic.gpu.assembly import GPUController
     from classic.service import run_until_stopped
     from cluster.leading import NotLeading
-    from commandline.live_cluster import LiveCluster
+    from commandline.live_cluster import live_cluster
     from commandline.reports.escaping import complain
 
     settings, address, port = _settings(options), _address(options.health_address), _port(options.health_port)
     if not asks_for_cluster(options):
         raise UsageError("classic-driver: name the cluster with --kubeconfig FILE, --context NAME or --live")
-    cluster = LiveCluster(options)
+    cluster = live_cluster(options)
     _insist_on_classic_api(cluster)
     client = cluster.client.within(None)  # it serves for ever, unlike a command
     controller = GPUController(settings, client)

@@ -21,7 +21,7 @@ BEGINNING = '{"apiVersion": "v1", "kind": "List", "items": [\n'
 def run(options: Namespace) -> int:
     """Save, clear or restore."""
     from cluster.storage_migration import Refused, check_controllers_stopped, clear, restore, saved
-    from commandline.live_cluster import LiveCluster
+    from commandline.live_cluster import live_cluster
     from commandline.reports.escaping import complain, write_lines
     from resourceapi.api_client import Unavailable
 
@@ -30,7 +30,7 @@ def run(options: Namespace) -> int:
 
     if not asks_for_cluster(options):
         raise UsageError("migrate-storage: name the cluster with --kubeconfig FILE, --context NAME or --live")
-    cluster = LiveCluster(options)
+    cluster = live_cluster(options)
     api = cluster.client
     try:
         if options.action == SAVE:

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
     from advice.findings import Result
+    from claimcheck.answers.cluster_context import ClusterContext
+    from claimcheck.answers.live_cluster import LiveCluster
     from claimcheck.answers.outcome import Failure
-    from commandline.context import ClusterContext
-    from commandline.live_cluster import LiveCluster
     from documents.manifest import Manifest
     from quota.account import Account
     from quota.inventory import Inventory
@@ -35,7 +35,7 @@ def charge(options: Namespace) -> Answer:
     """Charge the objects of the inventory, then the new ones."""
     from claimcheck.answers.namespaces import in_namespace
     from claimcheck.answers.reading import read_files, unusable
-    from commandline.context import ClusterContext
+    from commandline.namespace_labels import context_of
     from commandline.reading import find, insist_on_one_reader, read_named
     from quota.account import Account
     from quota.inventory import Inventory
@@ -45,7 +45,7 @@ def charge(options: Namespace) -> Answer:
     cluster = cluster_or_inventory(options)
     profile = profile_of(options)
     insist_on_one_reader(options.paths, options.inventory, options.quota)
-    context = ClusterContext(options.namespace_labels)
+    context = context_of(options.namespace_labels)
     failures: list[Failure] = []
 
     def reject(manifest: Manifest, reason: str, path: Path) -> None:

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from claimcheck.answers.outcome import Outcome
 from claimcheck.answers.reading import Input, read_files
+from claimcheck.answers.validate.batch import Batch, Knowledge
+from claimcheck.answers.validate.looking_ahead import limit
 from commandline.progress import Progress
 from commandline.reports import WITH_LINES
-from commandline.validate.batch import Batch, Knowledge, existing, reviewer_of
-from commandline.validate.looking_ahead import limit
 from commandline.validate.options import outputs
+from commandline.validate.request import batch_of, existing, knowledge_of, reviewer_of
 from commandline.validate.serialization import pack, unpack
 from commandline.validate.workers import Channel, Tickets, Worker, start
 
@@ -34,7 +35,7 @@ def validate_files(files: Files, options: Namespace, profile: Profile, processes
 
     :raises WorkerLost: if one of the processes ends too early.
     """
-    inventory = Batch(options, profile)
+    inventory = batch_of(options, profile)
     inventory.read_inventory(existing(options, profile))
     share = _Share(files, options, profile, inventory.knowledge)
     workers: list[Worker] = []
@@ -77,7 +78,7 @@ class _Share:
         learnt = self.read()
         for worker in workers:
             learnt.update(worker.receive())
-        knowledge = Knowledge(self.options, self.profile)
+        knowledge = knowledge_of(self.options, self.profile)
         for number in range(len(self.parts)):
             knowledge.add(learnt[number])
         knowledge.add(self.inventory.learnt())
@@ -93,7 +94,7 @@ class _Share:
         """Do a share in a worker process."""
         self._shows_progress = False
         channel.send(self.read())
-        knowledge = Knowledge(self.options, self.profile)
+        knowledge = knowledge_of(self.options, self.profile)
         knowledge.add(channel.receive())
         self.review(knowledge)
         lines = any(format in WITH_LINES for format, _ in outputs(self.options.output))
@@ -103,8 +104,8 @@ class _Share:
         """Read files until none are left; returns what they say about others, by part."""
         progress = Progress("documents read by the first process", shown=self._shows_progress)
         while (number := self.tickets.take()) is not None:
-            batch = self.batches[number] = Batch(self.options, self.profile)
-            batch.read(read_files(self.parts[number], self.profile), progress)
+            batch = self.batches[number] = batch_of(self.options, self.profile)
+            batch.read(read_files(self.parts[number], self.profile), progress.step)
         progress.done()
         return {number: batch.knowledge.learnt() for number, batch in self.batches.items()}
 
@@ -114,7 +115,7 @@ class _Share:
         progress = Progress("of the objects that the first process checks", total, shown=self._shows_progress)
         reviewer = reviewer_of(self.options, self.profile, knowledge)
         for batch in self.batches.values():
-            batch.review(reviewer, progress)
+            batch.review(reviewer, progress.step)
         progress.done()
 
     def _together(self, packed: dict[int, Any]) -> Outcome:

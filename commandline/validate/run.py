@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 
 from claimcheck.answers.outcome import Unread
 from claimcheck.answers.reading import Input, Text, read_files
+from claimcheck.answers.validate.sending import SERVER_SIDE
 from commandline.color import is_colored
 from commandline.errors import UsageError
 from commandline.exit_codes import NEGATIVE, SUCCESS, UNFINISHED
 from commandline.options import asks_for_cluster, names_cluster, profile_of, settle_namespace
 from commandline.progress import Progress
-from commandline.reading import find_and_render, insist_on_one_reader
+from commandline.reading import find_and_render, insist_on_one_reader, read
 from commandline.reports.escaping import complain
-from commandline.validate.batch import Batch, existing, reviewer_of
-from commandline.validate.sending import SERVER_SIDE
+from commandline.validate.request import batch_of, existing, reviewer_of
 from documents.errors import DocumentError
 from documents.sources import STANDARD_INPUT
 from resourceapi.counting import number
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
     from advice.findings import Result
+    from claimcheck.answers.live_cluster import LiveCluster
     from claimcheck.answers.outcome import Failure, Outcome
-    from commandline.live_cluster import LiveCluster
-    from commandline.validate.live import LiveChecks
+    from claimcheck.answers.validate.live_checks import LiveChecks
     from documents.manifest import Manifest
     from resourceapi.releases import Profile
 
@@ -97,7 +97,7 @@ def _validate_all(
         fallback = "" if options.all_namespaces else options.namespace
         found = cluster.objects(profile, options.namespace_given, at_least=fallback)
         return _validate(found, options, profile)
-    from commandline.validate.live import LiveChecks
+    from claimcheck.answers.validate.live_checks import LiveChecks
 
     checks = LiveChecks(cluster, profile, options.namespace)
     return _validate(
@@ -129,9 +129,9 @@ def _validate(
 
     :param checks: the live cluster that files are checked against.
     """
-    batch, inventory = Batch(options, profile), Batch(options, profile)
+    batch, inventory = batch_of(options, profile), batch_of(options, profile)
     progress = Progress("documents read", shown=not options.quiet)
-    batch.read(inputs, progress)
+    batch.read(inputs, progress.step)
     progress.done()
     if checks is not None:
         inventory.read_inventory(checks.objects(batch.namespaces_of_users()))
@@ -149,11 +149,13 @@ def _validate(
     reviewer = reviewer_of(options, profile, batch.knowledge, checks)
     stored = None
     if options.old:
-        from commandline.stored import StoredObjects
+        from claimcheck.answers.stored import StoredObjects
 
-        stored = reviewer.stored = StoredObjects(options.old, reviewer.server, options.namespace)
+        found = read([options.old])
+        stored = StoredObjects(found, reviewer.server, options.namespace, f"--old {options.old}")
+        reviewer.stored = stored
     progress = Progress("objects", len(batch.objects), shown=not options.quiet)
-    batch.review(reviewer, progress)
+    batch.review(reviewer, progress.step)
     progress.done()
     if stored is not None:
         stored.insist_on_use()

@@ -140,7 +140,7 @@ def test_objects_that_are_held_are_budgeted(server: str) -> None:
 def test_command_says_what_to_do(
     server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("commandline.live_cluster.Budget", lambda: Budget(held_bytes=100_000))
+    monkeypatch.setattr("claimcheck.answers.live_cluster.Budget", lambda: Budget(held_bytes=100_000))
     config = {
         "clusters": [{"name": "c", "cluster": {"server": server}}],
         "contexts": [{"name": "c", "context": {"cluster": "c", "user": ""}}],

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from resourceapi.field_path import ROOT, Key, Path, json_pointer, render
+from documents.source import json_pointer
+from resourceapi.field_path import ROOT, Key, Path, render
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 from advice.findings import ERROR, Finding, Result
 from advice.lints import Facts
+from claimcheck.answers.cluster_context import ClusterContext
 from claimcheck.answers.outcome import Outcome
 from claimcheck.answers.treatment import treatment
-from commandline.context import ClusterContext
-from commandline.validate.review import Reviewer
+from claimcheck.answers.validate.review import Reviewer
 from documents.document import Document
 from documents.parsing import parse
 from resourceapi.field_path import render

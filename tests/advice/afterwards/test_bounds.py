@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from claimcheck.answers.validate import looking_ahead
 from commandline.main import main
-from commandline.validate import looking_ahead
 from resourceapi.releases import Profile
 from tests.advice.afterwards.rounds import validated
 
@@ -41,7 +41,7 @@ def test_more_places_than_can_be_searched() -> None:
     assert not result.afterwards
 
 
-@pytest.mark.filterwarnings("ignore::commandline.validate.looking_ahead.ForetellingFailed")
+@pytest.mark.filterwarnings("ignore::claimcheck.answers.validate.looking_ahead.ForetellingFailed")
 def test_a_mistake_of_ours_ends_no_review(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is foretold then; the server's answer stays."""
 

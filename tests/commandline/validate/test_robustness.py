@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from advice.lints.facts import REFERRED, Facts
+from claimcheck.answers.cluster_context import ClusterContext
 from claimcheck.answers.outcome import Outcome
 from claimcheck.answers.treatment import ASK, treatment
-from commandline.context import ClusterContext
+from claimcheck.answers.validate.review import Reviewer
 from commandline.reports import FORMATS, write
-from commandline.validate.review import Reviewer
 from commandline.validate.serialization import pack, unpack
 from documents import Document, parse
 from resourceapi.releases import MODERN_RELEASES, Profile

@@ -6,11 +6,10 @@ from collections.abc import Callable, Collection, Iterator
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from claimcheck.answers.cluster_context import Namespaces
+from claimcheck.answers.live_cluster import LiveCluster
 from claimcheck.answers.outcome import Failure, Unread
 from cluster.live_objects import CHECKING
-from commandline.context import Namespaces
-from commandline.live_cluster import LiveCluster
-from commandline.reports.escaping import complain
 from resourceapi.api_client import NOT_FOUND, Unavailable, expect_object
 from resourceapi.kinds import KINDS, kind_of
 from resourceapi.manifests import labels_of
@@ -19,8 +18,8 @@ from resourceapi.object_names import is_dots
 
 if TYPE_CHECKING:
     from advice.findings import Result
+    from claimcheck.answers.cluster_context import ClusterContext
     from cluster.live_objects import LiveObject
-    from commandline.context import ClusterContext
     from resourceapi.objects import Object
     from resourceapi.releases import Profile
 
@@ -77,7 +76,7 @@ class LiveChecks:
             if each.kind in _UNCHECKED and (missing or not _is_namespaced(each.kind)):
                 where = f" in the namespace {missing[0]}" if _is_namespaced(each.kind) else ""
                 where += f" and {len(missing) - 1:,} others" if where and len(missing) > 1 else ""
-                complain(f"claimcheck: not checked: {_UNCHECKED[each.kind]}{where}: {each.reason}")
+                self._cluster.tell(f"not checked: {_UNCHECKED[each.kind]}{where}: {each.reason}")
 
     def _objects_in(self, namespace: str, kinds: Collection[str]) -> Iterator[LiveObject]:
         """The objects of some kinds in one namespace; it is noted of which kinds they could be read."""
@@ -106,8 +105,8 @@ class LiveChecks:
         except Unavailable as error:
             if name not in self._unknown_namespaces:
                 self._unknown_namespaces.add(name)
-                complain(
-                    f"claimcheck: not checked: whether the namespace {name} exists: {self._cluster.failure(error)}"
+                self._cluster.tell(
+                    f"not checked: whether the namespace {name} exists: {self._cluster.failure(error)}"
                 )
             return True
 

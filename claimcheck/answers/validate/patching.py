@@ -4,20 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from commandline.errors import UsageError
 from documents.document import Document
-from documents.errors import DocumentError
-from documents.parsing import first_document
-from documents.sources import read_file
 
 if TYPE_CHECKING:
-    from argparse import Namespace
-
     from resourceapi.objects import Object
 
 
 class Change:
-    """The options of the request.
+    """How stored objects are changed.
 
     :param manager: who applies on the server's side.
     :param force: whether fields are taken away from other managers.
@@ -58,22 +52,3 @@ class Change:
         """An object whose parts are looked up in the patch: what is wrong with them has been written there."""
         assert self.patch is not None
         return Document(self.patch.source, self.patch.index, self.patch.chunk, value)
-
-
-def change_of(options: Namespace) -> Change:
-    """What the options of ``validate`` say.
-
-    :raises UsageError: if the patch cannot be read.
-    """
-    patch = None
-    if options.patch:
-        try:
-            patch = first_document(read_file(options.patch), options.patch)
-        except DocumentError as error:
-            raise UsageError(f"--patch-file {error}") from None
-    return Change(
-        manager=options.field_manager or "kubectl",
-        force=options.force_conflicts,
-        patch=patch,
-        patch_type=options.patch_type,
-    )

@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from advice.findings import Result
 from claimcheck.answers.outcome import Failure, Outcome
 from claimcheck.answers.reading import readable, unusable
 from claimcheck.answers.treatment import CONTEXT, NOT_SERVED, SKIP, treatment
-from commandline.context import ClusterContext
-from commandline.options import asks_for_cluster
-from commandline.progress import Progress
-from commandline.reading import read_named
-from commandline.validate.patching import change_of
-from commandline.validate.review import Reviewer
-from commandline.validate.sending import sender_of
 from resourceapi.decoding import DecodingError
 from resourceapi.kinds import kind_of
 from resourceapi.manifests import pod_spec
 from resourceapi.recognition import is_known, is_manifest, is_preview
-from validation.server import Server
 
 if TYPE_CHECKING:
-    from argparse import Namespace
-
-    from commandline.validate.live import LiveChecks
+    from advice.lints.facts import Facts
+    from claimcheck.answers.cluster_context import ClusterContext
+    from claimcheck.answers.validate.review import Reviewer
     from documents.manifest import Manifest
     from resourceapi.releases import Profile
 
@@ -33,19 +25,9 @@ if TYPE_CHECKING:
 class Knowledge:
     """What manifests say about each other: namespaces and nodes, and the facts for lints unless these are off."""
 
-    def __init__(self, options: Namespace, profile: Profile) -> None:
-        self.context = ClusterContext(options.namespace_labels)
-        self.facts = None
-        if not options.no_lint:
-            from advice.lints.facts import REFERRED, Facts
-
-            is_whole_cluster = bool(options.inventory) or asks_for_cluster(options)
-            self.facts = Facts(
-                profile,
-                default_namespace=options.namespace,
-                complete=REFERRED if is_whole_cluster else (),
-                is_live=asks_for_cluster(options),
-            )
+    def __init__(self, context: ClusterContext, facts: Facts | None) -> None:
+        self.context = context
+        self.facts = facts
 
     def forgo(self, unread: Mapping[str, Collection[str]]) -> None:
         """Take nothing for missing of kinds of which objects could not be read, but in the namespaces where all were."""
@@ -73,21 +55,29 @@ class Knowledge:
 
 
 class Batch:
-    """The manifests of the input, or of an inventory, in their order."""
+    """The manifests of the input, or of an inventory, in their order.
 
-    def __init__(self, options: Namespace, profile: Profile) -> None:
-        self.knowledge = Knowledge(options, profile)
+    :param named: the files in which everything has to be a manifest.
+    :param is_live: whether the cluster is a live one.
+    """
+
+    def __init__(
+        self, knowledge: Knowledge, profile: Profile, named: Iterable[str] = (), *, is_live: bool = False
+    ) -> None:
+        self.knowledge = knowledge
         self.outcome = Outcome(profile.name)
         self._profile = profile
-        self._named = frozenset(() if options.as_found else options.paths)
-        self._is_live = asks_for_cluster(options)
+        self._named = frozenset(named)
+        self._is_live = is_live
         self.objects: list[tuple[Manifest | Result, str]] = []
 
-    def read(self, inputs: Iterable[Manifest | Result | Failure], progress: Progress) -> None:
-        """Read the manifests, and learn from each."""
+    def read(
+        self, inputs: Iterable[Manifest | Result | Failure], step: Callable[[], None] = lambda: None
+    ) -> None:
+        """Read the manifests, and learn from each; ``step`` is called before each."""
         first = len(self.objects)
         for found in inputs:
-            progress.step()
+            step()
             if isinstance(found, Failure):
                 self.outcome.failures.append(found)
             elif isinstance(found, Result):
@@ -133,24 +123,18 @@ class Batch:
             if not isinstance(found, Result) and pod_spec(found.value)[1].get("resourceClaims")
         }
 
-    def review(self, reviewer: Reviewer, progress: Progress) -> None:
-        """Review the manifests that were read."""
+    def review(self, reviewer: Reviewer, step: Callable[[], None] = lambda: None) -> None:
+        """Review the manifests that were read; ``step`` is called before each."""
         reviewer.outcome = self.outcome
         for found, how in self.objects:
-            progress.step()
+            step()
             if isinstance(found, Result):
                 self.outcome.results.append(found)
             else:
                 reviewer.review(found, how)
 
 
-def existing(options: Namespace, profile: Profile) -> Iterator[Manifest | Result | Failure]:
-    """The objects of ``--inventory``."""
-    if options.inventory:
-        yield from _checked(read_named("--inventory", options.inventory), profile)
-
-
-def _checked(
+def decodable(
     found: Iterable[Manifest | Result | Failure], profile: Profile
 ) -> Iterator[Manifest | Result | Failure]:
     """The same, and a Failure for each object of the group that no server can decode: its name is known all the same."""
@@ -166,31 +150,3 @@ def _checked(
             hub_object(each.value, profile.schemas, defaults=None)
         except DecodingError as error:
             yield unusable(each, error.text, error.path)
-
-
-def reviewer_of(
-    options: Namespace, profile: Profile, knowledge: Knowledge, checks: LiveChecks | None = None
-) -> Reviewer:
-    """The reviewer of manifests; call this after all of them have been read, because they depend on each other.
-
-    :param checks: the live cluster that files are checked against.
-    """
-    context = knowledge.context
-    context.finish()
-    if checks is not None:
-        checks.look_up_namespaces(context)
-    return Reviewer(
-        Server(profile, namespaces=context.namespaces, nodes=context.nodes),
-        context,
-        Outcome(profile.name),
-        facts=knowledge.facts,
-        subresource=options.subresource,
-        namespace=options.namespace,
-        live=checks is None and asks_for_cluster(options),
-        checks=checks,
-        only_namespace=options.namespace_given if options.paths else "",
-        notes=options.notes,
-        disabled=options.disable,
-        sender=sender_of(options),
-        change=change_of(options) if options.server_side or options.patch else None,
-    )

@@ -11,8 +11,6 @@ from validation import statuses
 from validation.requests import CREATE, WARN
 
 if TYPE_CHECKING:
-    from argparse import Namespace
-
     from documents.manifest import Manifest
     from resourceapi.objects import Object
     from validation.requests import Answer, Request
@@ -28,17 +26,6 @@ APPLY, SERVER_SIDE, CREATE_ONLY, PATCH, AS_SENT = (
     "patch",
     "as sent",
 )
-
-
-def sender_of(options: Namespace) -> str:
-    """Who sends the objects, as the options of ``validate`` say."""
-    given = (
-        (options.as_sent, AS_SENT),
-        (options.patch, PATCH),  # the others may be settings of a repository
-        (options.server_side, SERVER_SIDE),
-        (options.create, CREATE_ONLY),
-    )
-    return next((sender for is_given, sender in given if is_given), APPLY)
 
 
 def send(server: Server, request: Request, manifest: Manifest, sender: str) -> Answer:

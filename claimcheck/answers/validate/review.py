@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from advice.findings import UPDATES_REFUSED, Result
 from claimcheck.answers.outcome import Outcome, Skipped
 from claimcheck.answers.treatment import ASK, CONTEXT, NOT_SERVED, was_read_from_server
+from claimcheck.answers.validate.sending import APPLY, AS_SENT, BAD_REQUEST, PATCH, SERVER_SIDE, send
 from cluster.applying import applied, created
 from cluster.field_ownership import ConfigurationRefused, FieldConflict
 from cluster.patching import PatchRefused
-from commandline.validate.sending import APPLY, AS_SENT, BAD_REQUEST, PATCH, SERVER_SIDE, send
 from resourceapi.api_client import Unavailable
 from resourceapi.field_path import render
 from resourceapi.key_order import with_sorted_keys
@@ -35,11 +35,11 @@ from validation.rule_names import (
 if TYPE_CHECKING:
     from advice.interpreter import Interpreter
     from advice.lints import Facts, Warning
-    from commandline.context import ClusterContext
-    from commandline.stored import StoredObjects
-    from commandline.validate.live import LiveChecks
-    from commandline.validate.looking_ahead import LookingAhead
-    from commandline.validate.patching import Change
+    from claimcheck.answers.cluster_context import ClusterContext
+    from claimcheck.answers.stored import StoredObjects
+    from claimcheck.answers.validate.live_checks import LiveChecks
+    from claimcheck.answers.validate.looking_ahead import LookingAhead
+    from claimcheck.answers.validate.patching import Change
     from documents.manifest import Manifest
     from resourceapi.field_path import Path
     from validation.server import Server
@@ -57,7 +57,7 @@ class Reviewer:
     :param only_namespace: the namespace that the objects must be in; empty for any.
     :param notes: whether lints may add notes.
     :param disabled: the codes of lints that are left out.
-    :param sender: who sends the objects of files, see :mod:`commandline.validate.sending`.
+    :param sender: who sends the objects of files, see :mod:`claimcheck.answers.validate.sending`.
     :param change: how stored objects are changed by server-side apply and patches.
     """
 
@@ -162,14 +162,14 @@ class Reviewer:
 
     def _look_behind_version(self, result: Result, manifest: Manifest, request: Request) -> None:
         """Add what the server would report if the object were in a version that it serves."""
-        from commandline.validate.switched_off import foretell
+        from claimcheck.answers.validate.switched_off import foretell
 
         foretell(result, manifest, request, self.server, self._interpret())
 
     def _look_ahead(self, result: Result, manifest: Manifest, request: Request, answer: Answer) -> None:
         """Add what the server will report once it can read the object."""
         from advice.afterwards.foretelling import foretell, is_unreadable
-        from commandline.validate.looking_ahead import LookingAhead
+        from claimcheck.answers.validate.looking_ahead import LookingAhead
 
         as_it_stands = self.sender == AS_SENT
         if not is_unreadable(answer) or (as_it_stands and manifest.has_repeated_keys):
@@ -276,8 +276,8 @@ class Reviewer:
 
     def _as_served(self, manifest: Manifest) -> Manifest:
         """A live object in a version that the server serves, if there is one: we chose the version, not the user."""
+        from claimcheck.answers.validate.upgrade import served_version
         from cluster.live_objects import LiveObject
-        from commandline.validate.upgrade import served_version
         from resourceapi.decoding import DecodingError
 
         value = manifest.value
@@ -297,7 +297,7 @@ class Reviewer:
             return None  # it is an update already
         if not (self.live or was_read_from_server(manifest.value)):
             return None
-        from commandline.validate.upgrade import update_of_stored
+        from claimcheck.answers.validate.upgrade import update_of_stored
         from resourceapi.decoding import DecodingError
 
         try:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from advice.findings import NO_SUCH_API, UPDATES_ACCEPTED, UPDATES_REFUSED, Stored
-from commandline.stored import as_stored
+from claimcheck.answers.stored import as_stored
 from resourceapi.decoding import DecodingError
 from resourceapi.kinds import RESOURCE_SLICE, kind_of
 from resourceapi.manifests import group_of, mapping, text

@@ -1,16 +1,16 @@
-"""``--old``: the objects as they are stored, for requests that update them."""
+"""The objects as they are stored, for requests that update them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from advice.findings import Result
 from claimcheck.answers.outcome import Failure
 from claimcheck.answers.treatment import ASK, treatment
-from commandline.errors import UsageError
-from commandline.reading import read
 from conversion.hub import hub_object
 from resourceapi.decoding import DecodingError
+from resourceapi.errors import Unanswerable
 from resourceapi.key_order import with_sorted_keys
 from resourceapi.kinds import KINDS, kind_in, kind_of
 from resourceapi.manifests import mapping
@@ -18,6 +18,7 @@ from resourceapi.releases import split_api_version
 from validation.kinds import rules_of
 
 if TYPE_CHECKING:
+    from documents.manifest import Manifest
     from validation.server import Server
 
 # group, kind, namespace, name
@@ -25,37 +26,40 @@ Identity = tuple[str, str, str, str]
 
 
 class StoredObjects:
-    """The objects of a file, as the server has them: in the version of the request, with defaults filled in.
+    """Objects as the server has them: in the version of the request, with defaults filled in.
 
     So the file may be what `kubectl get -o yaml` writes, or the manifest that was applied.
 
     :ivar has_managers: whether all objects that were used have managedFields.
     """
 
-    def __init__(self, file: str, server: Server, namespace: str) -> None:
-        """Read the file.
+    def __init__(
+        self, found: Iterable[Manifest | Result | Failure], server: Server, namespace: str, source: str
+    ) -> None:
+        """Read them.
 
         :param namespace: of objects that name none.
-        :raises UsageError: if the file cannot be read.
+        :param source: where they come from, for messages.
+        :raises Unanswerable: if some of them cannot be read.
         """
-        self.file = file
+        self._source = source
         self.server = server
         self.used = False
         self.has_managers = True
         self._objects: dict[Identity, dict[str, Any]] = {}
-        for found in read([file]):
-            if isinstance(found, Failure):
-                raise UsageError(f"--old {found.file}: {found.message}")
-            if isinstance(found, Result):
-                finding = found.findings[0]
-                raise UsageError(f"--old {found.file}:{finding.line}: {finding.message}")
-            if treatment(found.value) == ASK:
-                self._objects[_identity(found.value, namespace)] = with_sorted_keys(found.value)
+        for each in found:
+            if isinstance(each, Failure):
+                raise Unanswerable(f"{source}: {each.message}")
+            if isinstance(each, Result):
+                finding = each.findings[0]
+                raise Unanswerable(f"{source}:{finding.line}: {finding.message}")
+            if treatment(each.value) == ASK:
+                self._objects[_identity(each.value, namespace)] = with_sorted_keys(each.value)
 
     def of(self, result: Result) -> dict[str, Any] | None:
         """The stored object that an object of the input would update, or None.
 
-        :raises UsageError: if the server cannot read it.
+        :raises Unanswerable: if the server cannot read it.
         """
         group = result.api_version.rpartition("/")[0]
         found = self._objects.get((group, result.kind, result.namespace, result.name))
@@ -89,17 +93,17 @@ class StoredObjects:
         except DecodingError as error:
             raise self._unreadable(result, error) from None
 
-    def _unreadable(self, result: Result, error: DecodingError) -> UsageError:
-        return UsageError(f"--old {self.file}: {result.title}: {error.text}")
+    def _unreadable(self, result: Result, error: DecodingError) -> Unanswerable:
+        return Unanswerable(f"{self._source}: {result.title}: {error.text}")
 
     def insist_on_use(self) -> None:
-        """Check that the file belongs to the input.
+        """Check that they belong to the input.
 
-        :raises UsageError: if no object of the input was in the file; it is most likely the wrong one.
+        :raises Unanswerable: if none was of an object of the input; they are most likely the wrong ones.
         """
         if not self.used:
-            raise UsageError(
-                f"--old {self.file} has none of the given objects (kind, namespace and name must agree)"
+            raise Unanswerable(
+                f"{self._source} has none of the given objects (kind, namespace and name must agree)"
             )
 
 

@@ -1,16 +1,15 @@
-"""What an answer depends on besides the object: labels of namespaces, and nodes, from files or flags."""
+"""What an answer depends on besides the object: labels of namespaces, and nodes, from files or as given."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
-from commandline.errors import UsageError
 from resourceapi.manifests import labels_of, name_of
 
 
 class Namespaces(dict[str, dict[str, str]]):
-    """Labels by namespace; ``everywhere`` are those that flags give to all, also to namespaces that are in no file."""
+    """Labels by namespace; ``everywhere`` are those that are given to all, also to namespaces that are in no file."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -23,17 +22,16 @@ class Namespaces(dict[str, dict[str, str]]):
 
 
 class ClusterContext:
-    """The namespaces and nodes of files, and the namespaces' labels of flags."""
+    """The namespaces and nodes of files, and labels of namespaces that are given."""
 
-    def __init__(self, namespace_labels: Iterable[str] = ()) -> None:
-        """Parse the flag.
+    def __init__(self, given: Iterable[tuple[str, dict[str, str]]] = ()) -> None:
+        """Know nothing but what is given.
 
-        :param namespace_labels: its values, ``k=v,…`` for all namespaces or ``NAMESPACE:k=v,…`` for one.
-        :raises UsageError: if one is neither.
+        :param given: labels of a namespace, or of all of them if it is empty; they override those of files.
         """
         self.namespaces = Namespaces()
         self.nodes: list[dict[str, Any]] = []
-        self._given: list[tuple[str, dict[str, str]]] = [parse_labels(text) for text in namespace_labels]
+        self._given = list(given)
 
     def learn(self, value: dict[str, Any]) -> None:
         """Note a Namespace or a Node."""
@@ -56,28 +54,9 @@ class ClusterContext:
         self.nodes += nodes
 
     def finish(self) -> None:
-        """Let the flags' labels override those of files."""
+        """Let the labels that are given override those of files."""
         for namespace, labels in self._given:
             if namespace:
                 self.namespaces.setdefault(namespace, {}).update(labels)
             else:
                 self.namespaces.everywhere.update(labels)
-
-
-def parse_labels(text: str) -> tuple[str, dict[str, str]]:
-    """A value of ``--namespace-labels`` as namespace (empty: all) and labels.
-
-    :raises UsageError: if it is neither ``k=v,…`` nor ``NAMESPACE:k=v,…``.
-    """
-    namespace, colon, labels = text.partition(":")
-    if not colon:
-        namespace, labels = "", text
-    return namespace, dict(_pairs(labels, text))
-
-
-def _pairs(text: str, whole: str) -> Iterator[tuple[str, str]]:
-    for part in text.split(","):
-        key, equals, value = part.partition("=")
-        if not equals or not key.strip():
-            raise UsageError(f"--namespace-labels {whole}: expected [NAMESPACE:]KEY=VALUE[,…]")
-        yield key.strip(), value.strip()

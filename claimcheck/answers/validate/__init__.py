@@ -1,0 +1,1 @@
+"""What kube-apiserver would answer to manifests, with hints and lints."""
