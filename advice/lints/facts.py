@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from advice.lints.patched_devices import PatchedDevices
     from deviceselectors.environment import Environment
 
-#: The kinds whose objects lints look up.
 #: What classic DRA has in place of a DeviceClass.
 CLASSIC_CLASS = "ResourceClass"
+#: The kinds whose objects lints look up.
 REFERRED = frozenset(
     kind.name for kind in (DEVICE_CLASS, CLAIM, CLAIM_TEMPLATE, RESOURCE_SLICE, RESOURCE_SLICE_PATCH)
 )
@@ -159,7 +159,7 @@ class Facts:
             for name in _templates_made_for(mapping(manifest, "spec")):
                 self.templates.add(self.namespace_of(manifest), name, file)
         if "namePrefix" in manifest or "nameSuffix" in manifest or "namespace" in manifest:
-            self.renaming.learn_kustomization(manifest)
+            self.renaming.learn_kustomization(manifest, file)
 
     def learnt(self) -> Learnt:
         """What has been learnt, as plain data and objects that can be pickled."""

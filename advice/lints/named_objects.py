@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os.path
 from collections.abc import Iterator
 from typing import Any
 
 from advice.lints.misspellings import Misspellings
-from resourceapi.manifests import labels_of, mapping, name_of, text
+from resourceapi.manifests import entries, labels_of, mapping, name_of, text
 
 
 class Named:
@@ -86,22 +87,36 @@ class NamedObjects:
 class Renaming:
     """How kustomize and Helm change names on the way to the cluster, so that objects have other names there."""
 
-    __slots__ = ("_affixes", "_stems", "sets_namespace")
+    __slots__ = ("_affixes", "_beside", "_placed", "_stems")
 
     def __init__(self) -> None:
         self._affixes: set[tuple[str, str]] = set()  # of kustomize
         self._stems: set[str] = set()  # what follows the name of a Helm release, with the dash
-        #: whether kustomize puts objects into a namespace, whatever they say
-        self.sets_namespace = False
+        # what kustomize puts into a namespace, whatever it says: the files of these directories, but not those below them,
+        self._beside: set[str] = set()
+        self._placed: set[str] = set()  # and these files and all below these directories
 
-    def learn_kustomization(self, manifest: dict[str, Any]) -> None:
-        """Note the prefix, suffix and namespace of a Kustomization."""
+    def learn_kustomization(self, manifest: dict[str, Any], file: str) -> None:
+        """Note the prefix, suffix and namespace of a Kustomization, and which files it is about."""
         if text(manifest, "kind") not in ("", "Kustomization", "Component"):
             return
         affixes = text(manifest, "namePrefix"), text(manifest, "nameSuffix")
         if any(affixes):
             self._affixes.add(affixes)
-        self.sets_namespace |= bool(text(manifest, "namespace"))
+        if text(manifest, "namespace"):
+            directory = os.path.dirname(file)
+            self._beside.add(os.path.normpath(directory))
+            for field in ("resources", "bases", "components"):
+                named = (each for each in entries(manifest, field) if isinstance(each, str))
+                self._placed.update(os.path.normpath(os.path.join(directory, each)) for each in named)
+
+    def sets_namespace(self, file: str) -> bool:
+        """Whether kustomize puts the objects of a file into a namespace, whatever they say."""
+        path = os.path.normpath(file)
+        if os.path.normpath(os.path.dirname(path)) in self._beside:
+            return True
+        parts = path.split(os.sep)
+        return any(os.sep.join(parts[:count]) in self._placed for count in range(1, len(parts) + 1))
 
     def learn_release(self, manifest: dict[str, Any]) -> None:
         """Note the name of an object that begins with the name of its Helm release."""
@@ -118,7 +133,8 @@ class Renaming:
         """Note what others have noted."""
         self._affixes |= other._affixes
         self._stems |= other._stems
-        self.sets_namespace |= other.sets_namespace
+        self._beside |= other._beside
+        self._placed |= other._placed
 
     def gives(self, name: str, objects: NamedObjects, namespace: str) -> bool:
         """Whether one of the objects has this name in the cluster, or in another release."""

@@ -51,7 +51,7 @@ class _Reference:
         if not meant and facts.renaming.gives(name, known, self.namespace):
             return
         elsewhere = known.namespaces(name)
-        if elsewhere and facts.renaming.sets_namespace:
+        if elsewhere and facts.renaming.sets_namespace(self.file):
             return
         is_complete = facts.knows_all(self.kind, self.namespace)
         beside = sorted(where for where, named in elsewhere.items() if self.file in named.files)

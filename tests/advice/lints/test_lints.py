@@ -47,6 +47,43 @@ def test_case(case: dict[str, Any]) -> None:
         assert [warning.hint for warning in warnings] == case["hints"]
 
 
+_TEMPLATE = (
+    "{kind: ResourceClaimTemplate, apiVersion: resource.k8s.io/v1, metadata: {name: gpu, namespace: other}}"
+)
+_POD = """
+apiVersion: v1
+kind: Pod
+metadata: {name: pod, namespace: default}
+spec: {resourceClaims: [{name: a, resourceClaimTemplateName: gpu}], containers: [{name: app, image: app}]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("kustomization", "pod", "is_placed"),
+    [
+        ("app/kustomization.yaml", "app/pod.yaml", True),
+        ("app/kustomization.yaml", "./app/pod.yaml", True),
+        ("app/kustomization.yaml", "base/team/pod.yaml", True),
+        ("app/kustomization.yaml", "app/one.yaml", True),
+        ("app/kustomization.yaml", "other/pod.yaml", False),
+        ("app/kustomization.yaml", "app/unnamed/pod.yaml", False),
+        ("app/kustomization.yaml", "pod.yaml", False),
+        ("kustomization.yaml", "pod.yaml", True),
+        ("/repo/app/kustomization.yaml", "/repo/base/pod.yaml", True),
+        ("/repo/app/kustomization.yaml", "/repo/other/pod.yaml", False),
+    ],
+)
+def test_a_kustomization_is_about_its_own_files(kustomization: str, pod: str, *, is_placed: bool) -> None:
+    """Its namespace explains references of the files that it names or lies beside, and of no others (CC003)."""
+    facts = Facts(Profile(), complete=REFERRED)
+    (sets_namespace,) = _objects("{namespace: team, resources: [../base, one.yaml]}")
+    facts.learn(sets_namespace, kustomization)
+    template, manifest = _objects(f"{_TEMPLATE}\n---{_POD}")
+    facts.learn(template, "other/template.yaml")
+    codes = [warning.code for warning in lint(manifest, facts, pod)]
+    assert codes == ([] if is_placed else ["CC003"])
+
+
 def _told(warnings: Iterable[Warning]) -> list[list[str]]:
     return [[warning.code, render(warning.path), warning.message] for warning in warnings]
 
