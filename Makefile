@@ -26,10 +26,14 @@ $(READY): requirements.lock pyproject.toml
 	$(COMPILE)
 	@touch $@
 
-run: setup ## validate the shipped examples, then serve the webhooks on loopback until interrupted
-	@$(BIN)/claimcheck validate $(EXAMPLES) || test $$? -eq 1
+run: setup ## validate shipped examples, then serve the webhooks on loopback until interrupted
+	@echo "Examples that kube-apiserver would accept:"
+	@$(BIN)/claimcheck validate $(EXAMPLES)/good $(EXAMPLES)/inventory
 	@echo
-	@echo "Some of these examples are wrong on purpose. Try next:"
+	@echo "Two that are wrong on purpose, with what to change:"
+	@$(BIN)/claimcheck validate $(addprefix $(EXAMPLES)/bad/,kep-4816-pod.yaml old-versions.yaml) || test $$? -eq 1
+	@echo
+	@echo "Try next:"
 	@echo "  $(BIN)/claimcheck validate YOUR-MANIFESTS/          the same for your own files"
 	@echo "  $(BIN)/claimcheck validate --kube-version 1.34 ...  what an older release says"
 	@echo "  $(BIN)/claimcheck validate --help                   formats, gates, updates, clusters"
