@@ -18,7 +18,7 @@ from resourceapi.counting import number
 from resourceapi.field_path import Key
 from resourceapi.kinds import RESOURCE_SLICE
 from resourceapi.manifests import devices_of, mapping, text
-from resourceapi.quantity import parse
+from resourceapi.quantity import QuantityError, parse
 
 
 def check(manifest: dict[str, Any], facts: Facts, file: str) -> Iterator[Warning]:
@@ -97,8 +97,11 @@ def _steps(manifest: dict[str, Any]) -> Iterator[Warning]:
     for path, device in devices_of(manifest):
         for name in mapping(device, "capacity"):
             range_ = mapping(device, "capacity", name, "requestPolicy", "validRange")
-            step = parse(text(range_, "step")) if text(range_, "step") else None
-            if step is not None and step.value() == 0:
+            try:
+                step = parse(text(range_, "step"))
+            except QuantityError:  # there is none, or the object is refused for it
+                continue
+            if step.value() == 0:
                 yield Warning(
                     CRASHING_STEP.code,
                     (*path, "capacity", Key(name), "requestPolicy", "validRange", "step"),
