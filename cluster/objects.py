@@ -25,6 +25,7 @@ from resourceapi.releases import PROPOSALS, Profile, split_api_version
 from validation.pod_totals import requests_of
 from validation.server import Server
 
+_TAINT = ("key", "value", "effect")
 CLAIM, TEMPLATE = kinds.CLAIM.name, kinds.CLAIM_TEMPLATE.name
 
 
@@ -173,7 +174,11 @@ def read_node(value: Object) -> Object | None:
         "metadata": {"name": name, "labels": labels_of(value)},
         "spec": {
             "unschedulable": spec.get("unschedulable") is True,
-            "taints": [taint for taint in entries(spec, "taints") if isinstance(taint, dict)],
+            "taints": [
+                {field: taint[field] for field in _TAINT if isinstance(taint.get(field), str)}
+                for taint in entries(spec, "taints")
+                if isinstance(taint, dict)
+            ],
         },
         "status": {
             "declaredFeatures": entries(mapping(value, "status"), "declaredFeatures"),

@@ -69,17 +69,13 @@ class StoredObjects:
         self.has_managers &= bool(mapping(found, "metadata").get("managedFields"))
         if kind_in(group, result.kind):
             return self._as_stored(found, result)
-        self._insist_on_reading(found, group, result)
+        self._insist_on_reading(found, result)
         return found
 
-    def _insist_on_reading(self, found: dict[str, Any], group: str, result: Result) -> None:
+    def _insist_on_reading(self, found: dict[str, Any], result: Result) -> None:
         """A pod, or an object that holds a template of pods, is given to the server as it is."""
-        version = result.api_version.rpartition("/")[2]
-        rules = rules_of(group, result.kind, version, self.server.profile)
-        if rules is None:
-            return
         try:
-            rules.read_stored(found, version, self.server)
+            insist_on_reading(found, result, self.server)
         except DecodingError as error:
             raise self._unreadable(result, error) from None
 
@@ -105,6 +101,17 @@ class StoredObjects:
             raise Unanswerable(
                 f"{self._source} has none of the given objects (kind, namespace and name must agree)"
             )
+
+
+def insist_on_reading(value: dict[str, Any], result: Result, server: Server) -> None:
+    """Check that a server can have stored an object, in the version of the one that would update it.
+
+    :raises DecodingError: if it cannot be read.
+    """
+    group, _, version = result.api_version.rpartition("/")
+    rules = rules_of(group, result.kind, version, server.profile)
+    if rules is not None:
+        rules.read_stored(value, version, server)
 
 
 def as_stored(value: dict[str, Any], result: Result, version: str, server: Server) -> dict[str, Any]:

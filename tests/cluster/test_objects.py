@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from allocator.node_resources import PodNeeds
 from claimcheck.answers.cluster_state import ClusterState
 from cluster.live_objects import SCHEDULING, LiveObject, UnreadList, live_objects
-from cluster.objects import ClusterObjects
+from cluster.objects import ClusterObjects, read_node
 from commandline.reading import read
 from resourceapi.api_client import Unavailable
 from resourceapi.kinds import KINDS
@@ -162,6 +162,14 @@ def test_collections_take_what_lists_have() -> None:
     odd = {"metadata": {"name": "odd"}, "spec": {"devices": "none"}}
     objects.collection("ResourceSlice").replace([*slices, odd])
     assert set(objects.of("ResourceSlice")) == {"slice-n1", "slice-n2"}
+
+
+def test_taints_of_another_type() -> None:
+    """What is no text in a taint of a Node counts as absent, as elsewhere in Nodes."""
+    taints = [{"key": {"a": None}, "value": ["b"], "effect": "NoSchedule", "more": {}}, "odd"]
+    node = read_node({"metadata": {"name": "n"}, "spec": {"taints": taints}})
+    assert node is not None
+    assert node["spec"]["taints"] == [{"effect": "NoSchedule"}]
 
 
 def test_nodes_that_slices_name() -> None:

@@ -214,6 +214,18 @@ def test_stored_object_that_may_not_be_read(
     assert report["failures"][0]["file"] == "test/ResourceClaim team/first"
 
 
+@pytest.mark.parametrize("options", [[], ["--server-side"]], ids=["apply", "server-side"])
+def test_stored_object_that_no_server_can_have(
+    options: list[str], live: FakeCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An object of another shape is no answer, and so no verdict."""
+    odd = {**_claim("first"), "spec": {"devices": {"requests": ["odd"]}}}
+    live.objects[f"{GROUP}/v1/namespaces/team/resourceclaims/first"] = odd
+    report = _report(capsys, _file(tmp_path, {"name": "first"}), "--live", *options, code=2)
+    assert report["results"] == []
+    assert "the answer is no such object: json: cannot unmarshal string" in report["failures"][0]["message"]
+
+
 def test_dead_server(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """It is asked once; nothing is said of the files."""
     config = _kubeconfig(tmp_path, "http://127.0.0.1:9")

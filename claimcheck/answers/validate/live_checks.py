@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from cluster.live_objects import LiveObject
     from resourceapi.objects import Object
     from resourceapi.releases import Profile
+    from validation.server import Server
 
 #: What is not checked if objects of a kind cannot be read.
 _UNCHECKED = {
@@ -136,18 +137,31 @@ class LiveChecks:
             raise found
         return found
 
-    def stored(self, result: Result) -> Object | None:
+    def stored(self, result: Result, server: Server) -> Object | None:
         """The object that a manifest would update, in the manifest's version; None if there is none.
 
+        :param server: must be able to read it.
         :raises Unavailable: if it cannot be read, which is noted.
         """
+        from claimcheck.answers.stored import insist_on_reading
+        from resourceapi.decoding import DecodingError
+
         path = _path(result)
         try:
             stored = self._get(path, result.kind, result.name) if path else None
         except Unavailable as error:
             self._fail(result.title, error)
             raise
-        return None if stored is None else {**stored, "apiVersion": result.api_version, "kind": result.kind}
+        if stored is None:
+            return None
+        stored = {**stored, "apiVersion": result.api_version, "kind": result.kind}
+        try:
+            insist_on_reading(stored, result, server)
+        except DecodingError as error:
+            unreadable = Unavailable(f"the answer is no such object: {error.text}")
+            self._fail(result.title, unreadable)
+            raise unreadable from None
+        return stored
 
     def _fail(self, what: str, error: Unavailable) -> None:
         self.failures.append(Failure(f"{self._cluster.name}/{what}", self._cluster.failure(error)))

@@ -240,7 +240,7 @@ class Reviewer:
         if self.stored is not None:
             old = self.stored.of(result)
         elif self.checks is not None:
-            old = self.checks.stored(result)
+            old = self.checks.stored(result, self.server)
             result.verb = CREATE if old is None else self.update
         if self.change is not None and self.sender == SERVER_SIDE and not self.live:
             body = self.change.applied(old, body, result.namespace)
