@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from conversion.hub import hub_object
 from deviceselectors.device_properties import DeviceGroup, DeviceProperties, properties_key
@@ -12,68 +13,48 @@ from resourceapi.decoding import DecodingError
 from resourceapi.kind import Kind
 from resourceapi.kinds import RESOURCE_SLICE, RESOURCE_SLICE_PATCH, kind_of
 from resourceapi.objects import EMPTY, Object
+from resourceapi.records.pools import DeviceId, SliceRecord, by_pool, newest
 
 if TYPE_CHECKING:
     from resourceapi.releases import Profile
     from resourceapi.schema import Schema
 
 
-class DeviceName(NamedTuple):
-    """The full name of a device; pool and name are empty for one that is in no slice."""
-
-    driver: str
-    pool: str
-    name: str
-
-    def __str__(self) -> str:
-        return "/".join(filter(None, self))
+NamedGroup = DeviceGroup[list[DeviceId]]
 
 
-NamedGroup = DeviceGroup[list[DeviceName]]
+class _Slice(SliceRecord):
+    """A slice with its devices (v1)."""
+
+    __slots__ = ("devices",)
+
+    def __init__(self, slice: Object) -> None:
+        super().__init__(slice)
+        self.devices: Sequence[Object] = (slice.get("spec") or EMPTY).get("devices") or ()
 
 
 class DeviceInventory:
-    """The devices of slices, in the order in which these were added; of each pool only those of the newest generation."""
+    """The devices of slices, in their order; of each pool only those of the newest generation."""
 
-    def __init__(self) -> None:
-        self._pools: dict[tuple[str, str], tuple[int, list[Object]]] = {}
-        self._groups: list[NamedGroup] | None = None
+    def __init__(self, slices: Iterable[Object]) -> None:
+        """`slices`: ResourceSlices of v1 in normal form."""
+        self._pools = by_pool(map(_Slice, slices))
 
-    def add(self, spec: Object) -> None:
-        """Add the devices of a slice's spec, of v1 in normal form."""
-        pool = spec.get("pool") or EMPTY
-        key = (spec.get("driver") or "", pool.get("name") or "")
-        generation = pool.get("generation") or 0
-        self._groups = None
-        newest, specs = self._pools.setdefault(key, (generation, []))
-        if generation > newest:
-            specs = []
-            self._pools[key] = (generation, specs)
-        if generation >= newest:
-            specs.append(spec)
-
-    @property
+    @cached_property
     def groups(self) -> list[NamedGroup]:
         """All devices by their properties."""
-        if self._groups is None:
-            found: dict[str, NamedGroup] = {}
-            for driver, pool, device in self._devices():
-                key = properties_key(driver, device)
+        found: dict[str, NamedGroup] = {}
+        for pool, slices in self._pools.items():
+            for device in (device or EMPTY for slice in newest(slices) for device in slice.devices):
+                key = properties_key(pool.driver, device)
                 group = found.get(key)
                 if group is None:
-                    group = found[key] = DeviceGroup(DeviceProperties(driver, device), [])
-                group.members.append(DeviceName(driver, pool, device.get("name") or ""))
-            self._groups = list(found.values())
-        return self._groups
+                    group = found[key] = DeviceGroup(DeviceProperties(pool.driver, device), [])
+                group.members.append(DeviceId(*pool, device.get("name") or ""))
+        return list(found.values())
 
     def __len__(self) -> int:
         return sum(len(group.members) for group in self.groups)
-
-    def _devices(self) -> Iterator[tuple[str, str, Object]]:
-        for (driver, pool), (_, specs) in self._pools.items():
-            for spec in specs:
-                for device in spec.get("devices") or ():
-                    yield driver, pool, device or EMPTY
 
 
 def read(manifest: Object, kind: Kind, schemas: Mapping[str, Schema]) -> Object | None:
@@ -101,10 +82,7 @@ def effective_devices(
         from allocator.patches import merged_slices
 
         slices = merged_slices(slices, patches, (), classes, Features(profile.gates))
-    inventory = DeviceInventory()
-    for slice in slices:
-        inventory.add(slice.get("spec") or EMPTY)
-    return inventory
+    return DeviceInventory(slices)
 
 
 def inventory_of(

@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from allocator.capacity_requests import DeviceCapacities
 from allocator.compatibility_groups import Groups
-from allocator.devices import Device, DeviceId, PoolId
+from allocator.devices import Device
 from allocator.features import Features
 from resourceapi.amounts import added
 from resourceapi.objects import Object
 from resourceapi.quantity import Quantity
+from resourceapi.records.pools import DeviceId, PoolId
 
 
 def allocation_of(claim: Object) -> Object | None:

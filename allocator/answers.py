@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, overload
 
-from allocator.devices import PoolId
 from allocator.errors import UNDECIDED
 from allocator.nodes import View
 from allocator.plans import Outcome
@@ -13,6 +12,7 @@ from allocator.scheduling_outcome import SchedulingOutcome
 from allocator.shared_pools import SharedPools
 from allocator.states import PoolState
 from resourceapi.objects import Object
+from resourceapi.records.pools import PoolId
 
 
 class NodeAnswer(NamedTuple):

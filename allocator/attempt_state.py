@@ -10,7 +10,7 @@ from allocator.capacity_requests import Amounts
 from allocator.compatibility_groups import Common
 from allocator.constraint_state import State
 from allocator.demand import Alternative, ClaimHeader
-from allocator.devices import Device, DeviceId, PoolId
+from allocator.devices import Device
 from allocator.features import Features
 from allocator.ledgers import CounterKey, Ledger
 from allocator.pools import Pool
@@ -19,6 +19,7 @@ from allocator.time_limit import TimeLimit
 from allocator.trail import Trail
 from resourceapi.objects import Object
 from resourceapi.quantity import Quantity
+from resourceapi.records.pools import DeviceId, PoolId
 
 
 class Taken(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from copy import copy
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from allocator.counter_sets import Counters, counters_of
 from allocator.device_shapes import DeviceShape, ShapeRegistry
@@ -15,48 +15,25 @@ from resourceapi.counting import number
 from resourceapi.node_selection import selects
 from resourceapi.objects import EMPTY, Object
 from resourceapi.quantity import Quantity
+from resourceapi.records.pools import DeviceId, SliceRecord
 
 if TYPE_CHECKING:
     from deviceselectors.runtime.device import Device as PreparedDevice
 
 
-class PoolId(NamedTuple):
-    """A pool: drivers name their pools as they like."""
-
-    driver: str
-    pool: str
-
-    def __str__(self) -> str:
-        return f"{self.driver}/{self.pool}"
-
-
-class DeviceId(NamedTuple):
-    """A device in the cluster."""
-
-    driver: str
-    pool: str
-    device: str
-
-    def __str__(self) -> str:
-        return f"{self.driver}/{self.pool}/{self.device}"
-
-
-class SliceHeader:
+class SliceHeader(SliceRecord):
     """A ResourceSlice without its devices, as they refer to it: so a slice and its devices form no circle."""
 
     def __init__(self, slice: Object, *, stable: bool = False) -> None:
         """`slice`: a ResourceSlice of v1 in normal form (see `resourceapi.decoding`); `stable` as of `ShapeRegistry`."""
+        super().__init__(slice)
         spec: Object = slice.get("spec") or EMPTY
-        self.name: str = (slice.get("metadata") or EMPTY).get("name", "")
         #: without devices
         self.spec: Object = {name: value for name, value in spec.items() if name != "devices"}
-        pool = self.spec.get("pool") or EMPTY
-        self.pool = PoolId(self.spec.get("driver", ""), pool.get("name", ""))
-        self.generation: int = pool.get("generation", 0)
-        self.count_in_pool: int = pool.get("resourceSliceCount", 0)
         #: whether it counts on all nodes, whatever it says: as the stable allocator takes slices with counters
         self.everywhere = stable and bool(self.spec.get("sharedCounters"))
-        self.node_name: str = "" if self.everywhere else self.spec.get("nodeName") or ""
+        if self.everywhere:
+            self.node_name = ""
         self.per_device: bool = self.spec.get("perDeviceNodeSelection") is True
         #: whether it is for all nodes, and its devices are for each of them
         self.for_all: bool = self.everywhere or (bool(self.spec.get("allNodes")) and not self.per_device)
@@ -152,6 +129,8 @@ class Slice(SliceHeader):
         """`slice`: a ResourceSlice of v1 in normal form (see `resourceapi.decoding`); `shapes` are those known."""
         shapes = shapes or ShapeRegistry()
         header = SliceHeader(slice, stable=shapes.stable)
+        for fact in SliceRecord.__slots__:
+            setattr(self, fact, getattr(header, fact))
         vars(self).update(vars(header))
         driver, spec = self.pool.driver, slice.get("spec") or EMPTY
         self.devices = tuple(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from allocator.counter_sets import Counters, counters_of
 from allocator.device_shapes import ShapeRegistry
-from allocator.devices import Device, DeviceId, PoolId, Slice
+from allocator.devices import Device, Slice
 from allocator.patches.applied import NOTHING, Applied
 from allocator.patches.changes import Changes
 from allocator.patches.device_names import pools_with
@@ -16,6 +16,7 @@ from allocator.patches.merge import Merge, PatchFailure
 from allocator.patches.sources import DeviceSources, sources
 from allocator.time_limit import UNLIMITED, OutOfTime, TimeLimit
 from resourceapi.objects import Object
+from resourceapi.records.pools import DeviceId, PoolId, ResourcePool, newest
 from resourceapi.weighed_cache import WeighedCache
 
 #: How much memory the devices of slices take that are put together.
@@ -26,71 +27,44 @@ Listener = Callable[[Slice | None, Slice | None], None]
 """Is told of a change: what was there before, and what is there now."""
 
 
-class Generation(NamedTuple):
-    """The slices of one generation of a pool: how many, and those that matter even on nodes that they are not for."""
+class CountingSlices(NamedTuple):
+    """Of a generation of a pool, how many slices count, and those that matter even on nodes that they are not for."""
 
     size: int
     #: with counter sets, or with devices that take from them
     counting: tuple[Slice, ...]
 
 
-class PoolSlices:
-    """All slices of a pool, of any generation and for any node, by name."""
+class PoolSlices(ResourcePool[Slice]):
+    """All slices of a pool, with what the allocator finds out about them."""
 
-    __slots__ = ("_generations", "_repeats", "_shared", "by_name", "found_out")
-
-    def __init__(self) -> None:
-        self.by_name: dict[str, Slice] = {}
-        #: what others have found out about these slices; gone when they change
-        self.found_out: dict[object, Any] = {}
-        self._generations: dict[tuple[int, bool], Generation] | None = None
-        self._shared: tuple[Slice, ...] | None = None
-        self._repeats: bool | None = None
-
-    def __iter__(self) -> Iterator[Slice]:
-        return iter(self.by_name.values())
-
-    def changed(self) -> None:
-        """What has been found out does not hold any more."""
-        self._generations = self._shared = self._repeats = None
-        self.found_out = {}
+    __slots__ = ()
 
     @property
     def shared(self) -> tuple[Slice, ...]:
         """Slices without a node's name."""
-        if self._shared is None:
-            self._shared = tuple(slice for slice in self.by_name.values() if not slice.node_name)
-        return self._shared
+        found: tuple[Slice, ...] | None = self.found_out.get("shared")
+        if found is None:
+            found = self.found_out["shared"] = tuple(slice for slice in self if not slice.node_name)
+        return found
 
     @property
     def repeats(self) -> bool:
         """Whether any two devices have the same name."""
-        if self._repeats is None:
-            names = [device.id.device for slice in self.by_name.values() for device in slice.devices]
-            self._repeats = len(set(names)) < len(names)
-        return self._repeats
+        found: bool | None = self.found_out.get("repeats")
+        if found is None:
+            names = [device.id.device for slice in self for device in slice.devices]
+            found = self.found_out["repeats"] = len(set(names)) < len(names)
+        return found
 
-    def has_newer(self, generation: int) -> bool:
-        """Whether the pool has slices of a newer generation."""
-        return any(known > generation for known, _ in self._by_generation())
-
-    def generation(self, generation: int, *, with_groups: bool) -> Generation:
+    def of_generation(self, number: int, *, with_groups: bool) -> CountingSlices:
         """Slices of a generation, those with compatibility groups included or not."""
-        return self._by_generation().get((generation, with_groups), Generation(0, ()))
-
-    def _by_generation(self) -> dict[tuple[int, bool], Generation]:
-        if self._generations is None:
-            found: dict[tuple[int, bool], list[Slice]] = {}
-            for slice in self.by_name.values():
-                found.setdefault((slice.generation, True), []).append(slice)
-                others = found.setdefault((slice.generation, False), [])
-                if not slice.has_groups:
-                    others.append(slice)
-            self._generations = {
-                key: Generation(len(slices), tuple(each for each in slices if each.is_counting))
-                for key, slices in found.items()
-            }
-        return self._generations
+        found: CountingSlices | None = self.found_out.get((number, with_groups))
+        if found is None:
+            slices = [each for each in self.generation(number).slices if with_groups or not each.has_groups]
+            counting = tuple(each for each in slices if each.is_counting)
+            found = self.found_out[number, with_groups] = CountingSlices(len(slices), counting)
+        return found
 
 
 _NO_SLICES = PoolSlices()
@@ -313,14 +287,8 @@ class Inventory:
 
     def sources_of(self, id: DeviceId) -> DeviceSources | None:
         """Where all comes from that a device has, in the newest generation of its pool; None if there is no such device."""
-        newest: Slice | None = None
-        for slice in self.of_pool(PoolId(id.driver, id.pool)):
-            if newest is None or slice.generation >= newest.generation:
-                names = [device.id for device in slice.devices]
-                newest = slice if id in names else newest
-        if newest is None:
-            return None
-        return self.sources_in(next(device for device in newest.devices if device.id == id))
+        slices = newest([each for each in self.of_pool(PoolId(*id[:2])) if id.device in each.places])
+        return self.sources_in(slices[-1].devices[slices[-1].places[id.device]]) if slices else None
 
     def sources_in(self, device: Device) -> DeviceSources:
         """Where all comes from that a device of one of the slices has."""
@@ -406,6 +374,12 @@ class Inventory:
     def has_shared(self) -> bool:
         """Whether there are slices without a node's name."""
         return bool(self._shared)
+
+    @property
+    def pools(self) -> Mapping[PoolId, PoolSlices]:
+        """All pools."""
+        self.catch_up()
+        return self._by_pool
 
     def of_pool(self, pool: PoolId, *, create: bool = False) -> PoolSlices:
         """All slices of a pool."""

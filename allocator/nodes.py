@@ -13,15 +13,16 @@ from itertools import count
 from weakref import WeakValueDictionary
 
 from allocator.allocated import AllocatedState
-from allocator.devices import DeviceId, PoolId, Slice, node_name
+from allocator.devices import Slice, node_name
 from allocator.features import Features
 from allocator.inventory import Inventory
-from allocator.pools import Pool, by_pool, pool_of, rank
+from allocator.pools import Pool, pool_of, rank, visible_by_pool
 from allocator.results import only_on
 from allocator.rules.node_operations import declares_node_operations
 from allocator.shared_pools import Reach, SharedPools
 from allocator.states import PoolState
 from resourceapi.objects import Object
+from resourceapi.records.pools import DeviceId, PoolId
 
 _MAX_MOVES = 1000
 
@@ -273,7 +274,7 @@ class Nodes:
             *self._inventory.of_node(entry.name),
             *(slice for id in ids for slice in self._inventory.of_pool(id).shared),
         ]
-        found = by_pool((slice for slice in slices if slice.reaches(entry.node)), self._features)
+        found = visible_by_pool((slice for slice in slices if slice.reaches(entry.node)), self._features)
         return [pool for pool in self._pools(found) if pool is not None]
 
     # --- shared pools
@@ -312,7 +313,7 @@ class Nodes:
         """Look at the slices again; whether there are other pools now, or another order of them."""
         reached = {slice.name for slice in self._reach.among(self._chosen(), shared.reached)}
         slices = [slice for slice in self._inventory.shared() if slice.for_all or slice.name in reached]
-        found = by_pool(slices, self._features)
+        found = visible_by_pool(slices, self._features)
         # A pool that is in order but has no devices here is none that anything could come from.
         states = [
             state

@@ -11,10 +11,11 @@ from typing import Any
 
 from allocator.counter_sets import Counters
 from allocator.device_shapes import SliceShape
-from allocator.devices import Device, PoolId, Slice, node_name
+from allocator.devices import Device, Slice, node_name
 from allocator.features import Features
 from allocator.inventory import Inventory, PoolSlices
 from resourceapi.objects import Object
+from resourceapi.records.pools import PoolId, by_pool, newest
 
 Shape = tuple[object, ...]
 
@@ -141,7 +142,7 @@ def pools_of(inventory: Inventory, node: Object, features: Features) -> list[Poo
     slices = (slice for slice in inventory.candidates(node_name(node)) if slice.reaches(node))
     pools = [
         pool
-        for id, each in by_pool(slices, features).items()
+        for id, each in visible_by_pool(slices, features).items()
         if (pool := pool_of(id, each, inventory, features)) is not None
     ]
     pools.sort(key=rank)
@@ -153,13 +154,13 @@ def rank(pool: Pool) -> tuple[bool, PoolId]:
     return pool.binds_late, pool.id
 
 
-def by_pool(slices: Iterable[Slice], features: Features) -> dict[PoolId, list[Slice]]:
+def visible_by_pool(slices: Iterable[Slice], features: Features) -> dict[PoolId, list[Slice]]:
     """Of slices that a node sees those that count, by pool."""
-    found: dict[PoolId, list[Slice]] = {}
-    for slice in slices:
-        if _is_visible(slice, features):
-            _add(found.setdefault(slice.pool, []), slice)
-    return found
+    visible = by_pool([slice for slice in slices if _is_visible(slice, features)])
+    for id, each in visible.items():
+        if len(each) > 1:
+            visible[id] = newest(each)
+    return visible
 
 
 def _is_visible(slice: Slice, features: Features) -> bool:
@@ -175,14 +176,6 @@ def _may_have_groups(features: Features) -> bool:
     return features.compatibility_groups or features.group_snapshots
 
 
-def _add(slices: list[Slice], slice: Slice) -> None:
-    """Only the newest pool generation counts."""
-    if slices and slice.generation > slices[0].generation:
-        slices.clear()
-    if not slices or slice.generation == slices[0].generation:
-        slices.append(slice)
-
-
 def pool_of(id: PoolId, slices: Sequence[Slice], inventory: Inventory, features: Features) -> Pool | None:
     """The pool that these slices for a node belong to; None if they are obsolete."""
     pool = Pool(id, inventory)
@@ -193,9 +186,9 @@ def pool_of(id: PoolId, slices: Sequence[Slice], inventory: Inventory, features:
     elsewhere = False
     if len(slices) != expected:
         # Only now slices for other nodes are looked at; a newer generation among them goes unnoticed otherwise.
-        if everywhere.has_newer(generation):
+        if everywhere.newest > generation:
             return None
-        known = everywhere.generation(generation, with_groups=_may_have_groups(features))
+        known = everywhere.of_generation(generation, with_groups=_may_have_groups(features))
         if known.size != expected:
             pool.incomplete = True
             return pool
@@ -254,10 +247,10 @@ def _take_devices(pool: Pool, slices: Iterable[Slice], everywhere: PoolSlices) -
 
 def _counting(everywhere: PoolSlices, generation: int, features: Features, inventory: Inventory) -> Counting:
     """The counters of a generation of a pool. There may be thousands of nodes, so it is found out once."""
-    key = (generation, _may_have_groups(features))
+    key = (Counting, generation, _may_have_groups(features))
     found: Counting | None = everywhere.found_out.get(key)
     if found is None:
-        slices = everywhere.generation(generation, with_groups=key[1]).counting
+        slices = everywhere.of_generation(generation, with_groups=key[2]).counting
         consumers = tuple(slice for slice in slices if not slice.counter_sets)
         counters = tuple(slice for slice in slices if slice.counter_sets)
         problem = _counter_problem(inventory.counters(counters), consumers)

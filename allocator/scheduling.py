@@ -14,7 +14,7 @@ from allocator.attempt import Attempt
 from allocator.best_fit import BestPlans, Proposal, Rank, best
 from allocator.claim_contents import ClaimContents, claim_key
 from allocator.demand import ClaimDemand, name_of, read_claim
-from allocator.devices import PoolId, Slice, node_name
+from allocator.devices import Slice, node_name
 from allocator.errors import FATAL, NODE, OUT_OF_TIME
 from allocator.features import Features
 from allocator.filtering import AWAY_OUTCOME, Filtering
@@ -30,6 +30,7 @@ from allocator.states import PoolState
 from allocator.still_fitting import still_fits
 from allocator.time_limit import OutOfTime, TimeLimit
 from resourceapi.objects import Object
+from resourceapi.records.pools import PoolId
 
 __all__ = ["FATAL", "NODE", "Mode", "NodeAnswer", "PodAnswer", "SchedulingState", "feasible_nodes"]
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from allocator.devices import PoolId, Slice
+from allocator.devices import Slice
 from allocator.pools import rank
 from allocator.states import PoolState, Signature
 from resourceapi.objects import Object
+from resourceapi.records.pools import PoolId
 
 
 class Reach:

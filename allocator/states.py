@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from allocator.allocated import AllocatedState
-from allocator.devices import DeviceId
 from allocator.ledgers import Ledger, ledger_of
 from allocator.pools import Pool
+from resourceapi.records.pools import DeviceId
 
 Signature = Any
 """A hashable value for comparison."""

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from allocator.attempt import Attempt
 from allocator.demand import Alternative, ClaimDemand
-from allocator.devices import Device, DeviceId
+from allocator.devices import Device
 from allocator.errors import AllocationError
 from resourceapi.objects import Object
+from resourceapi.records.pools import DeviceId
 
 
 def still_fits(attempt: Attempt, claims: Sequence[ClaimDemand], results: Sequence[Object]) -> bool:

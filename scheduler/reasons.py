@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from allocator.allocated import AllocatedState
-from allocator.devices import DeviceId
 from allocator.explaining.shortfalls import Shortfalls
 from allocator.features import Features
 from allocator.inventory import Inventory
@@ -18,6 +17,7 @@ from allocator.rules.selector_outcomes import SelectorOutcomes
 from allocator.scheduler_messages import device_reason
 from allocator.time_limit import OutOfTime, TimeLimit
 from resourceapi.objects import Object
+from resourceapi.records.pools import DeviceId
 from scheduler.cluster_picture import ClusterPicture
 from scheduler.pod_claims import ClaimOfPod
 

@@ -14,7 +14,6 @@ from itertools import chain, islice, zip_longest
 from time import thread_time
 from typing import NamedTuple
 
-from allocator.devices import PoolId
 from allocator.explaining import in_words
 from allocator.explaining.explanation import ERROR, MISFIT, UNDECIDED, Explanation, explain
 from allocator.explaining.for_tenants import for_tenants, groups_in_the_way, patched_values_in_claims
@@ -23,6 +22,7 @@ from allocator.pod_claims import node_selector
 from allocator.time_limit import OutOfTime, TimeLimit
 from resourceapi.node_selection import selects
 from resourceapi.objects import Object
+from resourceapi.records.pools import PoolId
 from scheduler.cluster_picture import ClusterPicture
 from scheduler.filtering import Refused
 from scheduler.pod_claims import ClaimProblem, claims_for

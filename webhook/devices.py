@@ -11,7 +11,7 @@ from threading import Lock
 from typing import TypeVar
 
 from allocator.device_shapes import ShapeRegistry
-from allocator.devices import Device, DeviceId, PoolId, Slice
+from allocator.devices import Device, Slice
 from allocator.features import Features
 from allocator.inventory import Inventory
 from allocator.scheduling import SchedulingState
@@ -24,6 +24,7 @@ from resourceapi.kinds import DEVICE_CLASS, RESOURCE_SLICE, RESOURCE_SLICE_PATCH
 from resourceapi.logs import log
 from resourceapi.manifests import name_of, text
 from resourceapi.objects import Object
+from resourceapi.records.pools import DeviceId, PoolId
 from resourceapi.releases import Profile, split_api_version
 from webhook.fitting import Fitting
 from webhook.object_cache import NodeLabels
@@ -75,7 +76,7 @@ class DeviceIndex:
         #: devices that are new since all were frozen
         self._unfrozen = 0
         self._indexed: dict[PoolId, list[tuple[DeviceProperties, DeviceId]]] = {}
-        self._incomplete: set[PoolId] = set()
+        self._unsettled: set[PoolId] = set()
         self.slices.listen(self._slices_changed)
         self.device_classes.listen(self._classes_changed)
         self._has_patches = features.device_patches
@@ -92,9 +93,9 @@ class DeviceIndex:
         return self.patches.is_known or not self._has_patches
 
     @property
-    def is_complete(self) -> bool:
+    def is_settled(self) -> bool:
         """Whether every pool has all its slices and no others; otherwise some are being updated."""
-        return not self._incomplete
+        return not self._unsettled
 
     def count(self) -> int:
         """The number of devices."""
@@ -166,12 +167,12 @@ class DeviceIndex:
             group.members.pop(device, None)
             if not group.members:
                 del self.groups[properties]
-        slices = list(self._inventory.of_pool(pool))
-        self._incomplete.discard(pool)
-        if not slices:
+        slices = self._inventory.of_pool(pool)
+        self._unsettled.discard(pool)
+        if not slices.by_name:
             return
-        if any(slice.count_in_pool != len(slices) for slice in slices):
-            self._incomplete.add(pool)
+        if not slices.is_settled:
+            self._unsettled.add(pool)
         self._indexed[pool] = list(
             dict.fromkeys(self._add(device) for slice in slices for device in slice.devices)
         )

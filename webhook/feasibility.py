@@ -97,7 +97,7 @@ class Feasibility:
             return []
         try:
             found = feasibility(spec, at, _Inventory(self, deadline), devices.device_classes.objects)
-            may_ask = not found and devices.is_complete and devices.fitting.has_nodes
+            may_ask = not found and devices.is_settled and devices.fitting.has_nodes
         except OverBudget:
             log(logging.DEBUG, "feasibility not told in time")
             return []

@@ -10,45 +10,49 @@ from collections.abc import Iterator
 from typing import Any
 
 from advice.lints.facts import Facts
-from advice.lints.pools import Generation, generation_of
+from advice.lints.pools import Counters
 from advice.lints.table import OVERCONSUMED, UNKNOWN_COUNTER, Warning
 from resourceapi.field_path import Key, Path
 from resourceapi.manifests import devices_of, entries, mapping, text
 from resourceapi.nearness import did_you_mean
 from resourceapi.quantity import QuantityError, parse
+from resourceapi.records.pools import SliceRecord
 
 
 def check(manifest: dict[str, Any], facts: Facts) -> Iterator[Warning]:
     """Warn about every counter that a device of a ResourceSlice consumes and the pool does not have enough of."""
-    pool = facts.pools.of(manifest)
-    generation = pool.generations.get(generation_of(manifest)) if pool is not None else None
-    if generation is None or not (generation.complete or generation.counters):
+    slice = SliceRecord(manifest)
+    pool = facts.pools.of(slice)
+    if pool is None:
+        return
+    counters, is_complete = pool.counters(slice.generation), pool.generation(slice.generation).is_complete
+    if not (is_complete or counters):
         return
     enough = _Enough()
     for path, device in devices_of(manifest):
         for index, consumption in enumerate(entries(device, "consumesCounters")):
             at = (*path, "consumesCounters", index)
-            yield from _check_consumption(consumption, at, generation, enough)
+            yield from _check_consumption(consumption, at, counters, enough, is_complete=is_complete)
 
 
 def _check_consumption(
-    consumption: Any, path: Path, generation: Generation, enough: _Enough
+    consumption: Any, path: Path, counters: Counters, enough: _Enough, *, is_complete: bool
 ) -> Iterator[Warning]:
     name = text(consumption, "counterSet")
-    known = generation.counters.get(name)
+    known = counters.get(name)
     if known is None:
-        if generation.complete and name:
+        if is_complete and name:
             yield Warning(
                 UNKNOWN_COUNTER.code,
                 (*path, "counterSet"),
                 f'no slice of the pool has a counter set "{name}"',
-                did_you_mean(name, sorted(generation.counters)),
+                did_you_mean(name, sorted(counters)),
             )
         return
     for counter, amount in mapping(consumption, "counters").items():
         at = (*path, "counters", Key(counter))
         if counter not in known:
-            if generation.complete:
+            if is_complete:
                 message = f'the counter set "{name}" has no counter "{counter}"'
                 yield Warning(UNKNOWN_COUNTER.code, at, message, did_you_mean(counter, sorted(known)))
             continue

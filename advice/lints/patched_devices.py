@@ -9,9 +9,9 @@ from allocator.inventory import Inventory
 from resourceapi.manifests import name_of
 
 if TYPE_CHECKING:
-    from allocator.devices import DeviceId
     from allocator.patches import PatchFailure
     from resourceapi.objects import Object
+    from resourceapi.records.pools import DeviceId
 
 
 class PatchedDevices:

@@ -16,9 +16,9 @@ from resourceapi.manifests import entries, mapping, name_of, text
 from resourceapi.nearness import nearest
 
 if TYPE_CHECKING:
-    from allocator.devices import DeviceId
     from allocator.patches import PatchFailure
     from resourceapi.objects import Object
+    from resourceapi.records.pools import DeviceId
 
 _FILTER = ("spec", "devices", "filter")
 _NAMES = (("driver", "has the driver"), ("pool", "is in the pool"), ("device", "has the name"))

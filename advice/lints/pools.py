@@ -1,107 +1,94 @@
-"""The pools of devices as ResourceSlices describe them, for lints that compare slices."""
+"""The pools of devices as ResourceSlices in files describe them, for lints that compare slices."""
 
 from __future__ import annotations
 
-from bisect import insort
 from typing import Any
 
-from resourceapi.manifests import entries, mapping, name_of, text
+from resourceapi.manifests import entries, mapping, text
+from resourceapi.records.pools import PoolId, ResourcePool, SliceRecord
 
 MOST_NODES = 3
 """How many other nodes a warning about one of them names."""
 
-PoolId = tuple[str, str]
-"""Driver and name."""
+Counters = dict[str, dict[str, set[str]]]
+"""Of each counter set the values of each counter."""
 
 
-class Slice:
-    """What a slice says of its pool: how many slices it has. ``node`` is empty for one that is not on a single node."""
+class FileSlice(SliceRecord):
+    """What a slice in a file says of its pool."""
 
-    __slots__ = ("expected", "file", "generation", "name", "node")
+    __slots__ = ("counters", "file")
 
-    def __init__(self, name: str, file: str, node: str, generation: int, expected: int) -> None:
-        self.name = name
+    def __init__(self, manifest: dict[str, Any], file: str) -> None:
+        super().__init__(manifest)
         self.file = file
-        self.node = node
-        self.generation = generation
-        self.expected = expected
+        self.counters: Counters = {}
+        for counter_set in entries(mapping(manifest, "spec"), "sharedCounters"):
+            amounts = mapping(counter_set, "counters").items()
+            values = {counter: {str(mapping(amount).get("value"))} for counter, amount in amounts}
+            _add(self.counters, {text(counter_set, "name"): values})
 
 
-class Generation:
-    """A pool generation: its slices, and the counters in them.
+class Nodes:
+    """The nodes that the slices of a pool are on."""
 
-    :ivar by_file: how many slices of different names each file has.
-    :ivar expected: the most slices that one of them says there are.
-    :ivar counters: of each counter set the values of each counter.
-    """
+    __slots__ = ("all", "by_file", "first")
 
-    __slots__ = ("by_file", "counters", "expected", "slices")
-
-    def __init__(self) -> None:
-        self.slices = 0
-        self.by_file: dict[str, int] = {}
-        self.expected = 0
-        self.counters: dict[str, dict[str, set[str]]] = {}
-
-    @property
-    def complete(self) -> bool:
-        """Whether all slices are there."""
-        return self.slices >= self.expected > 0
+    def __init__(self, slices: ResourcePool[FileSlice]) -> None:
+        self.by_file: dict[str, set[str]] = {}
+        for each in slices:
+            if each.node_name:
+                self.by_file.setdefault(each.file, set()).add(each.node_name)
+        self.all = set().union(*self.by_file.values())
+        #: some of these, the first in the order of their names
+        self.first = sorted(self.all)[: MOST_NODES + 1]
 
 
-class Pool:
-    """The slices of a pool.
+class FilePool(ResourcePool[FileSlice]):
+    """The slices of a pool in files; what lints ask for each of thousands is found out once."""
 
-    Everything that is asked for each slice is kept up to date, as a pool may have thousands.
+    __slots__ = ()
 
-    :ivar newest: the generation that counts.
-    :ivar nodes: the nodes that slices are on.
-    :ivar first_nodes: some of these, the first in the order of their names.
-    :ivar nodes_in: of each file the nodes that its slices are on.
-    """
-
-    __slots__ = ("_files", "first_nodes", "generations", "newest", "nodes", "nodes_in", "slices")
-
-    def __init__(self) -> None:
-        self.slices: list[Slice] = []
-        self._files: dict[str, str] = {}  # of each name the file that has the slice
-        self.generations: dict[int, Generation] = {}
-        self.newest = 0
-        self.nodes: set[str] = set()
-        self.first_nodes: list[str] = []
-        self.nodes_in: dict[str, set[str]] = {}
-
-    def generation(self, number: int) -> Generation:
-        """One generation, an empty one if there is no slice of it yet."""
-        self.newest = max(self.newest, number) if self.generations else number
-        return self.generations.setdefault(number, Generation())
-
-    def add(self, slice: Slice) -> None:
+    def add(self, slice: FileSlice) -> None:
         """Note a slice.
 
         Of several with the same name in different files only the first counts: the others describe the same slice. In
         one file they are a mistake, and both are meant.
         """
-        is_first = slice.name not in self._files
-        if self._files.setdefault(slice.name, slice.file) != slice.file:
-            return
-        self.slices.append(slice)
-        generation = self.generation(slice.generation)
-        generation.slices += 1
-        if is_first:
-            generation.by_file[slice.file] = generation.by_file.get(slice.file, 0) + 1
-        generation.expected = max(generation.expected, slice.expected)
-        if slice.node:
-            self.nodes_in.setdefault(slice.file, set()).add(slice.node)
-            if slice.node not in self.nodes:
-                self.nodes.add(slice.node)
-                insort(self.first_nodes, slice.node)
-                del self.first_nodes[MOST_NODES + 1 :]
+        same = self.by_name.get(slice.name)
+        if same is not None and same.file != slice.file:
+            _add(same.counters, slice.counters)
+        else:
+            key = slice.name if same is None and slice.name else f"{slice.file}:{len(self.by_name)}"
+            self.by_name[key] = slice
+        self.changed()
 
-    def add_counter(self, generation: int, counter_set: str, counter: str, value: str) -> None:
-        """Note the value of a counter."""
-        counters = self.generation(generation).counters.setdefault(counter_set, {})
-        counters.setdefault(counter, set()).add(value)
+    @property
+    def nodes(self) -> Nodes:
+        """The nodes that slices are on."""
+        found: Nodes | None = self.found_out.get("nodes")
+        if found is None:
+            found = self.found_out["nodes"] = Nodes(self)
+        return found
+
+    def counters(self, generation: int) -> Counters:
+        """The counters of a generation."""
+        found: Counters | None = self.found_out.get(generation)
+        if found is None:
+            found = self.found_out[generation] = {}
+            for each in self.generation(generation).slices:
+                _add(found, each.counters)
+        return found
+
+    def in_file(self, file: str, generation: int) -> int:
+        """How many slices of different names a file has of a generation."""
+        found: dict[str, set[str]] | None = self.found_out.get(("files", generation))
+        if found is None:
+            found = self.found_out["files", generation] = {}
+            for key, each in self.by_name.items():
+                if each.generation == generation:
+                    found.setdefault(each.file, set()).add(each.name or key)
+        return len(found.get(file, ()))
 
 
 class Pools:
@@ -110,52 +97,29 @@ class Pools:
     __slots__ = ("_pools",)
 
     def __init__(self) -> None:
-        self._pools: dict[PoolId, Pool] = {}
+        self._pools: dict[PoolId, FilePool] = {}
 
     def learn(self, manifest: dict[str, Any], file: str) -> None:
         """Note a ResourceSlice."""
-        id, spec = pool_id(manifest), mapping(manifest, "spec")
-        if id is None:
-            return
-        pool, generation = self._pools.setdefault(id, Pool()), generation_of(manifest)
-        expected = mapping(spec, "pool").get("resourceSliceCount")
-        name = name_of(manifest) or f"{file}:{len(pool.slices)}"
-        if type(expected) is not int:
-            expected = 0
-        pool.add(Slice(name, file, text(spec, "nodeName"), generation, expected))
-        for counter_set in entries(spec, "sharedCounters"):
-            name = text(counter_set, "name")
-            pool.generation(generation).counters.setdefault(name, {})
-            for counter, amount in mapping(counter_set, "counters").items():
-                pool.add_counter(generation, name, counter, str(mapping(amount).get("value")))
+        self._add(FileSlice(manifest, file))
+
+    def _add(self, slice: FileSlice) -> None:
+        if all(slice.pool):
+            self._pools.setdefault(slice.pool, FilePool()).add(slice)
 
     def update(self, other: Pools) -> None:
         """Note what others have noted after these."""
-        for id, later in other._pools.items():
-            pool = self._pools.setdefault(id, Pool())
-            for slice in later.slices:
-                pool.add(slice)
-            for number, generation in later.generations.items():
-                for name, counters in generation.counters.items():
-                    pool.generation(number).counters.setdefault(name, {})
-                    for counter, values in counters.items():
-                        for value in values:
-                            pool.add_counter(number, name, counter, value)
+        for pool in other._pools.values():
+            for slice in pool:
+                self._add(slice)
 
-    def of(self, manifest: dict[str, Any]) -> Pool | None:
+    def of(self, slice: SliceRecord) -> FilePool | None:
         """The pool of a slice; None if it names none, or has not been noted."""
-        id = pool_id(manifest)
-        return None if id is None else self._pools.get(id)
+        return self._pools.get(slice.pool)
 
 
-def pool_id(manifest: Any) -> PoolId | None:
-    """Driver and pool of a slice."""
-    spec = mapping(manifest, "spec")
-    driver, name = text(spec, "driver"), text(mapping(spec, "pool"), "name")
-    return (driver, name) if driver and name else None
-
-
-def generation_of(manifest: Any) -> int:
-    """The pool generation that a slice belongs to."""
-    generation = mapping(manifest, "spec", "pool").get("generation")
-    return generation if isinstance(generation, int) else 0
+def _add(counters: Counters, more: Counters) -> None:
+    for name, each in more.items():
+        known = counters.setdefault(name, {})
+        for counter, values in each.items():
+            known.setdefault(counter, set()).update(values)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from advice.lints.facts import Facts
-from advice.lints.pools import MOST_NODES, Pool, generation_of, pool_id
+from advice.lints.pools import MOST_NODES, FilePool
 from advice.lints.table import (
     BINDING_WITHOUT_NODE,
     CRASHING_STEP,
@@ -19,30 +19,31 @@ from resourceapi.field_path import Key
 from resourceapi.kinds import RESOURCE_SLICE
 from resourceapi.manifests import devices_of, mapping, text
 from resourceapi.quantity import QuantityError, parse
+from resourceapi.records.pools import SliceRecord
 
 
 def check(manifest: dict[str, Any], facts: Facts, file: str) -> Iterator[Warning]:
     """Warn about a ResourceSlice that does not agree with the others of its pool."""
-    pool = facts.pools.of(manifest)
+    slice = SliceRecord(manifest)
+    pool = facts.pools.of(slice)
     if pool is not None:
         is_complete = RESOURCE_SLICE.name in facts.complete
-        if len(pool.nodes) > 1 and text(mapping(manifest, "spec"), "nodeName"):
-            yield _several_nodes(manifest, pool, file, is_complete=is_complete)
-        elif generation_of(manifest) == pool.newest:
-            yield from _count(manifest, pool, file, is_complete=is_complete)
+        if len(pool.nodes.all) > 1 and slice.node_name:
+            yield _several_nodes(slice, pool, file, is_complete=is_complete)
+        elif slice.generation == pool.newest:
+            yield from _count(slice, pool, file, is_complete=is_complete)
     yield from _binding(manifest)
     yield from _steps(manifest)
 
 
-def _count(manifest: dict[str, Any], pool: Pool, file: str, *, is_complete: bool) -> Iterator[Warning]:
+def _count(slice: SliceRecord, pool: FilePool, file: str, *, is_complete: bool) -> Iterator[Warning]:
     """CC017.  In files, slices may be left out, but hardly ever are there too many in one file."""
-    generation = pool.generations[pool.newest]
-    expected = mapping(manifest, "spec", "pool").get("resourceSliceCount")
-    if type(expected) is not int or expected <= 0 or generation.slices == expected:
+    known, expected = len(pool.generation(pool.newest).slices), slice.count_in_pool
+    if expected <= 0 or known == expected:
         return
-    in_file = generation.by_file.get(file, 0)
+    in_file = pool.in_file(file, pool.newest)
     is_note = not (is_complete or in_file > expected)
-    there = in_file if in_file > expected and not is_complete else generation.slices
+    there = in_file if in_file > expected and not is_complete else known
     yield Warning(
         SLICE_COUNT.code,
         ("spec", "pool", "resourceSliceCount"),
@@ -52,19 +53,14 @@ def _count(manifest: dict[str, Any], pool: Pool, file: str, *, is_complete: bool
     )
 
 
-def _several_nodes(manifest: dict[str, Any], pool: Pool, file: str, *, is_complete: bool) -> Warning:
+def _several_nodes(slice: SliceRecord, pool: FilePool, file: str, *, is_complete: bool) -> Warning:
     """CC018.  A pool may be on several nodes if one driver publishes all of it, and so counts all of its slices."""
-    id = pool_id(manifest)
-    assert id is not None
-    driver, name = id
-    node = text(mapping(manifest, "spec"), "nodeName")
-    listed = [other for other in pool.first_nodes if other != node][:MOST_NODES]
-    left = len(pool.nodes) - (node in pool.nodes) - len(listed)
+    (driver, name), node, nodes = slice.pool, slice.node_name, pool.nodes
+    listed = [other for other in nodes.first if other != node][:MOST_NODES]
+    left = len(nodes.all) - (node in nodes.all) - len(listed)
     others = ", ".join(f'"{other}"' for other in listed) + (f" and {left} more" if left else "")
-    is_counted = len(pool.generations) == 1 and pool.generations[pool.newest].slices == (
-        mapping(manifest, "spec", "pool").get("resourceSliceCount")
-    )
-    in_file = pool.nodes_in.get(file, ())
+    is_counted = len(pool.generations) == 1 and len(pool.by_name) == slice.count_in_pool
+    in_file = nodes.by_file.get(file, ())
     beside = len(in_file) > (node in in_file)
     return Warning(
         SEVERAL_NODES.code,

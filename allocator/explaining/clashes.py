@@ -6,13 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from allocator.demand import Alternative
-from allocator.devices import Device, PoolId
+from allocator.devices import Device
 from allocator.explaining.changes import parts, with_details
 from allocator.explaining.snapshot import CAPACITY, COUNTERS, GROUPS
 from allocator.explaining.steps import NodeView
 from allocator.explaining.trials import Trials, Undecided, Variation
 from resourceapi.counting import number
 from resourceapi.objects import Object
+from resourceapi.records.pools import PoolId
 
 DEVICES = "devices"
 #: Counter sets and lists of groups that are named.

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from allocator.answers import NodeAnswer
 from allocator.demand import Alternative, ClaimDemand
-from allocator.devices import Device, DeviceId
+from allocator.devices import Device
 from allocator.errors import AWAY, FATAL
 from allocator.explaining import alternatives, conflicts, remedies
 from allocator.explaining.absent_names import AbsentName, AbsentNames, with_idle_patches
@@ -30,6 +30,7 @@ from allocator.scheduling_outcome import SchedulingOutcome
 from allocator.time_limit import OutOfTime, TimeLimit
 from resourceapi.node_selection import selects
 from resourceapi.objects import Object
+from resourceapi.records.pools import DeviceId
 
 FITS, MISFIT, ERROR, CHANCE, UNDECIDED = (each.value for each in SchedulingOutcome)
 #: The most kinds of nodes that are searched for conflicts and remedies, and the most remedies.

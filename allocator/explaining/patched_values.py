@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from allocator.devices import DeviceId
 from allocator.inventory import Inventory
 from deviceselectors.lookups import ATTRIBUTES
 from resourceapi.kinds import RESOURCE_SLICE_PATCH
+from resourceapi.records.pools import DeviceId
 
 #: Of more devices the others are not looked at.
 MOST_DEVICES = 64

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from allocator.attempt import Attempt
 from allocator.demand import Alternative, ClaimDemand
-from allocator.devices import Device, DeviceId
+from allocator.devices import Device
 from allocator.errors import AllocationError, in_words
 from allocator.explaining.rejections import Rejection
 from allocator.explaining.snapshot import device_id
@@ -15,6 +15,7 @@ from allocator.rules import RULES
 from allocator.rules.rule import Evidence, Objection
 from allocator.rules.selector_outcomes import SelectorOutcomes
 from resourceapi.objects import Object
+from resourceapi.records.pools import DeviceId
 
 
 class Refused(NamedTuple):

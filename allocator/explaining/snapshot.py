@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 
 from allocator.allocated import AllocatedState, allocation_of
 from allocator.demand import ClaimDemand, name_of, read_claim
-from allocator.devices import DeviceId, PoolId, Slice, node_name
+from allocator.devices import Slice, node_name
 from allocator.explaining.holders import Holder, holder
 from allocator.features import Features
 from allocator.inventory import Inventory
@@ -17,6 +17,7 @@ from allocator.scheduling import SchedulingState
 from allocator.time_limit import OutOfTime, TimeLimit
 from resourceapi.objects import Object
 from resourceapi.quantity import UNSET
+from resourceapi.records.pools import DeviceId, PoolId
 
 GROUPS, COUNTERS, CAPACITY = "compatibilityGroups", "consumesCounters", "capacity"
 """What a change can leave out of account: without counters, their groups as well; of capacity, requests that name none."""

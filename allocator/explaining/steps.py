@@ -19,6 +19,7 @@ from allocator.pools import pools_of
 from allocator.rules import RULES
 from allocator.rules.rule import Cause, Evidence, Rule
 from allocator.rules.selector_outcomes import SelectorOutcomes
+from resourceapi.records.pools import newest
 
 POOL = "pool"
 """The step of incomplete and invalid pools, which comes before the rules about devices."""
@@ -160,8 +161,7 @@ class NodeView:
                 continue
             slices = list(self.snapshot.inventory.of_pool(pool.id))
             if pool.incomplete:
-                newest = max(slice.generation for slice in slices)
-                slices = [slice for slice in slices if slice.generation == newest]
+                slices = newest(slices)
                 said = f"{pool.id} has {len(slices)} of {slices[0].count_in_pool} slices"
                 cause = Cause("the pool is incomplete", (("", said),))
             else:

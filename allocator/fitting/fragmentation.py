@@ -12,11 +12,12 @@ from typing import NamedTuple
 
 from allocator.allocated import AllocatedState
 from allocator.constraint_state import published, values_of
-from allocator.devices import Device, PoolId
+from allocator.devices import Device
 from allocator.fitting.partitions import ONE, CounterSet, CounterSetState, Shape, as_number, placeable
 from allocator.fitting.waste import STANDARD_DOMAIN
 from allocator.states import PoolState
 from resourceapi.amounts import value_of
+from resourceapi.records.pools import PoolId
 
 Size = tuple[float, ...]
 

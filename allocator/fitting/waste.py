@@ -14,10 +14,11 @@ from collections.abc import Iterable, Sequence
 from allocator.allocated import AllocatedState
 from allocator.attempt_state import Taken
 from allocator.constraint_state import published, values_of
-from allocator.devices import Device, DeviceId, PoolId
+from allocator.devices import Device
 from allocator.fitting.partitions import CounterSet, CounterSetState, as_number, worth
 from allocator.states import PoolState
 from resourceapi.amounts import value_of
+from resourceapi.records.pools import DeviceId, PoolId
 
 Waste = tuple[float, ...]
 #: Attributes of this domain that say where a device is (KEP-4381: standard attributes).

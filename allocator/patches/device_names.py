@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Generic, NamedTuple, TypeVar
 
-from allocator.devices import PoolId
+from resourceapi.records.pools import PoolId
 
 
 class DeviceNames(NamedTuple):

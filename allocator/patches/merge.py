@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from allocator.demand import name_of
 from allocator.device_shapes import ShapeRegistry
-from allocator.devices import Device, DeviceId, Slice, first_of
+from allocator.devices import Device, Slice, first_of
 from allocator.features import Features
 from allocator.patches.applied import Applied
 from allocator.patches.changes import Changes
@@ -22,6 +22,7 @@ from allocator.patches.taint_rule import TaintRule
 from allocator.time_limit import UNLIMITED, TimeLimit
 from resourceapi.go_text import quote
 from resourceapi.objects import Object
+from resourceapi.records.pools import DeviceId
 
 
 class PatchFailure(NamedTuple):

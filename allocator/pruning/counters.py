@@ -10,10 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from allocator.attempt import Attempt
 from allocator.compatibility_groups import Common, admits
-from allocator.devices import Device, PoolId
+from allocator.devices import Device
 from allocator.pruning.bits import bits
 from allocator.rules.counters import draws
 from resourceapi.quantity import Quantity
+from resourceapi.records.pools import PoolId
 
 Remaining = tuple[int, ...]
 """What is left of the counters of a set, in the order of the set."""

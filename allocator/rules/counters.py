@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from allocator.attempt_state import AttemptState
 from allocator.demand import Alternative
-from allocator.devices import Device, PoolId
+from allocator.devices import Device
 from allocator.ledgers import CounterKey
 from allocator.pools import Pool
 from allocator.rules.rule import Cause, Evidence, Objection, Rule
 from resourceapi.quantity import Quantity
+from resourceapi.records.pools import PoolId
 
 #: Counters that are named for one device.
 MAX_NAMED = 3

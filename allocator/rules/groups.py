@@ -5,9 +5,10 @@ from __future__ import annotations
 from allocator.attempt_state import AttemptState
 from allocator.compatibility_groups import Common, admits, joined
 from allocator.demand import Alternative
-from allocator.devices import Device, PoolId
+from allocator.devices import Device
 from allocator.rules.counters import MAX_NAMED, devices_of, drawing, draws
 from allocator.rules.rule import Cause, Evidence, Objection, Rule
+from resourceapi.records.pools import PoolId
 
 
 def _joins(state: AttemptState, device: Device) -> bool:

@@ -8,8 +8,9 @@ from typing import ClassVar, NamedTuple
 
 from allocator.attempt_state import AttemptState
 from allocator.demand import Alternative
-from allocator.devices import Device, DeviceId
+from allocator.devices import Device
 from allocator.rules.selector_outcomes import SelectorOutcomes
+from resourceapi.records.pools import DeviceId
 
 
 class Cause(NamedTuple):

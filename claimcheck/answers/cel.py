@@ -16,12 +16,13 @@ from resourceapi.field_errors import TOO_LONG
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from advice.device_inventory import DeviceInventory, DeviceName
+    from advice.device_inventory import DeviceInventory
     from advice.lints.expressions import Remark
     from allocator.explaining.patched_values import PatchedValue
     from allocator.inventory import Inventory
     from deviceselectors.ast import Node
     from resourceapi.field_errors import FieldError
+    from resourceapi.records.pools import DeviceId
     from resourceapi.releases import Profile
 
 #: Outcomes, in the order of reports.
@@ -48,11 +49,11 @@ class Group:
         self.reasons = reasons
         #: the lowest and the highest actual cost; None if the expression could not be evaluated at all
         self.costs: tuple[int, int] | None = None
-        self.members: list[DeviceName] = []
+        self.members: list[DeviceId] = []
         #: what patches have given to the first of them, or removed, of that which the expression looks up
         self.patched: tuple[PatchedValue, ...] = ()
 
-    def add(self, members: list[DeviceName], cost: int | None) -> None:
+    def add(self, members: list[DeviceId], cost: int | None) -> None:
         """Add devices, each of which has this actual cost."""
         self.members += members
         if cost is not None:
@@ -152,13 +153,11 @@ def evaluate(
 
 
 def _name_patches(groups: Iterable[Group], root: Node | None, patched: Inventory) -> None:
-    from allocator.devices import DeviceId
     from allocator.explaining.patched_values import MOST_DEVICES, patched_values
 
     names = mentioned(root) if root is not None else ()
     for group in groups:
-        devices = [DeviceId(*each) for each in group.members[:MOST_DEVICES]]
-        group.patched = patched_values(patched, devices, names)
+        group.patched = patched_values(patched, group.members[:MOST_DEVICES], names)
 
 
 def _hint(problem: FieldError, expression: str, profile: Profile) -> str:

@@ -72,6 +72,6 @@ def _group_document(group: Group, derived: bool) -> dict[str, Any]:
     if group.patched:
         document["patched"] = [each._asdict() for each in group.patched]
     document["devices"] = [
-        {"driver": member.driver, "pool": member.pool, "name": member.name} for member in group.members
+        {"driver": member.driver, "pool": member.pool, "name": member.device} for member in group.members
     ]
     return document

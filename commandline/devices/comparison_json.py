@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from allocator.devices import DeviceId
 from allocator.patches.sources import Giver
 from claimcheck.answers.devices.comparison import (
     ATTRIBUTE,
@@ -20,6 +19,7 @@ from claimcheck.answers.scenario import WITH_PATCHES
 from commandline.devices.json_report import encoded
 from resourceapi.kinds import RESOURCE_SLICE
 from resourceapi.objects import Object
+from resourceapi.records.pools import DeviceId
 
 Json = dict[str, Any]
 _STRUCTS = {ATTRIBUTE: "DeviceAttribute", CAPACITY: "DeviceCapacity", TAINT: "DeviceTaint"}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from allocator.devices import DeviceId
 from allocator.patches.patch import removes
 from allocator.patches.sources import Giver
 from claimcheck.answers.devices.cluster_devices import failure_text
@@ -14,6 +13,7 @@ from commandline.devices import words
 from resourceapi.counting import number
 from resourceapi.kinds import RESOURCE_SLICE_PATCH
 from resourceapi.objects import EMPTY, Object
+from resourceapi.records.pools import DeviceId
 
 #: Devices, nodes, and claims that are named; of others only the number is shown.
 MAX_DEVICES, MAX_NODES, MAX_CLAIMS = 4, 3, 20

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from allocator.devices import PoolId
 from allocator.features import GATES, Features
 from allocator.inventory import Inventory
 from allocator.pools import pools_of
 from resourceapi.objects import Object
+from resourceapi.records.pools import PoolId
 from tests.allocator.objects import ALL_FEATURES, counter_slice, device, draws, node, slice_of, without
 
 NODE = node("n", {"zone": "a"})

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from allocator.devices import DeviceId
 from cluster.store import Change, Collection, VersionedCollection, version_of
 from resourceapi.api_client import Listing
 from resourceapi.manifests import key_of
 from resourceapi.objects import Object
+from resourceapi.records.pools import DeviceId
 from resourceapi.releases import Profile
 from webhook.devices import DeviceIndex
 from webhook.object_cache import ClaimCounts, ClaimLabels, read_claim
@@ -177,7 +177,7 @@ def test_index_of_a_watch_is_that_of_files(steps: list[tuple[str, Object]]) -> N
     files = DeviceIndex(PROFILE)
     files.slices.replace(copy.deepcopy(list(there.values())))
     assert groups(watched) == groups(files)
-    assert (watched.count(), watched.is_complete) == (files.count(), files.is_complete)
+    assert (watched.count(), watched.is_settled) == (files.count(), files.is_settled)
 
 
 CLAIMS = st.builds(

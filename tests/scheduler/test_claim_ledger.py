@@ -6,8 +6,8 @@ from itertools import permutations
 
 import pytest
 
-from allocator.devices import DeviceId
 from resourceapi.objects import Object
+from resourceapi.records.pools import DeviceId
 from resourceapi.releases import Profile
 from scheduler.cluster_picture import ClusterPicture
 from tests.scheduler.small_cluster import DRIVER, claim

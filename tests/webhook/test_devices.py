@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from allocator.devices import DeviceId
 from resourceapi.objects import Object
+from resourceapi.records.pools import DeviceId
 from resourceapi.releases import Profile
 from webhook import devices
 from webhook.devices import DeviceIndex

@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from allocator.devices import Device, DeviceId, PoolId, Slice
+from allocator.devices import Device
 from allocator.explaining.holders import Holder, holder
 from allocator.explaining.snapshot import device_id, full_name, results_of
 from allocator.ledgers import Ledger
 from allocator.patches import PatchFailure
 from allocator.patches.sources import DeviceSources
-from allocator.pools import Pool, by_pool, pool_of
+from allocator.pools import Pool, pool_of, visible_by_pool
 from claimcheck.answers.cluster_state import ClusterState
 from claimcheck.answers.scenario import snapshot_of
 from resourceapi.kinds import RESOURCE_SLICE_PATCH
 from resourceapi.objects import Object
 from resourceapi.quantity import Quantity
+from resourceapi.records.pools import DeviceId, PoolId, newest
 
 FREE, ALLOCATED, SHARED = "free", "allocated", "shared"
 OBSOLETE, INCOMPLETE, INVALID = "obsolete", "incomplete pool", "invalid pool"
@@ -63,9 +64,6 @@ class ClusterDevices:
         self._uses: dict[DeviceId, list[Use]] = {}
         for claim in state.allocated_claims:
             self._note(claim)
-        self._newest: dict[PoolId, int] = {}
-        for slice in self.inventory:
-            self._newest[slice.pool] = max(slice.generation, self._newest.get(slice.pool, slice.generation))
         self._pools = self._read_pools()
         self._ledgers: dict[PoolId, Ledger] = {}
 
@@ -77,20 +75,15 @@ class ClusterDevices:
     def _read_pools(self) -> dict[PoolId, Pool]:
         """Pools with all their devices, for whichever nodes these are."""
         features = self.state.features
-        found = by_pool(self._of_newest_generations(), features)
+        slices = (slice for pool in self.inventory.pools.values() for slice in newest(list(pool)))
+        found = visible_by_pool(slices, features)
         pools = {id: pool_of(id, each, self.inventory, features) for id, each in found.items()}
         return {id: pool for id, pool in pools.items() if pool is not None}
 
-    def _of_newest_generations(self) -> Iterator[Slice]:
-        return (slice for slice in self.inventory if slice.generation == self._newest[slice.pool])
-
     def __iter__(self) -> Iterator[Device]:
         """The devices, sorted by driver, pool and name; of slices of several generations, the newest first."""
-        slices: dict[PoolId, list[Slice]] = {}
-        for slice in self.inventory:
-            slices.setdefault(slice.pool, []).append(slice)
-        for pool in sorted(slices):
-            devices = [device for slice in slices[pool] for device in slice.devices]
+        for _, slices in sorted(self.inventory.pools.items()):
+            devices = [device for slice in slices for device in slice.devices]
             yield from sorted(
                 devices, key=lambda each: (each.id.device, -each.slice.generation, each.slice.name)
             )
@@ -98,16 +91,16 @@ class ClusterDevices:
     @property
     def drivers(self) -> set[str]:
         """The drivers of all slices."""
-        return {pool.driver for pool in self._newest}
+        return {pool.driver for pool in self.inventory.pools}
 
     @property
     def pools(self) -> Iterable[PoolId]:
         """The pools of all slices."""
-        return self._newest
+        return self.inventory.pools
 
     def is_obsolete(self, device: Device) -> bool:
         """Whether the pool has slices of a newer generation than that of the device."""
-        return device.slice.generation < self._newest[device.slice.pool]
+        return device.slice.generation < self.inventory.of_pool(device.slice.pool).newest
 
     def uses(self, device: Device) -> list[Use]:
         """The claims that have the device, those with admin access last; no claim has a device of an obsolete slice."""
@@ -145,12 +138,9 @@ class ClusterDevices:
         if pool is None:
             return ""
         if pool.incomplete:
-            has = sum(slice.generation == device.slice.generation for slice in self._slices_of(pool))
+            has = len(self.inventory.of_pool(pool.id).generation(device.slice.generation).slices)
             return f"the pool has {has} of {device.slice.count_in_pool} slices of generation {device.slice.generation}"
         return pool.invalid
-
-    def _slices_of(self, pool: Pool) -> Iterable[Slice]:
-        return self.inventory.of_pool(pool.id)
 
     def capacity_left(self, device: Device) -> dict[str, Quantity]:
         """What claims leave of the capacity of a device that they share; empty if they use nothing of it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from allocator.devices import Device, DeviceId, Slice
+from allocator.devices import Device, Slice
 from allocator.explaining.holders import Holder, holder
 from allocator.explaining.reallocation import Refused
 from allocator.explaining.snapshot import device_id, full_name, results_of
@@ -19,6 +19,7 @@ from claimcheck.answers.devices.reallocations import Reallocations
 from cluster.workloads import Workload
 from resourceapi.kinds import RESOURCE_SLICE_PATCH
 from resourceapi.objects import Object
+from resourceapi.records.pools import DeviceId
 
 ATTRIBUTE, CAPACITY, TAINT = "attribute", "capacity", "taint"
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from allocator.allocated import allocation_of
 from allocator.attempt import Attempt
-from allocator.devices import PoolId, node_name
+from allocator.devices import node_name
 from allocator.explaining.reallocation import Refused, refused_again
 from allocator.explaining.snapshot import device_id, full_name, results_of
 from allocator.pools import Pool, pools_of
@@ -15,6 +15,7 @@ from allocator.time_limit import UNLIMITED
 from claimcheck.answers.devices.cluster_devices import ClusterDevices
 from resourceapi.node_selection import selects
 from resourceapi.objects import Object
+from resourceapi.records.pools import PoolId
 
 
 class Reallocations:

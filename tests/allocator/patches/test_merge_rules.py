@@ -9,7 +9,6 @@ from weakref import ref
 
 import pytest
 
-from allocator.devices import DeviceId
 from allocator.features import Features
 from allocator.inventory import Inventory
 from allocator.patches import PatchFailure, merged_slices
@@ -17,6 +16,7 @@ from allocator.patches.sources import Given, Giver
 from allocator.scheduling import Mode
 from allocator.time_limit import UNLIMITED
 from resourceapi.objects import Object
+from resourceapi.records.pools import DeviceId
 from tests.allocator.objects import (
     ALL_FEATURES,
     DRIVER,
