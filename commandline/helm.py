@@ -2,17 +2,18 @@
 
 Templates can read what Helm reads: its environment, all files of the chart, and those that symbolic links in it lead to. So
 Helm gets nothing but the PATH, an empty home and the chart without what is hidden in it (at the top of a checkout that is git's
-directory, with credentials), and charts with links that lead elsewhere are refused.
+directory, with credentials), and charts with links that lead elsewhere are refused. Schemas of values can refer to files and addresses, which Helm would fetch; it gets none of those.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
 from claimcheck.answers.reading import Text
+from commandline.chart_schemas import refer_elsewhere
 from commandline.errors import UsageError
 from documents.errors import DocumentError
 from documents.links import is_below, leads_to_hidden
@@ -34,16 +35,28 @@ _RELEASE = "release"
 _LONGEST_MESSAGE = 2_000
 #: As much memory as Helm may take.
 _BYTES = 1 << 30
+_SKIP = "--skip-schema-validation"
+_UNCHECKED = (
+    "values are not compared with a schema of the chart, which refers to something else or cannot be read"
+)
 _IGNORED = ".helmignore"  # hidden, and Helm's own
 _ABOUT_LINKS = b"found symbolic link in path"
 
 
+def _say_nothing(line: str) -> None:
+    """For those who do not want to be told."""
+
+
 def render_all(
-    directories: Iterable[str], profile: Profile, seconds: float = SECONDS_IN_ALL
+    directories: Iterable[str],
+    profile: Profile,
+    seconds: float = SECONDS_IN_ALL,
+    tell: Callable[[str], None] = _say_nothing,
 ) -> Iterator[Text | DocumentError]:
     """Render charts, and say of each why Helm cannot.
 
     :param profile: the server that templates are told of.
+    :param tell: is called with what users should know of a chart that is rendered.
     :raises UsageError: if there is no ``helm``.
     """
     from time import monotonic
@@ -52,16 +65,19 @@ def render_all(
     for directory in directories:
         left = end - monotonic()
         if left > 0:
-            yield render(directory, profile, min(SECONDS, left))
+            yield render(directory, profile, min(SECONDS, left), tell)
         else:
             message = f"helm template: not run: the {seconds:g} s for all charts are over"
             yield DocumentError(directory, 0, 0, message)
 
 
-def render(directory: str, profile: Profile, seconds: float = SECONDS) -> Text | DocumentError:
+def render(
+    directory: str, profile: Profile, seconds: float = SECONDS, tell: Callable[[str], None] = _say_nothing
+) -> Text | DocumentError:
     """Render a chart, or say why Helm cannot.
 
     :param profile: the server that templates are told of.
+    :param tell: is called with what users should know of a chart that is rendered.
     :raises UsageError: if there is no ``helm``.
     """
     from shutil import which
@@ -82,8 +98,12 @@ def render(directory: str, profile: Profile, seconds: float = SECONDS) -> Text |
         except OSError as error:
             message = f"helm template: not run: the chart cannot be read: {error.strerror or error}"
             return DocumentError(directory, 0, 0, message)
+        unchecked = refer_elsewhere(chart)
+        if unchecked:
+            tell(f"{directory}: {_UNCHECKED}")
         # Helm installs what is in `crds` as it is: those of archives in `charts` are nowhere else to be seen.
-        command = [helm, "template", "--include-crds", *_capabilities(profile), _RELEASE, chart]
+        options = ("--include-crds", *([_SKIP] if unchecked else ()), *_capabilities(profile))
+        command = [helm, "template", *options, _RELEASE, chart]
         content, failure = _run(command, _environment(home, path), seconds)
     if failure is not None:
         return DocumentError(directory, 0, 0, f"helm template: {failure}")

@@ -54,7 +54,7 @@ def find_and_render(options: Namespace, profile: Profile, skipped: list[Result])
     if options.helm:
         from commandline.helm import render_all
 
-        found += render_all(files.charts, profile)
+        found += render_all(files.charts, profile, tell=complain)
     from commandline.skipped_files import note
 
     skipped += note(files, rendered=options.helm)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import shlex
 import sys
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -249,6 +251,59 @@ def test_links_are_not_in_messages() -> None:
     found = render("-my chart; touch evil", PROFILE)
     assert isinstance(found, DocumentError)
     assert found.message == "helm template: Error: no"
+
+
+def _archive(name: str, content: bytes) -> bytes:
+    """A packed chart with a file."""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz") as archive:
+        member = tarfile.TarInfo(f"chart/{name}")
+        member.size = len(content)
+        archive.addfile(member, io.BytesIO(content))
+    return packed.getvalue()
+
+
+_OF_A_FILE = b'{"properties": {"a": {"$ref" : "file:///etc/passwd"}}}'
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "is_compared"),
+    [
+        ("values.schema.json", b'{"$schema": "http://json-schema.org/draft-07/schema#"}', True),
+        ("values.schema.json", b'{"$ref": "#/$defs/a", "$defs": {"a": {"title": "\\u003ca\\u003e"}}}', True),
+        ("values.schema.json", _OF_A_FILE, False),
+        ("values.schema.json", b'{"\\u0024ref": "http://example.com"}', False),
+        ("values.schema.json", b'{"$ref": "other.json"}', False),
+        ("values.schema.json", b'{"$schema": "http://example.com"}', False),
+        ("charts/sub/values.schema.json", _OF_A_FILE, False),
+        ("files/other.json", _OF_A_FILE, True),
+        ("charts/sub.tgz", _archive("values.schema.json", _OF_A_FILE), False),
+        ("charts/sub.tgz", _archive("values.schema.json", b'{"type": "object"}'), True),
+        ("charts/sub.tgz", _archive("README.md", _OF_A_FILE), True),
+        (
+            "charts/sub.tgz",
+            _archive("charts/a.tgz", _archive("values.schema.json", b"{}")),
+            False,
+        ),
+        ("charts/sub.tgz", b"no archive", False),
+    ],
+    ids=[
+        "draft", "within", "file", "escaped", "relative", "other draft", "subchart", "no schema", "archive", "harmless archive",
+        "archive without", "archive in an archive", "no archive",
+    ],
+)  # fmt: skip
+def test_schemas_that_refer_to_something_else(
+    file: str, content: bytes, is_compared: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Helm would fetch that, so it leaves them out, which is said."""
+    _install_helm_that_prints(MANIFEST % "a")
+    path = Path("-my chart; touch evil", file)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    assert main(["validate", "--helm", "."]) == 0
+    said = "values are not compared with a schema of the chart" in capsys.readouterr().err
+    asked = Path("asked").read_text().split()
+    assert (said, "--skip-schema-validation" in asked) == (not is_compared, not is_compared)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits another process")

@@ -49,3 +49,20 @@ def test_conditions_and_constraints(
     monkeypatch.setenv("PATH", str(tool("helm").parent))
     main(["validate", "--helm", *options, str(tmp_path)])
     assert told in capsys.readouterr().out
+
+
+def test_schemas_read_no_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The attack: a `$ref` to a file, whose values Helm quotes where those of the chart are others."""
+    (tmp_path / "secret.json").write_text('{"enum": ["s3cret"]}')
+    chart = tmp_path / "chart"
+    (chart / "templates").mkdir(parents=True)
+    (chart / "Chart.yaml").write_text(CHART)
+    (chart / "templates" / "class.yaml").write_text(TEMPLATE)
+    (chart / "values.schema.json").write_text(f'{{"$ref": "file://{tmp_path}/secret.json"}}')
+    monkeypatch.setenv("PATH", str(tool("helm").parent))
+    main(["validate", "--helm", str(chart)])
+    said = "".join(capsys.readouterr())
+    assert "s3cret" not in said
+    assert 'Invalid value: "GPU-37"' in said
