@@ -12,6 +12,7 @@ from commandline.reports.escaping import complain
 from documents.errors import DocumentError, EmptyDirectory
 from documents.finding import Files, find_files
 from documents.sources import STANDARD_INPUT
+from resourceapi.counting import number
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -51,6 +52,8 @@ def find_and_render(options: Namespace, profile: Profile, skipped: list[Result])
     files = Files(options.paths, _exclusion(options))
     found: list[Input] = list(files)
     _tell(files, options)
+    if options.fail_on_skipped:
+        _tell_of_exclusion(files, options)
     if options.helm:
         from commandline.helm import render_all
 
@@ -84,6 +87,18 @@ def _tell_of_links(files: Files) -> None:
         complain(
             f"claimcheck: not read: {files.links[0]}{others}: links to hidden files, or out of the directory"
         )
+
+
+def _tell_of_exclusion(files: Files, options: Namespace) -> None:
+    """Say what a ``.claimcheck.yaml`` leaves out, which whoever proposes a change can change; also if it asks for quiet."""
+    place = options.configured.get("--exclude")
+    if place and files.excluded and not options.config:
+        left_out = (
+            f"{number(files.excluded, 'file')} or directories"
+            if files.excluded > 1
+            else "a file or directory"
+        )
+        complain(f"claimcheck: {place}: exclude leaves out {left_out}, such as {files.first_excluded}")
 
 
 def _exclusion(options: Namespace) -> Callable[[str], bool] | None:

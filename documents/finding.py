@@ -57,6 +57,7 @@ class Files:
     :ivar kustomizations: the directories with kustomizations of which patches have been left out so far.
     :ivar links: the links that have been left out so far.
     :ivar excluded: how many files and directories have been left out because of ``exclude`` so far.
+    :ivar first_excluded: the first of them; empty if there is none.
     """
 
     def __init__(self, arguments: Iterable[str], exclude: Callable[[str], bool] | None = None) -> None:
@@ -66,6 +67,7 @@ class Files:
         self.links: list[str] = []
         self.kustomizations: list[str] = []
         self.excluded = 0
+        self.first_excluded = ""
         self._skipped: dict[str, str] = {}  # files and directories that are left out, and why
         self._brought: dict[str, list[Brought]] = {}  # by kustomizations, and not read
         self._targets: dict[str, str | None] = {}  # of files with patches
@@ -292,6 +294,7 @@ class Files:
         if self._exclude is None or not self._exclude(path):
             return False
         self.excluded += 1
+        self.first_excluded = self.first_excluded or path
         return True
 
     def _note_chart(self, directory: str) -> None:

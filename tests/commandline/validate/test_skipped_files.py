@@ -47,6 +47,19 @@ def test_fail_on_skipped(options: list[str], code: int, capsys: pytest.CaptureFi
     assert capsys.readouterr().err == ""
 
 
+def test_what_a_config_file_leaves_out_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    """A change that a stranger proposes may bring one; it cannot hide a manifest in silence, nor ask for quiet."""
+    Path("evil.yaml").write_text(MANIFEST.replace("name: a", "name: B_"))
+    Path(".claimcheck.yaml").write_text("quiet: true\nexclude: [evil.yaml]\n")
+    told = "claimcheck: .claimcheck.yaml:2: exclude leaves out a file or directory, such as ./evil.yaml\n"
+    assert main(["validate", "--fail-on-skipped", "."]) == 0
+    assert capsys.readouterr().err == told
+    for trusted in (["--config", ".claimcheck.yaml"], ["--exclude", "evil.yaml"]):
+        assert main(["validate", "--fail-on-skipped", *trusted, "."]) == 0
+        assert capsys.readouterr().err == ""
+    assert main(["validate", "--fail-on-skipped", "--no-config", "."]) == 1
+
+
 def test_many_are_one_note(capsys: pytest.CaptureFixture[str]) -> None:
     """Those with the same reason are counted; --show-all lists them."""
     for number in range(20):
