@@ -7,16 +7,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from hashlib import blake2b
 from weakref import WeakValueDictionary
 
 from allocator.demand import ClaimDemand
 from allocator.time_limit import TimeLimit
-from resourceapi.canonical import canonical
+from resourceapi.canonical import canonical, fingerprint
 from resourceapi.objects import EMPTY, Object
 
-#: A longer text of JSON is known by its digest, which is none.
-_LONG, _DIGEST_BYTES = 256, 20
 #: What the objects of a text of JSON take, for each of its characters.
 _OBJECT_BYTES = 3
 
@@ -63,9 +60,8 @@ class ClaimContents:
         known = self._claims.get(key)
         if known is not None and known[0] is devices:
             return known[1]
-        digest = text = canonical(devices)
-        if len(text) > _LONG:
-            digest = blake2b(text.encode(), digest_size=_DIGEST_BYTES).hexdigest()
+        text = canonical(devices)
+        digest = fingerprint(text)
         content = self._by_digest.get(digest)
         if content is None:
             content = self._by_digest[digest] = Content(digest, len(text))

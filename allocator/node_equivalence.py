@@ -20,7 +20,7 @@ from allocator.features import Features
 from allocator.selection import Selectors
 from allocator.states import PoolState
 from allocator.time_limit import TimeLimit
-from resourceapi.canonical import canonical
+from resourceapi.canonical import canonical, fingerprint
 from resourceapi.objects import Object
 
 _MAX_SHAPES = 256
@@ -95,9 +95,9 @@ class NodeEquivalence:
     def _value(self, alternative: Alternative, device: Device, name: str, time_limit: TimeLimit) -> object:
         expression = alternative.derived.get(name)
         if expression is None:
-            return canonical(published(device, name))
+            return fingerprint(canonical(published(device, name)))
         try:
-            return canonical(self._selectors.derive(name, expression, device, time_limit))
+            return fingerprint(canonical(self._selectors.derive(name, expression, device, time_limit)))
         except AllocationError as error:
             return _words(error)
 

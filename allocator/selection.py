@@ -183,9 +183,9 @@ class Selectors:
 
 
 def _characters(attribute: Object) -> int:
-    """About how long a derived attribute is: a value, or a list of them."""
+    """About how long a derived attribute is: a value, or a list of them, each of which takes room, even an empty text."""
     return sum(
-        len(each) if isinstance(each, str) else 8
+        max(8, len(each)) if isinstance(each, str) else 8
         for value in attribute.values()
         for each in (value if isinstance(value, list) else [value])
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from hashlib import blake2b
 from typing import Any
 
 from resourceapi.json_text import Raw
@@ -16,6 +17,17 @@ def canonical(value: Any) -> str:
     :returns: JSON; the order of members counts, so it may differ for objects that are equal.
     """
     return _ENCODER.encode(value)
+
+
+#: A longer spelling is known by its digest.
+_LONG, _DIGEST_BYTES = 256, 20
+
+
+def fingerprint(spelling: str) -> str:
+    """The spelling itself if it is short, or else its digest: what is as good for comparing, and takes little memory."""
+    if len(spelling) <= _LONG:
+        return spelling
+    return "#" + blake2b(spelling.encode("utf-8", "surrogatepass"), digest_size=_DIGEST_BYTES).hexdigest()
 
 
 def _as_json(value: object) -> object:

@@ -15,6 +15,7 @@ import pytest
 
 from allocator.errors import OUT_OF_TIME
 from allocator.scheduling import SchedulingState
+from allocator.selection import Selectors
 from allocator.time_limit import UNLIMITED, TimeLimit
 from deviceselectors.compiler import Compiled, compile_expression
 from deviceselectors.environment import Environment
@@ -187,3 +188,13 @@ def test_numbers_of_expressions_are_given_once(monkeypatch: pytest.MonkeyPatch) 
         asked = claim(exactly(selectors=[expression]))
         (found,) = state.filter([asked], UNLIMITED).nodes.outcomes
         assert found.fits == fits
+
+
+def test_long_lists_that_are_derived_are_not_kept_with_devices() -> None:
+    """However short their elements are: each of them takes memory."""
+    selectors, (each,) = Selectors(), [each for slice in state_of().inventory for each in slice.devices]
+    for size, element in ((25, '""'), (26, '""'), (10_000, '""'), (10_000, "true")):
+        found = selectors.derive("a", f"lists.range({size}).map(each, {element})", each, UNLIMITED)
+        assert len(next(iter(found.values()))) == size
+    kept = [len(value) for found in each.shape.properties.derived.values() for value in found.values()]
+    assert kept == [25]
