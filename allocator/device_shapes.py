@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import count
-from sys import intern
 from typing import NamedTuple
 from weakref import WeakValueDictionary
 
 from allocator.capacity_requests import DeviceCapacities
 from deviceselectors.device_properties import DeviceProperties, properties_key
 from resourceapi.amounts import values_of
-from resourceapi.canonical import canonical
+from resourceapi.canonical import canonical, fingerprint
 from resourceapi.objects import Object
 from resourceapi.quantity import Quantity
 
@@ -81,7 +80,7 @@ class DeviceShape:
         """All of the shape but attributes, to compare."""
         others = {name: value for name, value in self.spec.items() if name != "attributes"}
         driver = self.properties.driver
-        return intern(canonical([driver, others | {"nodeName": "nodeName" in others}]))
+        return fingerprint(canonical([driver, others | {"nodeName": "nodeName" in others}]))
 
 
 class SliceShape:
@@ -143,7 +142,7 @@ class ShapeRegistry:
         own = {name: value for name, value in spec.items() if name not in ("devices", "pool")}
         if "nodeName" in own:
             own["nodeName"] = True
-        return self.of_slice_with(intern(canonical(own)), devices)
+        return self.of_slice_with(fingerprint(canonical(own)), devices)
 
     def of_slice_with(self, without_devices: str, devices: Iterable[DeviceShape]) -> SliceShape:
         """The shape of a slice of which all but its devices is known (see :class:`SliceShape`)."""

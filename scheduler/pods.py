@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from sys import intern
 from typing import NamedTuple
 from urllib.parse import quote
 
+from allocator.bounded_cache import remember
 from resourceapi.manifests import entries, has_ended, labels_of, mapping, name_of, text, uid_of
 from resourceapi.objects import Object
 
 MOST_LABEL_CHARACTERS = 10_000
+#: So many texts of labels are known, to have each once. Python 3.12 never lets go of what `sys.intern` was given.
+MOST_LABEL_TEXTS = 65_536
+_label_texts: dict[str, str] = {}
 #: Of further claims of a pod nothing is kept: kube-apiserver stores pods with more than 60,000. Pods of this scheduler may have
 #: far fewer (`scheduler.pod_claims.MOST_CLAIMS`); those of others lose what they have beyond these only when they have ended.
 MOST_CLAIMS_KEPT = 1_024
@@ -76,9 +79,9 @@ def pod_record(pod: Object) -> PodRecord:
     """What matters of a pod here."""
     metadata, spec = mapping(pod, "metadata"), mapping(pod, "spec")
     priority, status = spec.get("priority"), mapping(pod, "status")
-    labels = tuple((intern(key), intern(value)) for key, value in labels_of(pod).items())
-    if sum(len(key) + len(value) for key, value in labels) > MOST_LABEL_CHARACTERS:
-        labels = ()
+    labels = labels_of(pod)
+    if sum(len(key) + len(value) for key, value in labels.items()) > MOST_LABEL_CHARACTERS:
+        labels = {}
     return PodRecord(
         namespace=text(metadata, "namespace"),
         name=name_of(pod),
@@ -90,8 +93,17 @@ def pod_record(pod: Object) -> PodRecord:
         is_leaving=bool(metadata.get("deletionTimestamp")),
         is_running=status.get("phase") == "Running",
         started=text(status, "startTime"),
-        labels=labels,
+        labels=tuple((_once(key), _once(value)) for key, value in labels.items()),
     )
+
+
+def _once(label: str) -> str:
+    """The text that is known of those that are equal: most pods have labels of others."""
+    known = _label_texts.get(label)
+    if known is None:
+        remember(_label_texts, label, label, MOST_LABEL_TEXTS)
+        known = label
+    return known
 
 
 def claims_of(pod: Object) -> list[PodClaim]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import tracemalloc
+from pathlib import Path
 
 import pytest
 
@@ -26,3 +28,48 @@ def test_entries_of_a_pod_are_bounded(source: str) -> None:
     assert isinstance(kept, PodRecord)
     assert len(kept.claims) == MOST_CLAIMS_KEPT
     assert size < MIB
+
+
+def labels(number: int) -> tuple[tuple[str, str], ...]:
+    """The labels that are kept of a pod with some that others have, and some of its own."""
+    values = {"app": f"web-{number % 2}", "index": f"index-{number}"}
+    kept = read_pod(
+        {
+            "metadata": {"name": "p", "namespace": "ns", "uid": "u", "labels": values},
+            "spec": {"resourceClaims": [{"name": "c", "resourceClaimName": "c"}]},
+        }
+    )
+    assert isinstance(kept, PodRecord)
+    assert dict(kept.labels) == values
+    return kept.labels
+
+
+def test_labels_are_kept_once_and_not_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Interned, each of a tenant's pods left its labels in memory for good, on Python 3.12."""
+    known: dict[str, str] = {}
+    monkeypatch.setattr("scheduler.pods.MOST_LABEL_TEXTS", 20)
+    monkeypatch.setattr("scheduler.pods._label_texts", known)
+    (_, first), _ = labels(2)
+    (_, second), _ = labels(4)
+    assert first is second
+    for number in range(1_000):
+        labels(number)
+        assert len(known) <= 20
+
+
+def test_nothing_keeps_texts_for_ever() -> None:
+    """Python 3.12 never lets go of what was interned, and objects of strangers are full of texts."""
+    packages = [
+        "allocator",
+        "cluster",
+        "conversion",
+        "quota",
+        "resourceapi",
+        "scheduler",
+        "serving",
+        "webhook",
+    ]
+    root = Path(__file__).parents[2]
+    sources = [path for package in packages for path in root.joinpath(package).rglob("*.py")]
+    assert len(sources) > 100
+    assert [path.name for path in sources if re.search(r"\bintern\(|import intern\b", path.read_text())] == []
