@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from resourceapi.amounts import values_of
-from resourceapi.canonical import canonical
+from resourceapi.canonical import canonical, fingerprint
 from resourceapi.objects import EMPTY, Object
 
 if TYPE_CHECKING:
@@ -59,6 +59,12 @@ class DeviceProperties:
         """Properties that differ in attributes and capacity."""
         device = {"attributes": attributes, "capacity": capacity, "allowMultipleAllocations": self.multiple}
         return DeviceProperties(self.driver, device, hide_sharing=self._hide_sharing)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Equal for equal properties: to remember something of them without keeping them."""
+        device = {"attributes": self.attributes, "capacity": self.capacity}
+        return fingerprint(properties_key(self.driver, {**device, "allowMultipleAllocations": self.multiple}))
 
     @cached_property
     def prepared(self) -> PreparedDevice:

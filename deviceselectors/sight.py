@@ -8,7 +8,7 @@ from deviceselectors.ast import Call, Ident, Literal, Node, Select
 from deviceselectors.device_properties import DeviceProperties
 from deviceselectors.lookups import ATTRIBUTES, CAPACITY, Key, as_lookup, children, device_map, domain_of
 from resourceapi.amounts import value_of
-from resourceapi.canonical import canonical
+from resourceapi.canonical import canonical, fingerprint
 from resourceapi.objects import EMPTY, Object
 
 Reads = frozenset[Key]
@@ -20,6 +20,8 @@ Wanted = tuple[str, tuple[str, object]]
 _SCALARS = {str: "string", int: "int", bool: "bool"}
 _SCALAR_TYPES = frozenset(_SCALARS.values())
 _SHARING: Key = ("allowMultipleAllocations", "", "")
+#: More values are remembered by their digest: who remembers them does so for very many devices.
+_FEW = 8
 
 
 def reads(root: Node) -> Reads | None:
@@ -71,9 +73,9 @@ class Sight:
         self._by_driver: dict[str, tuple[tuple[bool, tuple[str, ...]], ...]] = {}
 
     def of(self, properties: DeviceProperties) -> Hashable:
-        """Equal for devices in which the expressions see the same."""
+        """Equal for devices in which the expressions see the same; it keeps nothing of large devices."""
         if self.reads is None or not properties.is_plain:
-            return properties
+            return properties.fingerprint
         names = self._by_driver.get(properties.driver)
         if names is None:
             names = self._by_driver[properties.driver] = tuple(self._names(properties.driver))
@@ -89,7 +91,7 @@ class Sight:
                     seen.append(None if entry is None else _value(entry))
         for map_, domain in self._domains:
             seen.append(_has_domain(properties, map_, domain))
-        return tuple(seen)
+        return tuple(seen) if len(seen) <= _FEW else fingerprint(repr(seen))
 
     def _names(self, driver: str) -> Iterable[tuple[bool, tuple[str, ...]]]:
         """Under which names a slice may have what is read."""
@@ -104,7 +106,7 @@ def _value(attribute: Object) -> Hashable:
         (value,) = attribute.items()
         if value[1].__class__ is not list:
             return value
-    return canonical(attribute)
+    return fingerprint(canonical(attribute))
 
 
 def _has_domain(properties: DeviceProperties, map_: str, domain: str) -> bool:

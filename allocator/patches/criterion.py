@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Mapping
-from itertools import chain
+from itertools import chain, count
 from weakref import WeakSet
 
 from allocator.bounded_cache import remember
@@ -18,14 +18,22 @@ from deviceselectors.runtime.device import Device as PreparedDevice
 from deviceselectors.runtime.program import EvaluationError, Program, ProgramError, program
 from deviceselectors.sight import Reads, Sight, Wanted, reads, scalar_value, wanted_value
 from resourceapi.limits import PATCH_SELECTOR_STEPS
+from resourceapi.shortening import shortened
+from resourceapi.weighed_cache import WeighedCache
 
 Filter = tuple[str, ...]
 """The expressions of a patch and its class, as texts."""
 
-#: So many kinds of devices are remembered that the same expressions cannot tell apart.
-_MAX_KINDS = 50_000
+#: So many kinds of devices are known that the same expressions cannot tell apart, and so much memory what expressions say of
+#: them takes. Drivers decide how many kinds there are, and may publish others again and again.
+_MAX_KINDS, VERDICT_BYTES = 50_000, 64 << 20
+#: About what a criterion takes in a verdict, beside the reason why it fails.
+_CRITERION_BYTES = 150
+#: Longer reasons end in an ellipsis.
+_MAX_REASON_CHARACTERS = 256
 #: With each slice it is kept what so many sets of expressions see of its devices.
 _MAX_SIGHTS = 16
+_numbers = count()
 _TOO_MUCH = f"selectors take more than {PATCH_SELECTOR_STEPS:,} steps of evaluation on a device"
 
 
@@ -65,12 +73,16 @@ class Expression:
             if counted:
                 result = self.program.evaluate(device)
                 cost = result.cost or 0
-                outcome = result.value if result.error is None else f"CEL runtime error: {result.error}"
+                outcome = result.value if result.error is None else _runtime_error(result.error)
             else:
                 outcome = self.program.matches(device)
         except EvaluationError as error:
-            outcome = f"CEL runtime error: {error.message}"
+            outcome = _runtime_error(error.message)
         return outcome, cost, effort.spent()
+
+
+def _runtime_error(message: str) -> str:
+    return shortened(f"CEL runtime error: {message}", _MAX_REASON_CHARACTERS)
 
 
 class _TooLong(Expression):
@@ -175,6 +187,12 @@ class Verdict:
         self.matching = matching
         self.failing = failing
 
+    @property
+    def weight(self) -> int:
+        """About how many bytes it takes."""
+        reasons = sum(map(len, self.failing.values()))
+        return _CRITERION_BYTES * (len(self.matching) + len(self.failing)) + reasons
+
 
 NO_MATCH = Verdict(frozenset(), {})
 
@@ -236,6 +254,8 @@ class Sights:
     """What expressions see of the devices of slices, which is kept with the slices."""
 
     def __init__(self) -> None:
+        #: of all :class:`Verdicts`, by their number and what they see; the driver with most makes room
+        self.verdicts: WeighedCache[tuple[int, Hashable], Verdict] = WeighedCache(VERDICT_BYTES)
         self._of: dict[Reads | None, Sight] = {}
         self._known: dict[Hashable, Hashable] = {}
 
@@ -264,7 +284,7 @@ class Sights:
 class Verdicts:
     """What criteria that read the same say of each kind of devices that they can tell apart."""
 
-    __slots__ = ("__weakref__", "_begun", "_by_value", "_found", "_reads", "_rest", "_sights", "criteria")
+    __slots__ = ("__weakref__", "_begun", "_by_value", "_number", "_reads", "_rest", "_sights", "criteria")
 
     def __init__(
         self, filters: Mapping[Filter, Iterable[Expression]], reads: Reads | None, sights: Sights
@@ -273,7 +293,8 @@ class Verdicts:
         self.criteria = {texts: Criterion(expressions, self) for texts, expressions in filters.items()}
         self._reads = reads
         self._sights = sights
-        self._found: dict[Hashable, Verdict] = {}
+        #: that of no others, not even of those that are gone
+        self._number = next(_numbers)
         #: what there was not time enough for
         self._begun: dict[Hashable, Evaluation] = {}
         self._by_value: dict[str, dict[str, dict[object, list[Criterion]]]] | None = None
@@ -285,13 +306,13 @@ class Verdicts:
 
         :raises allocator.time_limit.OutOfTime: if the time is over before they are known; the next call goes on.
         """
-        found = self._found
+        found = self._sights.verdicts
         verdicts = []
         for place, sight in enumerate(self._sights.of(slice, self._reads)):
-            verdict = found.get(sight)
+            verdict = found.get((self._number, sight))
             if verdict is None:
                 verdict = self._evaluated(sight, slice.devices[place].shape.properties, time_limit)
-                remember(found, sight, verdict, _MAX_KINDS)
+                found.put((self._number, sight), verdict, verdict.weight, slice.pool.driver)
             verdicts.append(verdict)
         return verdicts
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import chain
 
-from allocator.bounded_cache import remember
 from allocator.devices import Slice
 from allocator.patches.applied import Applied, Failing
 from allocator.patches.criterion import NO_MATCH, Criterion, Expressions, Filter, Verdict, Verdicts
@@ -16,8 +15,10 @@ from allocator.patches.device_names import NameIndex
 from allocator.patches.patch import Patch
 from allocator.patches.taint_rule import TaintRule
 from allocator.time_limit import TimeLimit
+from resourceapi.weighed_cache import WeighedCache
 
-_MAX_FOUND = 65_536
+#: How much memory the combinations of what applies to devices take, and about what one takes for each patch.
+_FOUND_BYTES, _PATCH_BYTES = 32 << 20, 100
 
 Conditional = tuple[Patch, Criterion]
 
@@ -53,7 +54,7 @@ class Matcher:
         self._plain = NameIndex((each.names, each) for each in plain)
         self._named = NameIndex((each.names, (each, criterion)) for each, criterion in named)
         self._rules = NameIndex((each.names, each) for each in rules if each.names is not None)
-        self._found: dict[tuple[object, ...], Applied] = {}
+        self._found: WeighedCache[tuple[object, ...], Applied] = WeighedCache(_FOUND_BYTES)
         self._last: _VerdictsOnSlice | None = None
 
     def of(self, slice: Slice, time_limit: TimeLimit) -> list[Applied] | None:
@@ -82,7 +83,9 @@ class Matcher:
             applied = self._found.get(key)
             if applied is None:
                 applied = self._applied((*patches, *chosen), taints, failed, verdicts, pool.driver)
-                remember(self._found, key, applied, _MAX_FOUND)
+                weight = _PATCH_BYTES * (len(applied.patches) + len(applied.failed))
+                weight += sum([verdict.weight for verdict in verdicts])
+                self._found.put(key, applied, weight, pool.driver)
             found.append(applied)
         return found
 
