@@ -36,17 +36,17 @@ MERGE_KEYS = {
 FINALIZERS = "finalizers"
 
 
-def created(manifest: Object, namespace: str, *, is_small: bool = False) -> Object:
+def created(manifest: Object, namespace: str) -> Object:
     """The object that the server is asked to create.
 
     The annotation is left out where it is far too small to be refused: nothing else of it is looked at.
 
     :param namespace: the namespace of the object; empty for a kind without.
-    :param is_small: whether that is certain for the object, so that nothing has to be counted.
     """
     prepared = _prepared(manifest, namespace)
-    body: Object = without_nulls(prepared)
-    if not is_small and 3 * deep_json.most_bytes(prepared) > ANNOTATIONS_BYTES:
+    written = deep_json.dumps(prepared)
+    body: Object = without_nulls(prepared) if "null" in written else prepared
+    if 3 * deep_json.most_bytes_of(written) > ANNOTATIONS_BYTES:
         _annotate(body, _last_applied(prepared))
     return body
 

@@ -76,6 +76,8 @@ class Files:
 
     def skipped(self) -> Iterator[SkippedFile]:
         """What has been left out so far, without being excluded, although it looks like a manifest; in order."""
+        if not (self._skipped or self._brought):
+            return
         seen = {os.path.realpath(path) for path in self._seen}
         for path, reason in sorted(self._skipped.items()):
             if path in self._seen:

@@ -20,7 +20,8 @@ NOT_FOUND = "the server could not find the requested resource"
 
 def is_typed(value: Object) -> bool:
     """Whether a document says what it is, rightly or not."""
-    return all(isinstance(value.get(key), str) and value[key] for key in ("apiVersion", "kind"))
+    api_version, kind = value.get("apiVersion"), value.get("kind")
+    return bool(api_version and kind and isinstance(api_version, str) and isinstance(kind, str))
 
 
 def is_manifest(value: Object) -> bool:

@@ -84,13 +84,13 @@ def read(
     kind: str,
     schema_of: SchemaOf,
     strict: bool = True,
-    scheme: str = "",
+    minor: int = NEWEST,
 ) -> Decoded:
     """The object in a body that is sent to the URL of ``api_version`` and ``kind``.
 
     :param raw: the body as text; otherwise ``body`` is its value, read from JSON or YAML.
     :param strict: refuse unknown and duplicate fields; otherwise they are only in the result's ``problems``.
-    :param scheme: where the server's scheme is made, for its errors; that of the newest release by default.
+    :param minor: the minor number of the server's release, as errors differ.
     :raises BadRequest: with the server's message.
     """
     source = None if raw is None else text_of(raw)
@@ -112,7 +112,7 @@ def read(
         listed = body_kind.removesuffix("List")
         if (group, version, listed) == ANY_LIST or schema_of(group, version, listed) is not None:
             raise BadRequest(refusal + _unconvertible(version, body_kind, api_version, kind))
-        known = f"no kind {quote(body_kind)} is registered for version {quote(body_version)} in scheme {quote(scheme or scheme_in(NEWEST))}"
+        known = f"no kind {quote(body_kind)} is registered for version {quote(body_version)} in scheme {quote(scheme_in(minor))}"
         raise BadRequest(refusal + known)
     try:
         decoded = decoding.decode(schema, body_kind, value, source=source)

@@ -37,24 +37,18 @@ class Checks:
     ``covered`` errors are those whose rule has a declarative twin; see :mod:`validation.declared`.
     """
 
-    __slots__ = ("errors", "expressions", "gates", "profile", "schema")
+    __slots__ = ("errors", "expressions", "gates", "minor", "profile", "schema", "wording")
 
     def __init__(self, profile: Profile, expressions: ExpressionChecker) -> None:
         self.profile = profile
         self.gates = profile.gates
+        #: the minor number of the release
+        self.minor = profile.minor
+        #: which of the hand-written wordings of names the release has
+        self.wording = HANDWRITTEN if self.minor >= NAMES_WORDED_SINCE else FORMER
         self.schema: Schema = profile.hub
         self.expressions = expressions
         self.errors = ErrorList()
-
-    @property
-    def minor(self) -> int:
-        """The minor number of the release."""
-        return self.profile.minor
-
-    @property
-    def wording(self) -> str:
-        """Which of the hand-written wordings of names the release has."""
-        return HANDWRITTEN if self.minor >= NAMES_WORDED_SINCE else FORMER
 
     def report(
         self,
@@ -96,14 +90,16 @@ class Checks:
         """
         if not items:
             return
+        limit, unique = declared.of_list(field)
         stops = self.minor >= STOPS_AT_LIMITS_SINCE
-        if stops and not declared.size_by_hand(field, items, path, self.errors):
+        if stops and limit and not declared.max_items(limit, items, path, self.errors):
             return
         for index, item in enumerate(items):
             check(item, (*path, index))
-        if not stops:
-            declared.size_by_hand(field, items, path, self.errors)
-        declared.unique_by_hand(field, items, path, self.errors, names_key=not stops)
+        if limit and not stops:
+            declared.max_items(limit, items, path, self.errors)
+        if unique:
+            declared.unique(unique, items, path, self.errors, names_key=not stops)
 
     def expression(self, expression: str, path: Path, *, derived: bool = False, stored: bool = False) -> int:
         """Check a CEL expression and return its estimated cost; see :class:`ExpressionChecker`."""

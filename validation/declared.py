@@ -25,7 +25,7 @@ def by_hand(field: Field, value: Any, path: Path, found: list[FieldError]) -> bo
             if value is None or not (value or field.pointer):
                 return True
         elif not check(rule, value, path, found):
-            return check is not _max_items
+            return check is not max_items
     return True
 
 
@@ -41,19 +41,13 @@ def _checks(field: Field) -> list[tuple[Any, Check | None]]:
     return found
 
 
-def size_by_hand(field: Field, value: Any, path: Path, found: list[FieldError]) -> bool:
-    """Check only the declared limit of a list; False if its entries must not be looked at."""
-    for rule, check in _checks(field):
-        if check is _max_items:
-            return check(rule, value, path, found)
-    return True
-
-
-def unique_by_hand(field: Field, value: Any, path: Path, found: list[FieldError], *, names_key: bool) -> None:
-    """Check only that the entries of a list are unique; ``names_key``: errors are about the field that must differ."""
-    for rule, _check in _checks(field):
-        if type(rule) is rules.Unique:
-            _unique(rule, value, path, found, names_key=names_key)
+def of_list(field: Field) -> tuple[rules.MaxItems | None, rules.Unique | None]:
+    """A list's declared limit, and what no two of its entries agree in."""
+    found = _of_lists.get(field)
+    if found is None:
+        declared = {type(rule): rule for rule, _check in _checks(field)}
+        found = _of_lists[field] = declared.get(rules.MaxItems), declared.get(rules.Unique)
+    return found
 
 
 def _covered(error: FieldError) -> FieldError:
@@ -61,7 +55,8 @@ def _covered(error: FieldError) -> FieldError:
     return error
 
 
-def _max_items(rule: rules.MaxItems, value: Any, path: Path, found: list[FieldError]) -> bool:
+def max_items(rule: rules.MaxItems, value: Any, path: Path, found: list[FieldError]) -> bool:
+    """Check the limit of a list; False if there are too many entries."""
     if value and len(value) > rule.limit:
         found.append(_covered(errors.too_many(path, len(value), rule.limit, origin="maxItems")))
         return False
@@ -74,9 +69,10 @@ def _required(rule: rules.Required, value: Any, path: Path, found: list[FieldErr
     return bool(value)
 
 
-def _unique(
+def unique(
     rule: rules.Unique, value: Any, path: Path, found: list[FieldError], *, names_key: bool = False
 ) -> bool:
+    """Check that the entries of a list are unique; ``names_key``: errors are about the field that must differ."""
     if not value or len(value) == 1:
         return True
     for index in rule.repeated(value, absent=""):
@@ -113,12 +109,13 @@ def _each_key(rule: rules.EachKey, value: Any, path: Path, found: list[FieldErro
 
 _HAND_WRITTEN: dict[type[rules.Rule], Check | None] = {
     rules.Optional: None,
-    rules.MaxItems: _max_items,
+    rules.MaxItems: max_items,
     rules.Required: _required,
-    rules.Unique: _unique,
+    rules.Unique: unique,
     rules.Format: _format,
     rules.MaxBytes: _max_bytes,
     rules.OneOfValues: _one_of_values,
     rules.EachKey: _each_key,
 }
 _known: dict[Field, list[tuple[Any, Check | None]]] = {}  # as many as the model has
+_of_lists: dict[Field, tuple[rules.MaxItems | None, rules.Unique | None]] = {}

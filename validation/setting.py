@@ -13,7 +13,7 @@ from resourceapi.encoding import encode
 from resourceapi.objects import Object
 from resourceapi.releases import Profile, split_api_version
 from resourceapi.request_body import read as read_request_body
-from resourceapi.request_body import schemas_of, scheme_in
+from resourceapi.request_body import schemas_of
 from validation.checks import Checks
 from validation.declarative import DeclarativePass
 from validation.requests import STRICT, Request
@@ -71,7 +71,7 @@ class Setting:
             kind=request.kind,
             schema_of=self._schema_of,
             strict=request.field_validation == STRICT,
-            scheme=scheme_in(self.profile.minor),
+            minor=self.profile.minor,
         )
 
     def read(self, obj: Object, api_version: str, *, answered: bool = False) -> Object:

@@ -255,20 +255,23 @@ def _check_device(device: Object, old: Object | None, path: Path, spec: Object, 
         changed = old is None or not equal(old.get("taints"), taints)
         if changed and checks.at_most(limits.TAINTS, taints, at):
             checks.each(taints, at, check_taint)
-        _check_consumption(device.get("consumesCounters"), (*path, "consumesCounters"), checks)
+        if consumptions := device.get("consumesCounters"):
+            _check_consumption(consumptions, (*path, "consumesCounters"), checks)
     if former:
         check_totals(attributes, capacity, (*path, "basic"), checks)
         return
     _check_device_nodes(device, path, bool(spec.get("perDeviceNodeSelection")), checks)
     check_binding_conditions(device, path, checks)
     _check_node_resources(device, path, checks)
-    _check_former_mappings(device, path, checks)
+    if mappings := device.get("nodeAllocatableResourceMappings"):
+        _check_former_mappings(mappings, device.get("capacity") or EMPTY, path, checks)
 
 
 def _check_key(name: str, path: Path, checks: Checks) -> Path:
     """The path of an entry of a map; errors about its key are about the map, and since 1.36 they say so."""
     at = map_key(path, name, QUALIFIED_NAME_BYTES)
-    checks.problems(names.qualified_name(name, checks.wording), path if checks.minor >= 36 else at)
+    if problems := names.qualified_name(name, checks.wording):
+        checks.problems(problems, path if checks.minor >= 36 else at)
     return at
 
 
@@ -283,7 +286,7 @@ def _check_counter_sets(counter_sets: list[Object] | None, checks: Checks) -> No
     checks.entries(model.ResourceSliceSpec["sharedCounters"], counter_sets, (*SPEC, "sharedCounters"), check)
 
 
-def _check_consumption(consumptions: list[Object] | None, path: Path, checks: Checks) -> None:
+def _check_consumption(consumptions: list[Object], path: Path, checks: Checks) -> None:
     fields = model.DeviceCounterConsumption
 
     def check(consumption: Object, at: Path) -> None:
@@ -345,10 +348,9 @@ def _check_node_resources(device: Object, path: Path, checks: Checks) -> None:
             _check_overhead(resource["overhead"], (*at, "overhead"), checks)
 
 
-def _check_former_mappings(device: Object, path: Path, checks: Checks) -> None:
+def _check_former_mappings(mappings: dict[str, Object], capacity: Object, path: Path, checks: Checks) -> None:
     """In 1.36 a device may use up any resource of its node whose name has no domain, by a factor or a capacity."""
-    capacity = device.get("capacity") or EMPTY
-    for name, mapping in (device.get("nodeAllocatableResourceMappings") or EMPTY).items():
+    for name, mapping in mappings.items():
         at = (*path, "nodeAllocatableResourceMappings", Key(name))
         if "/" in name and "kubernetes.io/" not in name:
             checks.invalid(at, Named(name), "must be a node allocatable resource name")

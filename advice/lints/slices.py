@@ -91,8 +91,10 @@ def _binding(manifest: dict[str, Any]) -> Iterator[Warning]:
 def _steps(manifest: dict[str, Any]) -> Iterator[Warning]:
     """CC023.  Where the gate is off the policy is dropped; where it is on, the server never answers."""
     for path, device in devices_of(manifest):
-        for name in mapping(device, "capacity"):
-            range_ = mapping(device, "capacity", name, "requestPolicy", "validRange")
+        for name, capacity in mapping(device, "capacity").items():
+            if not mapping(capacity).get("requestPolicy"):  # few have one
+                continue
+            range_ = mapping(capacity, "requestPolicy", "validRange")
             try:
                 step = parse(text(range_, "step"))
             except QuantityError:  # there is none, or the object is refused for it

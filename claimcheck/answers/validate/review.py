@@ -249,7 +249,7 @@ class Reviewer:
         elif old is not None and self.checks is not None and self.sender == APPLY:
             body = applied(old, body, result.namespace) or old
         if old is None and self.sender == APPLY and not self.live:
-            body = created(body, result.namespace, is_small=manifest.is_small)
+            body = created(body, result.namespace)
         return Request(
             verb=CREATE if old is None else self.update,
             api_version=result.api_version,
