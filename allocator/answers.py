@@ -47,8 +47,6 @@ class Answers(Sequence[NodeAnswer]):
     def __init__(self, share_id: Callable[[], str]) -> None:
         self._share_id = share_id
         self._places: list[View | str] = []
-        #: the names of the nodes
-        self.names: list[str] = []
         #: the outcomes from which answers are made
         self.outcomes: list[Outcome] = []
         self._shared: dict[SharedPools, Mapping[PoolId, PoolState]] = {}
@@ -60,8 +58,12 @@ class Answers(Sequence[NodeAnswer]):
         :param place: what the node sees, or only its name if the outcome has no results.
         """
         self._places.append(place)
-        self.names.append(place if isinstance(place, str) else place.name)
         self.outcomes.append(outcome)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the nodes."""
+        return [place if isinstance(place, str) else place.name for place in self._places]
 
     def remember(self, shared: SharedPools) -> None:
         """Keep the present state of pools that several nodes share, for making answers later."""
@@ -84,9 +86,10 @@ class Answers(Sequence[NodeAnswer]):
 
     def first_error(self, kind: str) -> NodeAnswer | None:
         """The first answer that is an error of this kind."""
-        found = (index for index, outcome in enumerate(self.outcomes) if outcome.error_kind == kind)
-        index = next(found, None)
-        return None if index is None else self._answer(index)
+        wanted = {outcome for outcome in set(self.outcomes) if outcome.error_kind == kind}
+        if not wanted:
+            return None
+        return self._answer(next(index for index, each in enumerate(self.outcomes) if each in wanted))
 
     def _answer(self, index: int) -> NodeAnswer:
         made = self._made.get(index)

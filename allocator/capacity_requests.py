@@ -6,7 +6,7 @@ minimum, up to the next step or to the next valid value. Steps may be fractional
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sized
 from typing import NamedTuple
 
 from allocator.bounded_cache import remember
@@ -45,24 +45,30 @@ class Portion(NamedTuple):
 Portions = dict[tuple[object, ...], Portion]
 """Portions that are known, by capacity and request."""
 
-#: What is kept of other claims' requests with capacities, of which there may be very many: so many shares, and portions
-#: for each capacity. Claims keep their own while they search.
-MOST_SHARES, MOST_PORTIONS = 2, 2
+#: What is kept of other claims' requests with capacities, of which there may be very many: so many shares with all capacities
+#: of devices together, and at least with each of them; as many portions of each capacity. Claims keep their own while they search.
+MOST_TOGETHER, LEAST_EACH = 256, 2
 
 
 class DeviceCapacities:
     """The capacities of devices, which devices of several shapes may have in common, with what requests take of them."""
 
-    __slots__ = ("__weakref__", "by_name", "portions", "shares", "totals")
+    __slots__ = ("__weakref__", "_all", "by_name", "portions", "shares", "totals")
 
-    def __init__(self, by_name: Object) -> None:
-        """`by_name`: the `capacity` of a device in normal form, with request policies."""
+    def __init__(self, by_name: Object, all: Sized = ()) -> None:
+        """`by_name`: the `capacity` of a device in normal form, with request policies; `all`: these and those of other devices."""
         self.by_name = by_name
+        self._all = all
         #: all of each
         self.totals = values_of(by_name)
         #: caches of :func:`share_of`
         self.portions: Portions = {}
         self.shares: dict[tuple[object, ...], Share] = {}
+
+    @property
+    def most(self) -> int:
+        """How many shares are kept, and portions of each capacity."""
+        return max(LEAST_EACH, MOST_TOGETHER // (len(self._all) + 1))
 
 
 def request_key(requests: Amounts) -> tuple[object, ...]:
@@ -79,9 +85,11 @@ def share_of(
     if share is None:
         if any(name not in capacities.by_name for name in requests):
             return UNSERVABLE  # not kept: the request may be of any size
+        if len(capacities.portions) >= capacities.most * len(capacities.by_name):
+            capacities.portions.clear()
         amounts = consumed(requests, capacities.by_name, fractional, capacities.portions)
         share = Share(amounts, amounts is not None and has_room(amounts, capacities.by_name, ()))
-        remember(capacities.shares, key, share, MOST_SHARES)
+        remember(capacities.shares, key, share, capacities.most)
     return share
 
 
@@ -95,8 +103,6 @@ def consumed(
     if any(name not in capacities for name in requests):
         return None
     known = {} if known is None else known
-    if len(known) >= MOST_PORTIONS * len(capacities):
-        known.clear()
     portions = {
         name: _portion(name, requests.get(name), capacity or {}, fractional, known)
         for name, capacity in capacities.items()

@@ -298,7 +298,7 @@ def _problem(
 def _selectors(place: Text, selectors: Iterable[Any]) -> Iterable[Selector]:
     for index, selector in enumerate(selectors):
         expression = ((selector or EMPTY).get("cel") or EMPTY).get("expression", "")
-        yield Selector((*place, f": selector #{index}"), expression)
+        yield Selector.of((*place, f": selector #{index}"), expression)
 
 
 def name_of(obj: Object) -> str:

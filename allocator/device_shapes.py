@@ -134,7 +134,7 @@ class ShapeRegistry:
         key = canonical(capacity)
         found = self._capacities.get(key)
         if found is None:
-            found = self._capacities[key] = DeviceCapacities(capacity)
+            found = self._capacities[key] = DeviceCapacities(capacity, self._capacities)
         return found
 
     def of_slice(self, spec: Object, devices: Iterable[DeviceShape]) -> SliceShape:

@@ -114,7 +114,7 @@ class Filtering:
                     outcome = plans.known(plan, question.entry, question.node_class)
                     if outcome is None:
                         share = whole.share(len(waiting) - place, LEAST_SECONDS)
-                        outcome = plans.outcome(plan, question.entry, question.node_class, share)
+                        outcome = plans.search(plan, question.entry, question.node_class, share)
                 except OutOfTime:
                     late.append(question)
                 else:

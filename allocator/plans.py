@@ -27,8 +27,8 @@ MOST_BYTES = 128 << 20
 """How much memory all plans may take with what has been found out for them."""
 # About what a plan takes beside the demands of its claims, an outcome, and what is told of a node to find equivalent ones.
 _PLAN_BYTES, _OUTCOME_BYTES, _NODE_BYTES = 1500, 350, 500
-# A plan with more outcomes is weighed after so many: it takes at most twice as much then as was weighed.
-_FEW = 8
+# A plan is weighed again when it has grown by more than this part of what was weighed.
+_GROWTH = 1 / 2
 
 
 class Outcome:
@@ -104,7 +104,16 @@ class _CachedOutcomeError(Exception):
 class Plan:
     """The requests of claims, apart from names, as far as they have been read, and their outcomes so far."""
 
-    __slots__ = ("bytes_of_outcomes", "demand", "equivalence", "equivalent", "fits", "key", "outcomes")
+    __slots__ = (
+        "bytes_of_outcomes",
+        "demand",
+        "equivalence",
+        "equivalent",
+        "fits",
+        "key",
+        "outcomes",
+        "weighed",
+    )
 
     def __init__(self, key: tuple[Content, ...], equivalence: NodeEquivalence) -> None:
         #: the contents of the claims
@@ -119,12 +128,16 @@ class Plan:
         #: outcomes by class, and by the state of shared pools if there are any
         self.outcomes: dict[object, Outcome] = {}
         self.bytes_of_outcomes = 0
+        #: its weight as it is known to the cache
+        self.weighed = 0
 
     @property
     def weight(self) -> int:
         """About how many bytes it takes; a demand that other plans have as well counts in full."""
-        demand = sum([claim.header.weight for claim in self.demand])
-        return _PLAN_BYTES + demand + self.equivalence.weight + self.bytes_of_outcomes
+        weight = _PLAN_BYTES + self.equivalence.weight + self.bytes_of_outcomes
+        for claim in self.demand:
+            weight += claim.header.weight
+        return weight
 
 
 class Plans:
@@ -170,7 +183,7 @@ class Plans:
                         plan.demand.append(demand)
                         plan.equivalence.add(demand)
             finally:
-                self._plans.weigh(key, plan.weight)
+                self._weigh(plan, plan.weight)
         return plan
 
     def _end(self, content: Content) -> None:
@@ -184,35 +197,36 @@ class Plans:
             if not self._with[content]:
                 del self._with[content]
 
-    def outcome(self, plan: Plan, entry: NodeEntry, node_class: NodeClass, time_limit: TimeLimit) -> Outcome:
-        """How the nodes of a class serve a plan now.
+    def known(self, plan: Plan, entry: NodeEntry, node_class: NodeClass) -> Outcome | None:
+        """How the nodes of a class serve a plan now, as far as that is known.
 
         :param entry: any node of the class, which has been found just now.
         """
-        found = self.known(plan, entry, node_class)
-        if found is None:
-            assert entry.view is not None
-            shared = entry.view.layout.shared
-            self.searches += 1
-            try:
-                found = self._find(plan, entry, time_limit)
-            except BaseException:
-                self._plans.weigh(plan.key, plan.weight)
-                raise
-            plan.outcomes[(node_class, shared.signature) if shared.states else node_class] = found
-            plan.bytes_of_outcomes += _OUTCOME_BYTES + len(found.error) + shared.signature_bytes
-            if len(plan.outcomes) < _FEW or not len(plan.outcomes) % _FEW:
-                self._plans.weigh(plan.key, plan.weight)
-        return found
-
-    def known(self, plan: Plan, entry: NodeEntry, node_class: NodeClass) -> Outcome | None:
-        """As :meth:`outcome`, None if it would have to be searched for."""
         assert entry.view is not None
         shared = entry.view.layout.shared
         found = plan.outcomes.get((node_class, shared.signature) if shared.states else node_class)
         if found is not None:
             self.hits += 1
         return found
+
+    def search(self, plan: Plan, entry: NodeEntry, node_class: NodeClass, time_limit: TimeLimit) -> Outcome:
+        """How the nodes of a class serve a plan now; parameters as for :meth:`known`."""
+        assert entry.view is not None
+        shared = entry.view.layout.shared
+        self.searches += 1
+        try:
+            found = self._find(plan, entry, time_limit)
+            plan.outcomes[(node_class, shared.signature) if shared.states else node_class] = found
+            plan.bytes_of_outcomes += _OUTCOME_BYTES + len(found.error) + shared.signature_bytes
+        finally:  # also what was found out about devices until the time was over
+            weight = plan.weight
+            if weight > plan.weighed * (1 + _GROWTH):
+                self._weigh(plan, weight)
+        return found
+
+    def _weigh(self, plan: Plan, weight: int) -> None:
+        plan.weighed = weight
+        self._plans.weigh(plan.key, weight)
 
     def _find(self, plan: Plan, entry: NodeEntry, time_limit: TimeLimit) -> Outcome:
         states = self._nodes.view_of(entry).states()

@@ -123,6 +123,8 @@ class Pool:
 
     def place(self, device: str) -> int | None:
         """The index of a device among the pool's devices; None if it is not one of them."""
+        if len(self.slices) == 1:
+            return self.slices[0].places.get(device)
         before = 0
         for slice in self.slices:
             place = slice.places.get(device)

@@ -434,10 +434,12 @@ class SchedulingState:
         `filters`: also look for errors on nodes where an allocated claim is not available, as kube-scheduler does.
         """
         known, plans = self._known, plans or self._plans
+        on, elsewhere = pod.on, pod.elsewhere
         asked: dict[int, AskedClaims] = {}
-        fitting: list[int] = []
+        first: int | None = None
+        fitting = 0
         for entry in entries:
-            claims = pod.on.get(entry.name, pod.elsewhere)
+            claims = on.get(entry.name, elsewhere) if on else elsewhere
             away = claims.selectors and claims.is_away_from(entry.node)
             if away and not (filters and claims.unallocated):
                 answers.add(entry.name, AWAY_OUTCOME)
@@ -446,27 +448,31 @@ class SchedulingState:
             if what is None:
                 what = asked[id(claims)] = AskedClaims(plans.plan(claims.unallocated, time_limit))
             node_class = entry.node_class or known.class_of(entry)
+            view = entry.view
+            assert view is not None
             outcome = what.outcomes.get(node_class)
             if outcome is None:
                 time_limit.check()
-                outcome = plans.outcome(what.plan, entry, node_class, time_limit)
+                outcome = plans.known(what.plan, entry, node_class)
+                if outcome is None:
+                    outcome = plans.search(what.plan, entry, node_class, time_limit)
                 if isinstance(outcome, FatalOutcome):
                     outcome = outcome.of(claims.unallocated)
                 what.outcomes[node_class] = outcome
-                assert entry.view is not None
-                answers.remember(entry.view.layout.shared)
+                answers.remember(view.layout.shared)
             if away and outcome.error_kind != FATAL:
                 answers.add(entry.name, AWAY_OUTCOME)
                 continue
+            answers.add(view, outcome)
             if outcome.fits:
-                fitting.append(len(answers))
-            assert entry.view is not None
-            answers.add(entry.view, outcome)
-            if fatal_ends and outcome.error_kind == FATAL:
+                if first is None:
+                    first = len(answers) - 1
+                fitting += 1
+                if fitting == wanted:
+                    break
+            elif fatal_ends and outcome.error_kind == FATAL:
                 break
-            if len(fitting) == wanted and wanted:
-                break
-        return fitting[0] if fitting else None
+        return first
 
     def _keep(self, claims: Sequence[Object], results: Sequence[Object]) -> None:
         for claim, result in zip(claims, results, strict=True):

@@ -68,6 +68,13 @@ class Selector(NamedTuple):
 
     place: Text
     expression: str
+    #: of the expression
+    number: int
+
+    @classmethod
+    def of(cls, place: Text, expression: str) -> Selector:
+        """The selector with an expression."""
+        return cls(place, expression, _NUMBERS.of(expression))
 
 
 class CompileError(Exception):
@@ -94,14 +101,14 @@ class Selectors:
         """
         known = device.shape.properties.matches
         for selector in selectors:
-            outcome = known.get(_NUMBERS.of(selector.expression))
+            outcome = known.get(selector.number)
             if outcome is not True and (outcome is False or not self._match(selector, device, time_limit)):
                 return False
         return True
 
     def _match(self, selector: Selector, device: Device, time_limit: TimeLimit) -> bool:
         try:
-            outcome = self.outcome(selector.expression, device, time_limit)
+            outcome = self._outcome(selector.expression, selector.number, device, time_limit)
         except CompileError as error:
             raise AllocationError(*selector.place, f": CEL compile error: {error}") from None
         if isinstance(outcome, str):
@@ -117,8 +124,10 @@ class Selectors:
 
         :raises CompileError: if the expression is not valid.
         """
+        return self._outcome(expression, _NUMBERS.of(expression), device, time_limit)
+
+    def _outcome(self, expression: str, number: int, device: Device, time_limit: TimeLimit) -> bool | str:
         known = device.shape.properties.matches
-        number = _NUMBERS.of(expression)
         outcome = known.get(number)
         if outcome is None:
             time_limit.check()

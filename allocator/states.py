@@ -43,9 +43,8 @@ class PoolState:
         name, allocated = device.device, self._allocated
         place = self.pool.place(name)
         bits = 0 if place is None else 1 << place
-        remembered = frozenset(frozenset(each.items()) for each in allocated.groups(device))
-        if not any(remembered):
-            remembered = frozenset()
+        groups = allocated.groups(device)
+        remembered = frozenset([frozenset(each.items()) for each in groups] if any(groups) else ())
         if not bits and not remembered and name not in self._groups:
             return self.pool.is_spread
         if device in allocated.whole:

@@ -80,7 +80,7 @@ class WeighedCache(Generic[Key, Value]):
     def weigh(self, key: Key, weight: int) -> None:
         """Note that the value of a key, if it is still here, takes another number of bytes now."""
         entry = self._entries.get(key)
-        if entry is not None and entry.weight != weight + ENTRY_BYTES:
+        if entry is not None:
             change = weight + ENTRY_BYTES - entry.weight
             entry.weight += change
             self._bytes_of[entry.owner] += change

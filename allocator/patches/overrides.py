@@ -114,8 +114,10 @@ class MergedShapes:
         if overrides.capacity is not None:
             key = capacities, overrides
             known = self._capacities.get(key)
-            capacities = known or DeviceCapacities(overrides.capacity.merged(capacities.by_name))
-            self._capacities[key] = capacities
+            if known is None:
+                merged = overrides.capacity.merged(capacities.by_name)
+                known = self._capacities[key] = DeviceCapacities(merged, self._capacities)
+            capacities = known
         properties = self._properties_of(shape.properties, capacities, overrides)
         return shape.changed(properties, capacities, overrides.taints)
 
