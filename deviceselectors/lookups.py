@@ -136,6 +136,22 @@ def lookups(root: Node) -> list[Lookup]:
     return list({each.key: each for each in found if each is not None}.values())
 
 
+def compared_texts(root: Node) -> list[tuple[Lookup, Literal]]:
+    """The attributes that an expression compares with texts, by `==` or `in [...]`, each with the text."""
+    found = []
+    for node in walk(root):
+        if not isinstance(node, Call) or node.function not in ("_==_", "@in"):
+            continue
+        left, right = node.args
+        if isinstance(left, Literal):
+            left, right = right, left
+        lookup = as_lookup(left)
+        if lookup is not None and lookup.map == ATTRIBUTES:
+            others = right.elements if isinstance(right, ListLiteral) and node.function == "@in" else [right]
+            found += [(lookup, each) for each in others if isinstance(each, Literal)]
+    return [(lookup, each) for lookup, each in found if isinstance(each.value, str) and each.value]
+
+
 def mentioned(root: Node) -> frozenset[tuple[str, str]]:
     """What an expression looks up or looks for by literal names: the map, and the name with its domain."""
     found = {(each.map, each.qualified) for each in lookups(root)}

@@ -15,6 +15,7 @@ from deviceselectors.ast import (
     Select,
     StructLiteral,
 )
+from deviceselectors.lexer import scan
 from deviceselectors.types import UINT
 from resourceapi.shortening import shortened
 
@@ -32,6 +33,20 @@ def unparse(node: Node, limit: int = 0) -> str:
     """The expression as one would write it; if it is longer than `limit` (0: none), it ends in an ellipsis."""
     text = _text(node, _CONDITIONAL)
     return shortened(text, limit) if limit else text
+
+
+def quoted(text: str) -> str:
+    """A text as a literal of CEL."""
+    return json.dumps(text, ensure_ascii=False)
+
+
+def replaced(expression: str, literal: Literal, text: str) -> str:
+    """The expression with another text in place of a literal of it, and nothing else changed."""
+    tokens = scan(expression)
+    assert tokens is not None  # it has been parsed
+    written = tokens[1][tokens[2].index(literal.position)]
+    start, end = literal.position, literal.position + len(written)
+    return expression[:start] + quoted(text) + expression[end:]
 
 
 def _text(node: Node, level: int) -> str:
@@ -62,7 +77,7 @@ def _text(node: Node, level: int) -> str:
 def _literal(node: Literal) -> str:
     value = node.value
     if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False)
+        return quoted(value)
     if isinstance(value, bool) or value is None:
         return {True: "true", False: "false", None: "null"}[value]
     if isinstance(value, bytes):

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from deviceselectors.ast import Call, Literal, Node
+from deviceselectors.ast import Node
 from deviceselectors.explaining import Explainer, Reason
-from deviceselectors.lookups import ATTRIBUTES, Lookup, as_lookup, walk
-from deviceselectors.types import STRING_TYPE
-from deviceselectors.unparsing import unparse
+from deviceselectors.lookups import Lookup, children, compared_texts, walk
+from deviceselectors.unparsing import quoted, unparse
 
 if TYPE_CHECKING:
     from deviceselectors.runtime.device import Device
@@ -84,17 +83,10 @@ def _suggestions(root: Node, first: Reason, devices: list[Device]) -> Iterator[s
         yield from _written_otherwise(lookup, wanted, _texts(lookup, devices))
 
 
-def _compared_with_texts(root: Node, first: Reason) -> Iterator[tuple[Lookup, str]]:
+def _compared_with_texts(root: Node, first: Reason) -> Iterable[tuple[Lookup, str]]:
     """The attribute that is compared with a text in the part that is false, and the text."""
-    for node in walk(root):
-        if isinstance(node, Call) and node.function == "_==_" and node.position == first.position:
-            left, right = node.args
-            literal, other = (left, right) if isinstance(left, Literal) else (right, left)
-            lookup = as_lookup(other)
-            if lookup is None or lookup.map != ATTRIBUTES or not isinstance(literal, Literal):
-                continue
-            if isinstance(literal.value, str) and literal.value:
-                yield lookup, literal.value
+    failed = {id(part) for node in walk(root) if node.position == first.position for part in children(node)}
+    return ((lookup, str(literal.value)) for lookup, literal in compared_texts(root) if id(literal) in failed)
 
 
 def _texts(lookup: Lookup, devices: Iterable[Device]) -> list[str]:
@@ -108,12 +100,8 @@ def _written_otherwise(lookup: Lookup, wanted: str, values: list[str]) -> Iterat
     attribute = unparse(lookup.node, _LONGEST)
     for value in values:
         if value.casefold() == wanted.casefold():
-            yield f"{attribute} == {_quoted(value)}"
+            yield f"{attribute} == {quoted(value)}"
     for value in values:
         at = value.casefold().find(wanted.casefold())
         if at >= 0 and value[at : at + len(wanted)].casefold() == wanted.casefold():
-            yield f"{attribute}.contains({_quoted(value[at : at + len(wanted)])})"
-
-
-def _quoted(text: str) -> str:
-    return unparse(Literal(0, text, STRING_TYPE), _LONGEST)
+            yield f"{attribute}.contains({quoted(value[at : at + len(wanted)])})"

@@ -138,3 +138,14 @@ def _with_devices(claim: Object, devices: Object) -> Object:
 
 def _changed(objects: list[Object], index: int, change: Change) -> list[Object]:
     return [change(each) if place == index else each for place, each in enumerate(objects)]
+
+
+def with_selector(claims: tuple[Object, ...], part: Part, index: int, expression: str) -> tuple[Object, ...]:
+    """The claims with another expression for a selector, or without it if that is empty."""
+
+    def changed(details: Object) -> Object:
+        selectors = list(details["selectors"])
+        selectors[index : index + 1] = [{"cel": {"expression": expression}}] if expression else []
+        return {**details, "selectors": selectors}
+
+    return with_details(claims, part, changed)

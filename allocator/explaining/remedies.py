@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
-from allocator.explaining import name_remedies, request_remedies
+from allocator.explaining import name_remedies, request_remedies, value_remedies
 from allocator.explaining.absent_names import AbsentName
 from allocator.explaining.changes import parts, with_details, without
 from allocator.explaining.conflicts import CONSTRAINT, REQUEST, demands
@@ -41,6 +41,7 @@ def find(
     """
     claims = finder.trials.claims
     yield from name_remedies.find(finder, names)
+    yield from value_remedies.find(finder)
     for part in parts(claims):
         yield from request_remedies.find(finder, part)
     yield from request_remedies.class_guards(finder)

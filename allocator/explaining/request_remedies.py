@@ -7,7 +7,15 @@ from functools import cmp_to_key, partial
 
 from allocator.capacity_requests import CapacityError, consumed
 from allocator.demand import ALL, EXACT_COUNT
-from allocator.explaining.changes import Part, details_of, parts, requests_of, with_alternatives, with_details
+from allocator.explaining.changes import (
+    Part,
+    details_of,
+    parts,
+    requests_of,
+    with_alternatives,
+    with_details,
+    with_selector,
+)
 from allocator.explaining.finder import ALTERNATIVE, CAPACITY, CLASS, COUNT, SELECTOR, Finder, Remedy
 from allocator.explaining.snapshot import full_name
 from allocator.explaining.trials import Variation
@@ -222,6 +230,9 @@ def _requested_by_others(claims: Claims, part: Part, name: str) -> Quantity:
 def _down_to_policy(name: str, left: Quantity, capacity: Object, fractional: bool) -> Quantity:
     """The largest amount up to `left` that the policy of a capacity admits."""
     policy: Object = (capacity[name] or {}).get("requestPolicy") or {}
+    most: Quantity | None = (policy.get("validRange") or {}).get("max")
+    if most is not None and most.cmp(left) < 0:
+        left = most
     for value in reversed(policy.get("validValues") or ()):
         if value.cmp(left) <= 0:
             return value  # type: ignore[no-any-return]
@@ -255,11 +266,11 @@ def _selectors(finder: Finder, part: Part) -> Iterator[Remedy]:
         expression = ((selector or {}).get("cel") or {}).get("expression", "")
         guard, whole = _guarded(finder, expression)
         if guard:
-            guarded = _with_selector(claims, part, index, whole)
+            guarded = with_selector(claims, part, index, whole)
             if finder.claims_work(guarded):
                 text = f"with `{guard} && …` before the selector `{expression}` in {finder.title(part)}"
                 yield from finder.confirm(SELECTOR, text, finder.subject(part), whole, Variation(guarded))
-        dropped = _with_selector(claims, part, index, "")
+        dropped = with_selector(claims, part, index, "")
         if finder.claims_work(dropped):
             shown = shortened(expression, MAX_EXPRESSION)
             text = f"without the selector `{shown}` in {finder.title(part)}"
@@ -267,22 +278,11 @@ def _selectors(finder: Finder, part: Part) -> Iterator[Remedy]:
     if len(selectors) > 1:
         bare = with_details(claims, part, lambda each: {**each, "selectors": []})
         singly = any(
-            finder.claims_work(_with_selector(claims, part, index, "")) for index in range(len(selectors))
+            finder.claims_work(with_selector(claims, part, index, "")) for index in range(len(selectors))
         )
         if not singly and finder.claims_work(bare):
             text = f"without the {len(selectors)} selectors in {finder.title(part)}"
             yield from finder.confirm(SELECTOR, text, finder.subject(part), None, Variation(bare))
-
-
-def _with_selector(claims: Claims, part: Part, index: int, expression: str) -> Claims:
-    """With another expression, or without this selector."""
-
-    def changed(details: Object) -> Object:
-        selectors = list(details["selectors"])
-        selectors[index : index + 1] = [{"cel": {"expression": expression}}] if expression else []
-        return {**details, "selectors": selectors}
-
-    return with_details(claims, part, changed)
 
 
 def class_guards(finder: Finder) -> Iterator[Remedy]:

@@ -1,0 +1,75 @@
+"""Remedies for misspelt values: the similar text that an attribute has on some device."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from allocator.explaining.changes import details_of, with_selector
+from allocator.explaining.finder import SELECTOR, Finder, Remedy
+from allocator.explaining.trials import Variation
+from deviceselectors.compiler import compile_expression
+from deviceselectors.environment import Environment
+from deviceselectors.lookups import Key, Lookup, compared_texts
+from deviceselectors.unparsing import quoted, replaced
+from resourceapi.nearness import nearest
+from resourceapi.objects import EMPTY
+
+#: Of more different texts of an attribute the nearest is not looked for.
+MAX_TEXTS = 1_000
+#: How many comparisons of a selector are tried, each by itself.
+MAX_COMPARISONS = 8
+
+
+def find(finder: Finder) -> Iterator[Remedy]:
+    """The selectors of claims with a similar value, where that makes the pod fit."""
+    claims, texts = finder.trials.claims, _Texts(finder)
+    for part in finder.written_parts():
+        for index, selector in enumerate(details_of(claims, part).get("selectors") or ()):
+            expression = ((selector or {}).get("cel") or {}).get("expression", "")
+            for written, meant, changed in _corrected(expression, texts):
+                corrected = with_selector(claims, part, index, changed)
+                if finder.claims_work(corrected):
+                    where = f"instead of {quoted(written)} in a selector of {finder.title(part)}"
+                    yield from finder.confirm(
+                        SELECTOR,
+                        f"with {quoted(meant)} {where}",
+                        finder.subject(part),
+                        changed,
+                        Variation(corrected),
+                        without_values=f"with another value {where}",
+                    )
+
+
+def _corrected(expression: str, texts: _Texts) -> Iterator[tuple[str, str, str]]:
+    """A text of the selector that no device has, the one that is meant, and the selector with it."""
+    root = compile_expression(expression, Environment("stored")).ast
+    compared = compared_texts(root) if root is not None else ()
+    for lookup, literal in compared[:MAX_COMPARISONS]:
+        written, known = str(literal.value), texts.of(lookup)
+        if written not in known and (meant := nearest(written, known)):
+            yield written, meant, replaced(expression, literal, meant)
+
+
+class _Texts:
+    """The different texts that an attribute has on the devices."""
+
+    def __init__(self, finder: Finder) -> None:
+        self._finder = finder
+        self._known: dict[Key, dict[str, None]] = {}
+
+    def of(self, lookup: Lookup) -> dict[str, None]:
+        """The texts; none if they are too many.
+
+        :raises OutOfTime: if the time of the explanation is over.
+        """
+        self._finder.trials.time_limit.check()
+        found = self._known.get(lookup.key)
+        if found is None:
+            values = (
+                device.prepared.attributes.get(lookup.domain, EMPTY).get(lookup.name)
+                for view in self._finder.views.values()
+                for device in view.devices()
+            )
+            texts = {each: None for each in values if isinstance(each, str)}
+            found = self._known[lookup.key] = texts if len(texts) <= MAX_TEXTS else {}
+        return found
