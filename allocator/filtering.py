@@ -74,18 +74,21 @@ class Filtering:
     ) -> tuple[list[tuple[Question | None, bool]], list[Question]]:
         """The question for each node and whether claims are away from it, and all questions once.
 
-        There is no question where that is known, and where there is no time to find out which it is.
+        There is no question where that is known, and where there is no time to find out which it is. That has half of the time,
+        so that some nodes are decided however often what all of them see changes.
         """
-        limit = self._time_limit
+        limit, is_over = self._time_limit.share(2), False
         found: dict[tuple[int, NodeClass], Question] = {}
         places: list[tuple[Question | None, bool]] = []
         for entry in entries:
             claims = pod.on.get(entry.name, pod.elsewhere)
             node_class = entry.node_class
             # a driver's node selector may have thousands of requirements
-            if (claims.selectors or node_class is None) and limit.is_over:
-                places.append((None, False))
-                continue
+            if claims.selectors or node_class is None:
+                is_over = is_over or limit.is_over
+                if is_over:
+                    places.append((None, False))
+                    continue
             is_away = claims.is_away_from(entry.node)
             if is_away and not claims.unallocated:
                 places.append((None, True))

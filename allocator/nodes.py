@@ -21,6 +21,7 @@ from allocator.results import only_on
 from allocator.rules.node_operations import declares_node_operations
 from allocator.shared_pools import Reach, SharedPools
 from allocator.states import PoolState
+from allocator.time_limit import UNLIMITED, TimeLimit
 from resourceapi.objects import Object
 from resourceapi.records.pools import DeviceId, PoolId
 
@@ -215,18 +216,27 @@ class Nodes:
         """The node of this name."""
         return self._entries.get(name)
 
-    def settled(self) -> list[NodeEntry]:
-        """All nodes, in order; to be called before classes are asked for, after any changes."""
+    def settled(self, time_limit: TimeLimit = UNLIMITED) -> list[NodeEntry]:
+        """All nodes, in order; to be called before classes are asked for, after any changes.
+
+        :param time_limit: what nodes share is looked at again meanwhile; later, when they are asked, it is found anew.
+        """
         self._inventory.catch_up()
         if self._has_stale:
             self._has_stale = False
-            self._refill()
+            self._refill(time_limit)
         if self._order is None:
             self._order = list(self._entries.values())
         return self._order
 
-    def _refill(self) -> None:
-        changed = {shared for shared in self._shared_pools.values() if shared.stale and self._fill(shared)}
+    def _refill(self, time_limit: TimeLimit) -> None:
+        changed = set()
+        for shared in [each for each in self._shared_pools.values() if each.stale]:
+            if time_limit.is_over:
+                self._shared_pools.pop(shared.reached, None)
+            elif not self._fill(shared):
+                continue
+            changed.add(shared)
         for entry in self._entries.values() if changed else ():
             if entry.view is not None and entry.view.layout.shared in changed:
                 self._forget(entry.name)

@@ -293,7 +293,7 @@ class SchedulingState:
             :class:`~allocator.best_fit.Proposal` where there was time to find out.
         """
         pod = PodClaims(claims, instead)
-        entries: Sequence[NodeEntry] = self._known.settled()
+        entries: Sequence[NodeEntry] = self._known.settled(time_limit.share(4))
         if candidates is not None:
             entries = [entry for name in candidates if (entry := self._known.entry(name)) is not None]
         try:

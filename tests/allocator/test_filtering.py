@@ -13,7 +13,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from allocator import allocation, scheduling
+from allocator import allocation, filtering, scheduling
 from allocator.answers import NodeAnswer
 from allocator.best_fit import Proposal
 from allocator.demand import read_claim
@@ -294,3 +294,32 @@ def test_selectors_of_allocated_claims_are_looked_at_once_and_within_the_time(
     answers = list(state.filter([allocated], looks(10)).nodes)
     assert looked["times"] <= 11
     assert [each.error for each in answers][-1] == OUT_OF_TIME
+
+
+def seen_by_most(number: int, version: int) -> Object:
+    """A slice for all nodes but those whose number is a multiple of its own, so that nodes see different slices."""
+    others = [f"gone-{version}", *(f"n{each}" for each in range(0, 120, number))]
+    term = {"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "NotIn", "values": others}]}
+    return slice_of(
+        "d",
+        name=f"big-{number}",
+        pool=f"big-{number}",
+        driver="big.example.com",
+        nodeSelector={"nodeSelectorTerms": [term]},
+    )
+
+
+def test_devices_that_change_all_the_time_leave_time_for_some_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half of the time is for what nodes see; a driver whose slices change every second left none to decide before."""
+    monkeypatch.setattr(filtering, "LEAST_SECONDS", 20)
+    primes = [2, 3, 5, 7, 11, 13, 17]
+    names = [f"n{each}" for each in range(120)]
+    slices = [slice_of("d"), *(seen_by_most(each, 0) for each in primes)]
+    state = cluster(*slices, nodes=[node(name, {"kubernetes.io/hostname": name}) for name in names])
+    state.warm_up()
+    asked = [claim(exactly(selectors=[f'device.driver == "{DRIVER}"']))]
+    for version in range(1, 6):
+        state.put_slice(seen_by_most(primes[0], version))
+        assert len(decided(list(state.filter(asked, looks(80)).nodes))) > 3
+    while len(found := decided(list(state.filter(asked, looks(80)).nodes))) < 120:
+        assert len(found) > 3
