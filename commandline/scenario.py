@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from math import inf
 from typing import TYPE_CHECKING
 
+from claimcheck.answers.scenario import SECONDS_IN_ALL
 from commandline.chosen_cluster import cluster_or_inventory
 from commandline.errors import UsageError
 from commandline.options import (
@@ -19,8 +20,6 @@ from commandline.options import (
 )
 from resourceapi.manifests import name_of, namespace_of
 
-#: The default of ``--timeout``.
-SECONDS_IN_ALL = 300.0
 if TYPE_CHECKING:
     from argparse import Namespace
 
@@ -124,12 +123,15 @@ def read_cluster(
 ) -> tuple[ClusterState, list[Manifest]]:
     """The objects of ``--inventory`` or of a live cluster, and those of them that request devices, see ``learn``."""
     from claimcheck.answers.cluster_state import ClusterState
+    from claimcheck.answers.scenario import scheduling_objects
     from commandline.reading import read_named
 
     state = ClusterState(profile, options.namespace)
     if cluster is None:
         return state, state.learn(_counted(read_named("--inventory", options.inventory)))
-    return state, state.learn(_counted(_live(cluster, options, profile, state)), live=True)
+    return state, state.learn(
+        _counted(scheduling_objects(cluster, options.namespace, profile, state)), live=True
+    )
 
 
 def _counted(found: Iterable[Manifest | Result | Failure]) -> Iterator[Manifest | Result | Failure]:
@@ -168,28 +170,3 @@ def _in_inventory(name: ObjectName, existing: list[Manifest], namespace: str) ->
         if (value["kind"], name_of(value), namespace_of(value, namespace)) == (*name, namespace):
             return manifest
     raise UsageError(f"{name}: not in the namespace {namespace} of the inventory")
-
-
-def _live(
-    cluster: LiveCluster, options: Namespace, profile: Profile, state: ClusterState
-) -> Iterator[Manifest | Result | Failure]:
-    """The objects of a live cluster.
-
-    If templates and labels of other namespaces cannot be listed, that is no failure: only the pods' own matters.
-    Claims of all namespaces matter, as they may hold devices. Neither is it a failure if Pods cannot be listed: what
-    they take of nodes is not known then, which ``state.unread`` says.
-
-    :raises UsageError: if the cluster does not answer at all.
-    """
-    from claimcheck.answers.cluster_state import TEMPLATE
-    from claimcheck.answers.outcome import NoAnswer, Unread
-    from cluster.live_objects import SCHEDULING
-
-    for each in cluster.objects(profile, kinds=SCHEDULING, at_least=options.namespace):
-        if isinstance(each, NoAnswer):
-            raise UsageError(f"{cluster.source}: {each.message}")
-        if isinstance(each, Unread):
-            state.unread[each.kind] = each
-            if (each.kind in (TEMPLATE, "Namespace") and each.read_namespace) or each.kind == "Pod":
-                continue
-        yield each

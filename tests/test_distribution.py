@@ -30,12 +30,24 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 def clean(built: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The `bin` of an environment with the wheel and what it requires, and nothing else."""
     environment = tmp_path_factory.mktemp("environment")
+    return _installed(built[1], environment)
+
+
+@pytest.fixture(scope="module")
+def with_client(built: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same with the extra `kubernetes`, and pytest."""
+    return _installed(built[1], tmp_path_factory.mktemp("with_client"), "kubernetes", "pytest")
+
+
+def _installed(wheel: Path, environment: Path, extra: str = "", *others: str) -> Path:
+    """The `bin` of an environment with the wheel, what it requires, and other distributions with what these require."""
     venv.create(environment)
     (site,) = environment.glob("lib/python*/site-packages")
-    _, wheel = built
     pip = [sys.executable, "-m", "pip", "--python", str(environment / "bin" / "python"), "install", "--quiet"]
     subprocess.run([*pip, "--no-deps", "--no-index", str(wheel)], check=True)
-    for each in _required(wheel):
+    for each in _required(
+        [*((line, extra) for line in _metadata(wheel)), *((other, "") for other in others)]
+    ):
         for file in each.files or ():
             top = file.parts[0]
             if top not in ("..", "__pycache__") and not (site / top).exists():
@@ -49,23 +61,26 @@ def _metadata(wheel: Path) -> list[str]:
         return re.findall(r"^Requires-Dist: (.*)$", archive.read(name).decode(), re.MULTILINE)
 
 
-def _required(wheel: Path) -> list[Distribution]:
-    """The installed distributions that the wheel requires without extras, directly or not."""
+def _required(pending: list[tuple[str, str]]) -> list[Distribution]:
+    """The installed distributions that are required, directly or not.
+
+    :param pending: requirements, each with the extra of the distribution that has it.
+    """
     # Imported here, as every process of `make test` would have to load it.
     from packaging.requirements import Requirement
 
     found: dict[str, Distribution] = {}
-    pending = _metadata(wheel)
     while pending:
-        requirement = Requirement(pending.pop())
-        if requirement.marker is not None and not requirement.marker.evaluate({"extra": ""}):
+        line, wanted = pending.pop()
+        requirement = Requirement(line)
+        if requirement.marker is not None and not requirement.marker.evaluate({"extra": wanted}):
             continue
         if requirement.name not in found:
             try:
                 found[requirement.name] = distribution(requirement.name)
             except PackageNotFoundError:
                 pytest.fail(f"{requirement.name} is required, but not pinned in requirements.lock")
-            pending += found[requirement.name].requires or []
+            pending += [(each, "") for each in found[requirement.name].requires or []]
     return list(found.values())
 
 
@@ -102,9 +117,11 @@ def test_every_data_file_of_the_packages_is_in_the_wheel(built: tuple[Path, Path
 
 
 def test_what_is_large_and_only_for_tests_is_not_required(built: tuple[Path, Path]) -> None:
-    from packaging.requirements import Requirement
-
-    assert not {Requirement(line).name for line in _metadata(built[1])} & {"kubernetes", "ortools", "pandas"}
+    required = {
+        each.metadata["Name"].lower() for each in _required([(line, "") for line in _metadata(built[1])])
+    }
+    assert "pyyaml" in required
+    assert not required & {"kubernetes", "ortools", "pandas", "pytest"}
 
 
 @pytest.mark.parametrize(
@@ -131,3 +148,58 @@ def test_the_installed_command_works_in_an_empty_directory(
     done = _run(clean, *arguments, directory=tmp_path)
     assert (done.returncode, done.stderr) == (code, "")
     assert expected in done.stdout
+
+
+OPERATOR = Path(__file__).parent / "claimcheck" / "operator_page.py"
+
+
+def _python(environment: Path, *arguments: str, directory: Path) -> subprocess.CompletedProcess[str]:
+    clean = {**os.environ, "PYTHONSAFEPATH": "1"}
+    clean.pop("PYTHONPATH", None)
+    command = [str(environment / "python"), *arguments]
+    return subprocess.run(command, check=False, cwd=directory, env=clean, capture_output=True, text=True)
+
+
+def test_a_page_of_an_operator_works_with_the_wheel(with_client: Path, tmp_path: Path) -> None:
+    """Objects of the package `kubernetes`, validated and explained, in an environment with nothing but the wheel and the extra."""
+    cluster = EXAMPLES / "placement" / "cluster.yaml"
+    done = _python(with_client, str(OPERATOR), str(cluster), directory=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "half: fits on gpu-node\nfull: fits on gpu-node\nGPU: metadata.name: refused\n"
+
+
+def test_mypy_knows_the_types_of_the_wheel(with_client: Path, tmp_path: Path) -> None:
+    """The page passes `mypy --strict` against the installed wheel, and a wrong type does not."""
+    wrong = tmp_path / "wrong.py"
+    wrong.write_text("import claimcheck\nfound: int = claimcheck.validate([])\n")
+    mypy = [
+        sys.executable,
+        "-m",
+        "mypy",
+        "--strict",
+        "--no-incremental",
+        "--python-executable",
+        str(with_client / "python"),
+    ]
+    environment = {**os.environ, "MYPYPATH": ""}
+    done = subprocess.run(
+        [*mypy, str(OPERATOR)], check=False, cwd=tmp_path, env=environment, capture_output=True, text=True
+    )
+    assert done.stdout.startswith("Success"), done.stdout
+    done = subprocess.run(
+        [*mypy, str(wrong)], check=False, cwd=tmp_path, env=environment, capture_output=True, text=True
+    )
+    assert 'expression has type "list[Finding]", variable has type "int"' in done.stdout
+
+
+def test_pytest_finds_the_plugin_of_the_wheel(with_client: Path, tmp_path: Path) -> None:
+    (tmp_path / "test_driver.py").write_text(
+        "import pytest\n"
+        f"@pytest.mark.dra_cluster({str(EXAMPLES / 'placement' / 'cluster.yaml')!r})\n"
+        "def test_devices(dra_cluster):\n"
+        "    assert len(dra_cluster.devices()) == 14\n"
+    )
+    done = _python(
+        with_client, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--strict-markers", directory=tmp_path
+    )
+    assert "1 passed" in done.stdout, done.stdout

@@ -44,6 +44,14 @@ class ClusterState(ClusterObjects):
                 other.put(kind.name, obj)
         return other
 
+    def copy(self) -> ClusterState:
+        """One with the same objects, to which others can be added."""
+        other = ClusterState(self.profile, self._default_namespace)
+        other.unread = dict(self.unread)
+        for kind in (*KINDS, "Node", "Pod", "Namespace"):
+            other.collection(kind).objects.update(self.collection(kind).objects)
+        return other
+
     def why_unread(self, kind: str, namespace: str) -> str:
         """Why objects of a kind in a namespace could not be read; empty if they were read."""
         unread = self.unread.get(kind)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from claimcheck.answers.unknowns import consequences, undecidable
+from resourceapi.errors import Unanswerable
 from resourceapi.manifests import existing_pods
 
 #: What is to be said wherever patches apply to devices.
@@ -15,10 +16,17 @@ WITH_PATCHES = (
 )
 
 if TYPE_CHECKING:
+    from advice.findings import Result
     from allocator.explaining.snapshot import Snapshot
     from claimcheck.answers.cluster_state import ClusterState
+    from claimcheck.answers.live_cluster import LiveCluster
+    from claimcheck.answers.outcome import Failure
     from cluster.workloads import Workload
     from documents.manifest import Manifest
+    from resourceapi.releases import Profile
+
+#: How long the answers to all pods of a question may take unless the caller says otherwise, in seconds.
+SECONDS_IN_ALL = 300.0
 
 
 class Scenario:
@@ -111,3 +119,29 @@ def snapshot_of(state: ClusterState, seconds: float) -> Snapshot:
         patches.values(),
         time_limit=TimeLimit(seconds) if patches else UNLIMITED,
     )
+
+
+def scheduling_objects(
+    cluster: LiveCluster, namespace: str, profile: Profile, state: ClusterState
+) -> Iterator[Manifest | Result | Failure]:
+    """The objects of a live cluster that scheduling depends on.
+
+    If templates and labels of other namespaces cannot be listed, that is no failure: only the pods' own matters.
+    Claims of all namespaces matter, as they may hold devices. Neither is it a failure if Pods cannot be listed: what
+    they take of nodes is not known then, which ``state.unread`` says.
+
+    :param namespace: where a list of all namespaces is forbidden, that of this one is read.
+    :raises Unanswerable: if the cluster does not answer at all.
+    """
+    from claimcheck.answers.cluster_state import TEMPLATE
+    from claimcheck.answers.outcome import NoAnswer, Unread
+    from cluster.live_objects import SCHEDULING
+
+    for each in cluster.objects(profile, kinds=SCHEDULING, at_least=namespace):
+        if isinstance(each, NoAnswer):
+            raise Unanswerable(f"{cluster.source}: {each.message}")
+        if isinstance(each, Unread):
+            state.unread[each.kind] = each
+            if (each.kind in (TEMPLATE, "Namespace") and each.read_namespace) or each.kind == "Pod":
+                continue
+        yield each

@@ -113,7 +113,7 @@ def simulate(
         pod
         for workload in scenario.workloads
         if not workload.problem and not workload.missing
-        for pod in _pods(snapshot, workload, resources)
+        for pod in pods_of(snapshot, workload, resources)
     ]
     report = Report(pods, scenario.failures)
     report.checked, report.with_patches = scenario.checked(), scenario.has_patched_devices
@@ -130,19 +130,24 @@ def simulate(
         report.unknown_classes = unknown_classes(snapshot, snapshot.demand(claims, limits.whole))
     attributes = _constraint_attributes(pods)
     for objective in [*objectives, *([BATCH] if batch else [])]:
-        cluster = _cluster(snapshot, resources)
+        cluster = scheduling_state(snapshot, resources)
         simulation = Simulation(cluster, limits)
         found = pack(simulation, pods) if objective == BATCH else simulation.run(pods, MODES[objective])
         remaining = fragmentation(cluster.pools(), cluster.allocated, attributes)
         report.runs.append(Run(objective, found, remaining))
     if templates:
         report.expansion = expand(
-            lambda: _cluster(snapshot, resources), pods, templates, MODES[objectives[0]], limits=limits
+            lambda: scheduling_state(snapshot, resources),
+            pods,
+            templates,
+            MODES[objectives[0]],
+            limits=limits,
         )
     return report
 
 
-def _cluster(snapshot: Snapshot, resources: NodeResources) -> SchedulingState:
+def scheduling_state(snapshot: Snapshot, resources: NodeResources) -> SchedulingState:
+    """The cluster of a snapshot, in which pods can be placed."""
     cluster = SchedulingState(
         snapshot.features,
         snapshot.nodes.values(),
@@ -155,7 +160,8 @@ def _cluster(snapshot: Snapshot, resources: NodeResources) -> SchedulingState:
     return cluster
 
 
-def _pods(snapshot: Snapshot, workload: Workload, resources: NodeResources) -> list[Pod]:
+def pods_of(snapshot: Snapshot, workload: Workload, resources: NodeResources) -> list[Pod]:
+    """The pods of a workload that are on no node yet."""
     closed = excluded(workload.pod_spec, snapshot.nodes.values())
     alike = Pod(
         workload.title,

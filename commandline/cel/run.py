@@ -80,7 +80,7 @@ def _devices(
 
     :param unread: gets the list of patches if the user may not read it: devices then are as their slices have them.
     """
-    from commandline.cel.devices import KINDS, Devices
+    from claimcheck.answers.cel_devices import KINDS, Devices
     from resourceapi.kinds import DEVICE_CLASS
 
     devices = Devices(profile)

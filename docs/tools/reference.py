@@ -14,6 +14,7 @@ from pathlib import Path
 from commandline.config_file import NAMES, PAIRS, SETTINGS
 from commandline.subcommands import CONFIGURABLE, SUBCOMMANDS, parser_of
 from deviceselectors.libraries import described
+from docs.tools import python_reference
 from resourceapi import limits, rules
 from resourceapi.classic_kinds import KINDS as CLASSIC_KINDS
 from resourceapi.gates import DEPENDS_ON, GATES, UNRELEASED_GATES, stage_of
@@ -38,6 +39,7 @@ def pages() -> dict[str, str]:
     made["limits.md"] = _limits_page()
     made["cel-functions.md"] = _functions_page()
     made["config-file.md"] = _config_file_page()
+    made["python.md"] = _page("The Python API", *python_reference.blocks())
     made |= {f"claimcheck-{name}.md": _command_page(name) for name in SUBCOMMANDS}
     return made
 

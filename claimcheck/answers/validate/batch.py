@@ -57,7 +57,7 @@ class Knowledge:
 class Batch:
     """The manifests of the input, or of an inventory, in their order.
 
-    :param named: the files in which everything has to be a manifest.
+    :param named: see the attribute.
     :param is_live: whether the cluster is a live one.
     """
 
@@ -67,7 +67,8 @@ class Batch:
         self.knowledge = knowledge
         self.outcome = Outcome(profile.name)
         self._profile = profile
-        self._named = frozenset(named)
+        #: the files in which everything has to be a manifest
+        self.named = set(named)
         self._is_live = is_live
         self.objects: list[tuple[Manifest | Result, str]] = []
 
@@ -97,7 +98,7 @@ class Batch:
         """Refuse what is no manifest, unless a directory was searched for manifests and its file has none."""
         manifests = [each for each, _ in self.objects[first:] if not isinstance(each, Result)]
         files = {each.file for each in manifests if is_manifest(each.value)}
-        files.update(self._named)
+        files.update(self.named)
         for number, (found, how) in enumerate(self.objects[first:], first):
             if (
                 how == SKIP

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from advice.device_inventory import DeviceInventory, effective_devices, read
-from commandline.errors import UsageError
 from resourceapi.counting import plural
 from resourceapi.decoding import DecodingError
+from resourceapi.errors import Unanswerable
 from resourceapi.kind import Kind
 from resourceapi.kinds import DEVICE_CLASS, RESOURCE_SLICE, RESOURCE_SLICE_PATCH, kind_of
 from resourceapi.manifests import mapping, name_of, text
@@ -35,7 +35,7 @@ class Devices:
         """Add an object.
 
         :param manifest: where it is written.
-        :raises UsageError: if it cannot be read.
+        :raises Unanswerable: if it cannot be read.
         """
         kind = kind_of(value.get("apiVersion"), value.get("kind"))
         if value.get("kind") == RESOURCE_SLICE.name:
@@ -48,7 +48,7 @@ class Devices:
     def inventory(self) -> DeviceInventory:
         """The devices as they are with all patches.
 
-        :raises UsageError: if a class cannot be read that a patch names.
+        :raises Unanswerable: if a class cannot be read that a patch names.
         """
         patches = list(self._patches.values())
         return effective_devices(self._slices, patches, self._read_classes(), self._profile)
@@ -64,7 +64,7 @@ class Devices:
     def patched(self) -> Inventory | None:
         """The devices of slices with who gives them their values; None without patches.
 
-        :raises UsageError: as `inventory`.
+        :raises Unanswerable: as `inventory`.
         """
         from allocator.features import Features
         from allocator.inventory import Inventory
@@ -89,9 +89,9 @@ class Devices:
             obj = read(value, kind, self._profile.schemas)
         except DecodingError as error:
             place = manifest.locate(error.path)
-            raise UsageError(f"{manifest.file}:{place.line}:{place.column}: {error.text}") from None
+            raise Unanswerable(f"{manifest.file}:{place.line}:{place.column}: {error.text}") from None
         if obj is None:
             version = value.get("apiVersion")
             message = f"{manifest.file}:{manifest.line}: {plural(kind.name)} have no version {version}"
-            raise UsageError(message)
+            raise Unanswerable(message)
         return obj

@@ -1,0 +1,120 @@
+"""A cluster that schedules pods, for tests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from allocator.allocated import allocation_of
+from allocator.scheduling import Mode
+from allocator.simulation import Limits, Simulation
+from allocator.time_limit import POD_SECONDS, TimeLimit
+from claimcheck.answers.cluster_state import CLAIM
+from claimcheck.answers.simulate import pods_of, scheduling_state
+from claimcheck.clusters import Cluster
+from claimcheck.inputs import Objects, values_in
+from claimcheck.placements import AllocatedDevice, devices_of
+from documents.unwritten import Unwritten
+from resourceapi.errors import ClaimcheckError, Unanswerable
+from resourceapi.manifests import displayed_name, mapping
+from resourceapi.model.versions import GROUP
+
+if TYPE_CHECKING:
+    import allocator.simulation
+    from cluster.workloads import Workload
+    from resourceapi.objects import Object
+
+
+class Unschedulable(ClaimcheckError):
+    """A pod fits on no node; the text is kube-scheduler's, where it has one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scheduled:
+    """A pod on its node.
+
+    - ``pod``: ``default/train``.
+    - ``claims``: the ``status`` of each claim that it uses, by the claim's name, as kube-scheduler writes it.
+    - ``devices``: the devices in these.
+    """
+
+    pod: str
+    node: str
+    claims: Mapping[str, Mapping[str, Any]]
+
+    @property
+    def devices(self) -> tuple[AllocatedDevice, ...]:
+        """The devices that its claims hold."""
+        return devices_of({name: status.get("allocation") or {} for name, status in self.claims.items()})
+
+
+class FakeCluster(Cluster):
+    """A cluster with a scheduler: what a pod gets, no other gets. For tests; it is made as any :class:`Cluster`."""
+
+    def schedule(self, pod: Objects) -> Scheduled:
+        """Place a pod as kube-scheduler does, on the first node on which it fits, and keep what it holds.
+
+        :param pod: one pod, and claims and templates that are not in the cluster yet; if the pod is placed, they are from then on.
+        :raises Unschedulable: if it fits on no node.
+        :raises ClaimcheckError: if objects cannot be read or are refused, or it is not one pod that requests devices.
+        """
+        with self.lock:
+            found = list(values_in(pod, self.profile))
+            scenario = self.scenario(found)
+            if len(scenario.workloads) > 1 or scenario.workloads[0].kind != "Pod":
+                titles = ", ".join(each.title for each in scenario.workloads[:3])
+                raise Unanswerable(f"expected one pod, found {titles}")
+            (workload,) = scenario.workloads
+            if workload.problem:
+                raise Unanswerable(f"{workload.title}: {workload.problem}")
+            if workload.missing:
+                raise Unschedulable(f"{workload.title}: waits for {' and for '.join(workload.missing)}")
+            snapshot, resources = scenario.snapshot, scenario.node_resources
+            if workload.full_name in self._state.pods.objects:
+                raise Unanswerable(f"{workload.title} is on a node already")
+            (wanted,) = pods_of(snapshot, workload, resources)
+            limits = Limits(TimeLimit(POD_SECONDS))
+            simulation = Simulation(scheduling_state(snapshot, resources), limits)
+            placement = simulation.place(wanted, Mode.ATTEMPT)
+            if not placement.node:
+                raise Unschedulable(f"{workload.title}: {placement.error or placement.reason}")
+            self._state = scenario.state
+            self.manifests += found
+            return self._keep(workload, wanted, placement)
+
+    def _keep(
+        self,
+        workload: Workload,
+        wanted: allocator.simulation.Pod,
+        placement: allocator.simulation.Placement,
+    ) -> Scheduled:
+        """Write down what the pod holds."""
+        user = {"resource": "pods", "name": workload.name, "uid": workload.full_name}
+        claims = {}
+        for name, claim in wanted.claims.items():
+            before = mapping(claim, "status")
+            allocation = placement.results.get(name) or allocation_of(claim)
+            if allocation is None:
+                continue  # the node has the extended resource from a device plugin
+            status = {
+                **before,
+                "allocation": allocation,
+                "reservedFor": [*before.get("reservedFor", ()), user],
+            }
+            self._put(f"{GROUP}/v1", CLAIM, {**claim, "status": status})
+            claims[displayed_name(claim)] = status
+        spec = {**workload.pod_spec, "nodeName": placement.node}
+        self._put(
+            "v1", "Pod", {"metadata": {"name": workload.name, "namespace": workload.namespace}, "spec": spec}
+        )
+        self._snapshot = None
+        return Scheduled(workload.full_name, placement.node, claims)
+
+    def _put(self, api_version: str, kind: str, obj: Object) -> None:
+        value = {**obj, "apiVersion": api_version, "kind": kind}
+        self.manifests.append(Unwritten(f"scheduled {kind}", value))
+        if kind == CLAIM:
+            self._state.put(kind, obj)
+        else:
+            self._state.pods.put(value)
