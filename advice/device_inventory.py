@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -44,14 +44,19 @@ class DeviceInventory:
     def groups(self) -> list[NamedGroup]:
         """All devices by their properties."""
         found: dict[str, NamedGroup] = {}
+        for id, device in self.devices():
+            key = properties_key(id.driver, device)
+            group = found.get(key)
+            if group is None:
+                group = found[key] = DeviceGroup(DeviceProperties(id.driver, device), [])
+            group.members.append(id)
+        return list(found.values())
+
+    def devices(self) -> Iterator[tuple[DeviceId, Object]]:
+        """Each device with its name, and what its slice says of it."""
         for pool, slices in self._pools.items():
             for device in (device or EMPTY for slice in newest(slices) for device in slice.devices):
-                key = properties_key(pool.driver, device)
-                group = found.get(key)
-                if group is None:
-                    group = found[key] = DeviceGroup(DeviceProperties(pool.driver, device), [])
-                group.members.append(DeviceId(*pool, device.get("name") or ""))
-        return list(found.values())
+                yield DeviceId(*pool, device.get("name") or ""), device
 
     def __len__(self) -> int:
         return sum(len(group.members) for group in self.groups)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Self
 
+from advice.device_inventory import DeviceInventory
 from advice.findings import Result
 from claimcheck.answers.cluster_state import ClusterState
 from claimcheck.answers.live_cluster import Chosen, LiveCluster, choose
@@ -180,20 +181,8 @@ class Cluster:
 
     def devices(self) -> list[Device]:
         """All devices in slices of their pool's newest generation."""
-        newest: dict[tuple[str, str], int] = {}
-        specs = []
-        for slice in self._state.slices:
-            spec = slice.get("spec") or {}
-            pool = spec.get("pool") or {}
-            key, generation = (spec.get("driver", ""), pool.get("name", "")), pool.get("generation", 0)
-            newest[key] = max(generation, newest.get(key, generation))
-            specs.append((key, generation, spec))
-        return [
-            Device(*key, device.get("name", ""), _as_json(device))
-            for key, generation, spec in specs
-            if generation == newest[key]
-            for device in spec.get("devices") or ()
-        ]
+        inventory = DeviceInventory(self._state.slices)
+        return [Device(*id, _as_json(device)) for id, device in inventory.devices()]
 
     def scenario(self, found: list[Manifest]) -> Scenario:
         """The workloads among objects, in a copy of the cluster. The lock has to be held as long as it is used.
