@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from claimcheck.answers.reading import Text
 from commandline.chart_schemas import refer_elsewhere
 from commandline.errors import UsageError
+from commandline.reports.places import RENDERED
 from documents.errors import DocumentError
 from documents.links import is_below, leads_to_hidden
 from documents.sources import MAX_FILE_BYTES
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
 SECONDS = 60.0
 #: The time limit for all charts together.
 SECONDS_IN_ALL = 300.0
-#: How the name of a rendered chart ends in reports.
-RENDERED = " (rendered)"
 _RELEASE = "release"
 _LONGEST_MESSAGE = 2_000
 #: As much memory as Helm may take.

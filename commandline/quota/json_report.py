@@ -10,7 +10,7 @@ from quota.account import PER_CLAIM
 from resourceapi.quantity import ZERO
 
 if TYPE_CHECKING:
-    from commandline.quota.charging import Answer
+    from claimcheck.answers.quota import Answer
     from quota.account import Statement
     from quota.resource_quotas import ResourceQuota
     from resourceapi.amounts import Amounts

@@ -13,7 +13,7 @@ from resourceapi.model.claims import ALL, EXACT_COUNT
 from resourceapi.quantity import ZERO
 
 if TYPE_CHECKING:
-    from commandline.quota.charging import Answer
+    from claimcheck.answers.quota import Answer
     from quota.account import Statement
     from quota.claims import Demand
     from quota.resource_quotas import ResourceQuota

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+#: How the name of a chart ends that Helm has rendered.
+RENDERED = " (rendered)"
+
 
 def place(file: str, line: int) -> str:
     """``claim.yaml:3``; objects of a live cluster have no lines."""

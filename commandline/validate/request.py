@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from claimcheck.answers.outcome import Outcome
 from claimcheck.answers.validate.batch import Batch, Knowledge, decodable
-from claimcheck.answers.validate.patching import Change
 from claimcheck.answers.validate.review import Reviewer
 from claimcheck.answers.validate.sending import APPLY, AS_SENT, CREATE_ONLY, PATCH, SERVER_SIDE
 from commandline.errors import UsageError
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from advice.findings import Result
     from claimcheck.answers.outcome import Failure
     from claimcheck.answers.validate.live_checks import LiveChecks
+    from claimcheck.answers.validate.patching import Change
     from documents.manifest import Manifest
     from resourceapi.releases import Profile
 
@@ -101,6 +101,8 @@ def change_of(options: Namespace) -> Change:
 
     :raises UsageError: if the patch cannot be read.
     """
+    from claimcheck.answers.validate.patching import Change
+
     patch = None
     if options.patch:
         try:

@@ -5,13 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from commandline.chosen_cluster import cluster_or_inventory
-from commandline.errors import UsageError
-from commandline.options import insist_on_paths, profile_of
+from resourceapi.errors import Unanswerable
 
 if TYPE_CHECKING:
-    from argparse import Namespace
-
     from advice.findings import Result
     from claimcheck.answers.cluster_context import ClusterContext
     from claimcheck.answers.live_cluster import LiveCluster
@@ -31,58 +27,50 @@ class Answer(NamedTuple):
     is_live: bool = False
 
 
-def charge(options: Namespace) -> Answer:
-    """Charge the objects of the inventory, then the new ones."""
-    from claimcheck.answers.namespaces import in_namespace
-    from claimcheck.answers.reading import read_files, unusable
-    from commandline.namespace_labels import context_of
-    from commandline.reading import find, insist_on_one_reader, read_named
+def charge(
+    new: Iterable[Manifest | Result | Failure],
+    existing: Iterable[Manifest | Result | Failure],
+    quotas: Iterable[Manifest | Result | Failure],
+    context: ClusterContext,
+    profile: Profile,
+    namespace: str,
+    *,
+    is_live: bool = False,
+) -> Answer:
+    """Charge the objects that exist, then the new ones.
+
+    :param quotas: further quotas, with the classes and namespaces that they depend on.
+    :param namespace: that of objects which name none.
+    :param is_live: whether the objects that exist are those of a live cluster.
+    """
+    from claimcheck.answers.reading import unusable
     from quota.account import Account
     from quota.inventory import Inventory
     from validation.server import Server
 
-    insist_on_paths(options)
-    cluster = cluster_or_inventory(options)
-    profile = profile_of(options)
-    insist_on_one_reader(options.paths, options.inventory, options.quota)
-    context = context_of(options.namespace_labels)
     failures: list[Failure] = []
 
     def reject(manifest: Manifest, reason: str, path: Path) -> None:
         failures.append(unusable(manifest, reason, path))
 
-    inventory = Inventory(Server(profile, namespaces=context.namespaces), options.namespace, reject)
-    given = list(in_namespace(read_files(find(options)), options.namespace_given))
-    if cluster is None:
-        existing = _learn(read_named("--inventory", options.inventory), inventory, context, failures)
-    else:
-        existing = _learn(_live(cluster, profile, _namespaces(given, options)), inventory, context, failures)
-    _learn(read_named("--quota", options.quota), inventory, context, failures)
-    new = _learn(given, inventory, context, failures)
+    inventory = Inventory(Server(profile, namespaces=context.namespaces), namespace, reject)
+    before = _learn(existing, inventory, context, failures)
+    _learn(quotas, inventory, context, failures)
+    added = _learn(new, inventory, context, failures)
     context.finish()
-    inventory.charge(existing)
+    inventory.charge(before)
     inventory.open()
     account = Account(inventory)
-    account.add(new)
-    return Answer(account, failures, is_live=cluster is not None)
+    account.add(added)
+    return Answer(account, failures, is_live)
 
 
-def _namespaces(given: Iterable[Manifest | Result | Failure], options: Namespace) -> list[str]:
-    """The namespaces of the objects in files."""
-    from resourceapi.manifests import namespace_of
-
-    values = [value for each in given if isinstance(value := getattr(each, "value", None), dict)]
-    return list(dict.fromkeys(namespace_of(value, options.namespace) for value in values)) or [
-        options.namespace
-    ]
-
-
-def _live(
+def charging_objects(
     cluster: LiveCluster, profile: Profile, namespaces: list[str]
 ) -> Iterator[Manifest | Result | Failure]:
     """The objects of a live cluster that count in some namespaces.
 
-    :raises UsageError: if the cluster does not answer, or quotas cannot be read.
+    :raises Unanswerable: if the cluster does not answer, or quotas cannot be read.
     """
     from claimcheck.answers.outcome import Failure, Unread
     from cluster.live_objects import CHARGING
@@ -93,7 +81,7 @@ def _live(
         kinds = CHARGING - {DEVICE_CLASS.name} if number else CHARGING
         for each in cluster.objects(profile, namespace, kinds=kinds):
             if isinstance(each, Failure) and (not isinstance(each, Unread) or each.kind == QUOTA):
-                raise UsageError(f"{each.file}: {each.message}")
+                raise Unanswerable(f"{each.file}: {each.message}")
             yield each
 
 
