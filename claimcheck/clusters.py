@@ -57,6 +57,7 @@ class Cluster:
         self.profile = profile
         #: the namespace of objects that name none
         self.namespace = namespace
+        self.is_live = False
         self._state = ClusterState(profile, namespace)
         self._snapshot: Snapshot | None = None
         #: held while a question is answered: the allocator takes one at a time
@@ -156,6 +157,7 @@ class Cluster:
         live = LiveCluster(chosen)
         profile = profile_of(kube_version or live.release() or None, feature_gates)
         cluster = cls(profile, [], namespace or live.namespace or "default")
+        cluster.is_live = True
         state = cluster._state
         for each in scheduling_objects(live, cluster.namespace, profile, state):
             state.learn([each], live=True)

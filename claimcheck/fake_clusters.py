@@ -17,7 +17,7 @@ from claimcheck.inputs import Objects, values_in
 from claimcheck.placements import AllocatedDevice, devices_of
 from documents.unwritten import Unwritten
 from resourceapi.errors import ClaimcheckError, Unanswerable
-from resourceapi.manifests import displayed_name, mapping
+from resourceapi.manifests import mapping
 from resourceapi.model.versions import GROUP
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Scheduled:
     """A pod on its node.
 
     - ``pod``: ``default/train``.
-    - ``claims``: the ``status`` of each claim that it uses, by the claim's name, as kube-scheduler writes it.
+    - ``claims``: the ``status`` of each claim that it uses, by ``namespace/name``, as kube-scheduler writes it.
     - ``devices``: the devices in these.
     """
 
@@ -103,7 +103,7 @@ class FakeCluster(Cluster):
                 "reservedFor": [*before.get("reservedFor", ()), user],
             }
             self._put(f"{GROUP}/v1", CLAIM, {**claim, "status": status})
-            claims[displayed_name(claim)] = status
+            claims[name] = status
         spec = {**workload.pod_spec, "nodeName": placement.node}
         self._put(
             "v1", "Pod", {"metadata": {"name": workload.name, "namespace": workload.namespace}, "spec": spec}

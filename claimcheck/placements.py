@@ -22,7 +22,7 @@ Objective = Literal["first-fit", "best-fit"]
 
 @dataclass(frozen=True, slots=True)
 class AllocatedDevice:
-    """A device that a claim has been given, with the request that it is for."""
+    """A device that a claim, ``namespace/name``, has been given, with the request that it is for."""
 
     claim: str
     request: str

@@ -125,7 +125,7 @@ def _outcome(
     notes: bool,
 ) -> Outcome:
     given = each_of(objects)
-    batch = _batch(profile, namespace, lints=lints, is_whole=cluster is not None)
+    batch = _batch(profile, namespace, cluster, lints=lints)
     for number, each in enumerate(given, 1):
         # what else is in a directory may be no manifest
         is_searched = isinstance(each, os.PathLike) and os.path.isdir(each)
@@ -133,7 +133,7 @@ def _outcome(
         batch.named |= set() if is_searched else {manifest.file for manifest in found}
         batch.read(found)
     if cluster is not None:
-        existing = _batch(profile, namespace, lints=lints, is_whole=True)
+        existing = _batch(profile, namespace, cluster, lints=lints)
         existing.read_inventory(cluster.manifests)
         batch.knowledge.add(existing.knowledge.learnt())
         batch.knowledge.forgo(cluster.unread)
@@ -159,11 +159,12 @@ def _outcome(
     return batch.outcome
 
 
-def _batch(profile: Profile, namespace: str, *, lints: bool, is_whole: bool) -> Batch:
-    facts = None
+def _batch(profile: Profile, namespace: str, cluster: Cluster | None, *, lints: bool) -> Batch:
+    facts, is_live = None, cluster is not None and cluster.is_live
     if lints:
-        facts = Facts(profile, default_namespace=namespace, complete=REFERRED if is_whole else ())
-    return Batch(Knowledge(ClusterContext(), facts), profile)
+        complete = () if cluster is None else REFERRED
+        facts = Facts(profile, default_namespace=namespace, complete=complete, is_live=is_live)
+    return Batch(Knowledge(ClusterContext(), facts), profile, is_live=is_live)
 
 
 def _finding(result: Result, finding: advice.findings.Finding, *, foretold: bool) -> Finding:

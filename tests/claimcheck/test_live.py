@@ -10,7 +10,7 @@ from kubernetes import client
 
 import claimcheck
 from claimcheck import Cluster
-from tests.claimcheck.objects import CLUSTER, claim
+from tests.claimcheck.objects import CLUSTER, claim, pod
 from tests.commandline.test_kubeconfig import GROUP, TOKEN, FakeCluster, _address, _kubeconfig, cluster
 
 __all__ = ["cluster"]
@@ -64,6 +64,8 @@ def test_the_objects_of_a_live_cluster(way: str, filled: FakeCluster, tmp_path: 
         == claimcheck.explain(claim(count=4), files).remedies
     )
     assert claimcheck.validate(claim(), cluster=found) == []
+    (warning,) = claimcheck.validate(pod(resourceClaimName="none"), cluster=found, namespace="team-b")
+    assert 'ResourceClaim "none" is not in namespace team-b of the cluster' in warning.message
     assert bool(filled.impersonated[-1]) is (way == "client")
 
 
