@@ -294,7 +294,15 @@ class Inventory:
         """Where all comes from that a device of one of the slices has."""
         slice = self._slices[device.slice.name]
         published = self._published.get(slice.name, slice)
-        return sources(published.devices[slice.devices.index(device)], self.applied_to(device))
+        own, applied = published.devices[slice.devices.index(device)], self.applied_to(device)
+        if applied is NOTHING:
+            return sources(own, applied)
+        # the same for all devices of a shape, of which a slice mostly has one; patches may be thousands
+        key = own.kind, own.id.driver
+        known: tuple[object, DeviceSources] | None = applied.found_out.get("sources")
+        if known is None or known[0] != key:
+            known = applied.found_out["sources"] = key, sources(own, applied)
+        return known[1]
 
     def applied_to(self, device: Device) -> Applied:
         """What applies to a device of one of the slices."""

@@ -447,7 +447,10 @@ class SchedulingState:
             what = asked.get(id(claims))
             if what is None:
                 what = asked[id(claims)] = AskedClaims(plans.plan(claims.unallocated, time_limit))
-            node_class = entry.node_class or known.class_of(entry)
+            node_class = entry.node_class
+            if node_class is None:
+                time_limit.check()  # slices may select nodes with thousands of requirements
+                node_class = known.class_of(entry)
             view = entry.view
             assert view is not None
             outcome = what.outcomes.get(node_class)

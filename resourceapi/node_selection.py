@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from resourceapi.go_text import quote
 from resourceapi.objects import EMPTY, Object
@@ -12,7 +12,14 @@ INT64_DIGITS = 19
 
 def selects(selector: Object, node: Object) -> bool:
     """Whether any term selects the node (JSON of a Node); a term without requirements selects none."""
-    return any(_term_selects(term, node) for term in selector.get("nodeSelectorTerms") or ())
+    meta = node.get("metadata", EMPTY)
+    labels = meta.get("labels") or EMPTY
+    names = {"metadata.name": meta.get("name", "")}
+    for term in selector.get("nodeSelectorTerms") or ():
+        expressions, fields = term.get("matchExpressions") or (), term.get("matchFields") or ()
+        if (expressions or fields) and _satisfy(expressions, labels) and _satisfy(fields, names):
+            return True
+    return False
 
 
 def wrong_bounds(selector: Object) -> Iterator[str]:
@@ -28,16 +35,11 @@ def wrong_bounds(selector: Object) -> Iterator[str]:
                     yield f"{path}: Invalid value: {quote(bound)}: {why}"
 
 
-def _term_selects(term: Object, node: Object) -> bool:
-    expressions, fields = term.get("matchExpressions") or (), term.get("matchFields") or ()
-    if not expressions and not fields:
-        return False
-    meta = node.get("metadata", EMPTY)
-    labels = meta.get("labels") or EMPTY
-    names = {"metadata.name": meta.get("name", "")}
-    return all(_satisfies(requirement, labels) for requirement in expressions) and all(
-        _satisfies(requirement, names) for requirement in fields
-    )
+def _satisfy(requirements: Iterable[Object], values: Object) -> bool:
+    for requirement in requirements:  # noqa: SIM110 - there may be thousands, and a generator takes as long again
+        if not _satisfies(requirement, values):
+            return False
+    return True
 
 
 def _satisfies(requirement: Object, values: Object) -> bool:

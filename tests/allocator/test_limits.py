@@ -26,6 +26,7 @@ from allocator.rules.exclusive_use import ExclusiveUse
 from allocator.scheduling import Mode, SchedulingState
 from allocator.simulation import UNHURRIED, Limits, Pod, Simulation
 from allocator.time_limit import UNLIMITED, OutOfTime, TimeLimit
+from resourceapi.node_selection import selects
 from resourceapi.objects import Object
 from tests.allocator import scenes
 from tests.allocator.objects import (
@@ -224,3 +225,22 @@ def test_classes_have_claims_read_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     state.put_class(device_class("any", ["false"]))
     assert not state._plans._plans.bytes
     assert not state.filter(asked, UNLIMITED).nodes[0].fits
+
+
+def test_time_is_looked_at_for_each_node(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a node sees is not found out any more once the time is over: a slice may select it by thousands of requirements."""
+    done = Counter[str]()
+
+    def counted(selector: Object, node: Object) -> bool:
+        done["selectors"] += 1
+        return selects(selector, node)
+
+    monkeypatch.setattr("allocator.devices.selects", counted)
+    terms = [{"matchExpressions": [{"key": "a", "operator": "Exists"}]}]
+    state = cluster(
+        slice_of("d", nodeSelector={"nodeSelectorTerms": terms}), nodes=[node(f"n{i}") for i in range(100)]
+    )
+    limit = TimeLimit(10, lambda: float(done["selectors"]))
+    with pytest.raises(OutOfTime):
+        state.place([claim(exactly())], Mode.ALL_NODES, limit)
+    assert done["selectors"] <= 11
