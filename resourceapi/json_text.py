@@ -20,6 +20,8 @@ from resourceapi.json_values import (
 
 # Makes an object of its members; Python functions are where threads take turns.
 _Objects = Callable[[list[tuple[str, Any]]], dict[str, Any]]
+#: Outside of strings.
+_INFINITY = re.compile(r'("[^"\\]*+(?:\\.[^"\\]*+)*+")|Infinity', re.DOTALL)
 _NO_PLAIN_INTEGER = re.compile(rb"(?:^|[:,\[])\s*(?:-0|-?[0-9]+[.eE]|-?[0-9]{%d})" % MAX_INT_DIGITS)
 
 
@@ -170,6 +172,32 @@ class Raw:
 
     def __repr__(self) -> str:
         return f"Raw({self.text})"
+
+
+class PackedRaw(Raw):
+    """The same with its text alone, which takes a twentieth of the memory: the value is read from it whenever it is asked for."""
+
+    __slots__ = ()
+
+    def __init__(self, raw: Raw) -> None:
+        from resourceapi.deep_json import as_go_writes_it
+
+        self._whole, self._path, self._text = None, (), None
+        self._source = as_go_writes_it(raw.value)
+        if "Infinity" in self._source:  # what Python makes of 1e400, and does not read
+            self._source = _INFINITY.sub(lambda found: found[1] or "1e999", self._source)
+
+    @property
+    def value(self) -> Any:
+        """As of :class:`Raw`; another object each time."""
+        from resourceapi.deep_json import loads
+
+        return loads(self.source)
+
+    def __eq__(self, other: object) -> bool:
+        return self.source == other.source if isinstance(other, PackedRaw) else super().__eq__(other)
+
+    __hash__ = Raw.__hash__
 
 
 def _compacted(source: str) -> str:

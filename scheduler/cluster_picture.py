@@ -14,7 +14,9 @@ from cluster.client import Client
 from cluster.objects import ClusterObjects, read_node
 from cluster.reflector import Reflector
 from cluster.store import Change, Collection, VersionedCollection
+from resourceapi.json_text import PackedRaw, Raw
 from resourceapi.kinds import CLAIM, DEVICE_CLASS, DEVICE_TAINT_RULE, RESOURCE_SLICE, RESOURCE_SLICE_PATCH
+from resourceapi.manifests import entries, mapping
 from resourceapi.model.versions import GROUP, OWN_GROUP, V1_PATH
 from resourceapi.objects import Object
 from resourceapi.releases import Profile
@@ -80,7 +82,7 @@ class ClusterPicture:
 
         def read_with_snapshot(value: Object) -> Object | None:
             claim = read_claim(_without(value, "labels", "annotations"))
-            return None if claim is None else kept.read(claim)
+            return None if claim is None else _packed(kept.read(claim))
 
         self.claim_objects = VersionedCollection(read_with_snapshot)
         self.claims = ClaimLedger(self.state, self.claim_objects)
@@ -192,6 +194,19 @@ class ClusterPicture:
     ) -> None:
         with self.lock:
             listener(changes)
+
+
+def _packed(claim: Object) -> Object:
+    """A claim, which nobody else has, with what drivers alone read of it as text."""
+    status = mapping(claim, "status")
+    parts = [(each, "data") for each in entries(status, "devices")]
+    for devices in (mapping(claim, "spec", "devices"), mapping(status, "allocation", "devices")):
+        parts += [(mapping(each, "opaque"), "parameters") for each in entries(devices, "config")]
+    for part, name in parts:
+        raw = part.get(name)
+        if isinstance(raw, Raw):
+            part[name] = PackedRaw(raw)
+    return claim
 
 
 def _without(value: Object, *unread: str) -> Object:

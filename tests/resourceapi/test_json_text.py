@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from resourceapi import deep_json
 from resourceapi.field_path import Key
 from resourceapi.json_scanner import scan, sources_at
-from resourceapi.json_text import Raw, Sources, may_have_literals, parse
+from resourceapi.json_text import PackedRaw, Raw, Sources, may_have_literals, parse
 from resourceapi.json_values import MAX_DEPTH, MAX_INT_DIGITS, JSONError, Members, Number
 
 ERRORS = {
@@ -257,3 +258,25 @@ def test_texts_without_literals_are_told(text: str) -> None:
 def test_literals_are_looked_for_where_values_stand(text: str, found: bool) -> None:
     """Mostly texts with dots are not taken for numbers; what is in doubt is."""
     assert may_have_literals(text.encode()) is found
+
+
+DEEP = "[" * 9_000 + "]" * 9_000
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['{"b":1.0,"a":"<é>"}', '["Infinity",-1e400,1e400,{"Infinity":"\\"Infinity"}]', DEEP, "null", '""', "0"],
+    ids=["members", "too large for floats", "deep", "null", "empty", "zero"],
+)
+def test_packed_raw_json_is_the_same(text: str) -> None:
+    """Its value, too, although only a text of it is kept."""
+    raw, packed = Raw(deep_json.loads(text)), PackedRaw(Raw(deep_json.loads(text)))
+    assert deep_json.equal(packed.value, raw.value)
+    assert packed == raw
+    assert raw == packed
+    assert packed == PackedRaw(raw)
+    assert hash(packed) == hash(raw)
+    assert packed != PackedRaw(Raw({"another": 1}))
+    assert packed.text == packed.source
+    assert packed.exceeds(len(packed.source.encode()) - 1)
+    assert not packed.exceeds(len(packed.source.encode()))
