@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from itertools import chain, islice
 from types import MappingProxyType
 from typing import NamedTuple
@@ -128,7 +129,12 @@ class Explanation:
         outcome: SchedulingOutcome,
     ) -> None:
         self.demand = demand
-        self.answers = answers
+        self.demand = demand
+        #: of all eligible nodes; where the pod fits the result is an empty list, as only that of one node is told
+        self.answers = [
+            _kept(each.node, each.result is not None, each.error, each.error_kind, each.fix)
+            for each in answers
+        ]
         #: nodes that the pod's spec excludes, and why
         self.excluded = {node: "; ".join(reasons) for node, reasons in excluded.items()}
         self.verdict = outcome.value
@@ -175,6 +181,12 @@ class Explanation:
     def fitting(self) -> list[str]:
         """The nodes on which the pod fits."""
         return [answer.node for answer in self.answers if answer.result is not None]
+
+
+@lru_cache(maxsize=10_000)
+def _kept(node: str, fits: bool, error: str, error_kind: str, fix: str) -> NodeAnswer:
+    """An answer without what it allocates; one object for thousands of pods that fit on a node, or do not."""
+    return NodeAnswer(node, [] if fits else None, error, error_kind, fix)
 
 
 def explain(

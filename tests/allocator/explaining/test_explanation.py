@@ -57,7 +57,7 @@ def counted(looks: int) -> TimeLimit:
 
 def test_no_time() -> None:
     """When the time is over, the verdict is there, and that more could be said."""
-    found = explain(snapshot(), [claim(exactly(count=3))], time_limit=counted(8))
+    found = explain(snapshot(), [claim(exactly(count=3))], time_limit=counted(9))
     assert (found.verdict, found.complete, found.remedies) == (MISFIT, False, [])
 
 
@@ -65,6 +65,17 @@ def test_no_time_at_all() -> None:
     """Without a verdict nothing is said but that."""
     found = explain(snapshot(), [claim(exactly(count=3))], time_limit=counted(0))
     assert (found.verdict, found.complete, found.answers) == (UNDECIDED, False, [])
+
+
+def test_answers_of_nodes_take_no_room() -> None:
+    """Thousands of pods may fit on thousands of nodes: what they would get is kept for the one that is told."""
+    shared = snapshot()
+    one, other = (explain(shared, [claim(exactly(), name=name)], UNLIMITED) for name in ("a", "b"))
+    assert one.fitting == other.fitting == ["n"]
+    assert one.answers[0] is other.answers[0]
+    assert one.answers[0].result == []
+    assert one.placed is not None
+    assert one.placed.result
 
 
 def test_own_claims_stay() -> None:
