@@ -45,7 +45,7 @@ INVALID, BYPASSED = "cannot be answered", "bypasses the scheduler"
 WAITS, BINDING_FAILED = "waits", "binding failed"
 
 
-class Explained:
+class Explained(NamedTuple):
     """A workload with its explanation.
 
     :param explanation: None for a workload with a problem, and for pods that never reach the scheduler.
@@ -53,33 +53,24 @@ class Explained:
     :param bound: the node of a pod that has all it needs there already.
     :param rejected: the nodes on which kube-scheduler does not look for devices, and why.
     :param unavailable: the message that kube-scheduler would have for it; empty if the pod fits, or for another message.
+    :param with_patches: whether patches have changed the devices by which it is judged, which kube-scheduler by itself ignores.
+    :param resource_notes: where its extended resources come from.
+    :param open_conditions: conditions of allocated devices that keep a pod which fits from being bound to its node.
+    :param allocated_on: the nodes from which the devices that are allocated already can be used.
+    :param users: who uses a claim that is explained without a pod, if it is allocated.
     """
 
-    def __init__(
-        self,
-        workload: Workload,
-        explanation: Explanation | None,
-        bypassed: str = "",
-        rejected: Mapping[str, Sequence[Refusal]] = MappingProxyType({}),
-        unavailable: str = "",
-        bound: str = "",
-    ) -> None:
-        self.workload = workload
-        self.explanation = explanation
-        self.bypassed = bypassed
-        self.bound = bound
-        self.rejected = rejected
-        self.unavailable = unavailable
-        #: whether patches have changed the devices by which it is judged, which kube-scheduler by itself ignores
-        self.with_patches = False
-        #: where its extended resources come from
-        self.resource_notes: list[str] = []
-        #: conditions of allocated devices that keep a pod which fits from being bound to its node
-        self.open_conditions: list[OpenCondition] = []
-        #: the nodes from which the devices that are allocated already can be used
-        self.allocated_on: list[str] = []
-        #: who uses a claim that is explained without a pod, if it is allocated
-        self.users: Holder | None = None
+    workload: Workload
+    explanation: Explanation | None
+    bypassed: str = ""
+    bound: str = ""
+    rejected: Mapping[str, Sequence[Refusal]] = MappingProxyType({})
+    unavailable: str = ""
+    with_patches: bool = False
+    resource_notes: Sequence[str] = ()
+    open_conditions: Sequence[OpenCondition] = ()
+    allocated_on: Sequence[str] = ()
+    users: Holder | None = None
 
     @property
     def verdict(self) -> str:
@@ -194,11 +185,9 @@ def _explain(scenario: Scenario, workload: Workload, node: str, limit: TimeLimit
     with_patches = scenario.has_patched_devices
     speaks = scenario.is_whole and not node and not with_patches
     message = _unavailable(found, rejected) if speaks else ""
-    explained = Explained(workload, found, rejected=rejected, unavailable=message)
-    explained.with_patches = with_patches
-    _note_allocations(snapshot, explained)
-    explained.resource_notes = _resource_notes(scenario, explained)
-    return explained
+    explained = Explained(workload, found, rejected=rejected, unavailable=message, with_patches=with_patches)
+    explained = _with_allocations(snapshot, explained, found)
+    return explained._replace(resource_notes=_resource_notes(scenario, explained))
 
 
 def _held_by(snapshot: Snapshot, pods: Sequence[str]) -> frozenset[str]:
@@ -214,21 +203,20 @@ def _opening(workload: Workload, refusal: Refusal) -> str:
     return refusal.remedy
 
 
-def _note_allocations(snapshot: Snapshot, explained: Explained) -> None:
-    """What keeps a pod whose claims are allocated from being bound, or where an allocated claim is, and who uses it."""
+def _with_allocations(snapshot: Snapshot, explained: Explained, explanation: Explanation) -> Explained:
+    """The same with what keeps a pod whose claims are allocated from being bound, or where an allocated claim is, and who uses it."""
     workload = explained.workload
     claims = {full_name(claim): claim for claim in workload.claims if allocation_of(claim) is not None}
     holders = [holder(name, claim) for name, claim in claims.items()]
     if not workload.is_pod:
-        explained.users = next(iter(holders), None)
-        explained.allocated_on = _nodes_of(snapshot, claims.values())
-        return
-    assert explained.explanation is not None
+        users = next(iter(holders), None)
+        return explained._replace(users=users, allocated_on=_nodes_of(snapshot, claims.values()))
     # Once kube-scheduler has reserved a claim for a pod, it does not look at the nodes again.
     chosen = workload.kind == "Pod" and any(workload.full_name in each.pods for each in holders)
-    if chosen or explained.verdict == FITS:
-        explained.open_conditions = open_conditions(claims.items(), snapshot.features)
-        explained.allocated_on = _nodes_of(snapshot, claims.values())
+    if not chosen and explanation.verdict != FITS:
+        return explained
+    conditions = open_conditions(claims.items(), snapshot.features)
+    return explained._replace(open_conditions=conditions, allocated_on=_nodes_of(snapshot, claims.values()))
 
 
 def _nodes_of(snapshot: Snapshot, claims: Iterable[Object]) -> list[str]:
@@ -311,5 +299,4 @@ def _on_its_node(
         known = scenario.snapshot.nodes.get(node)
         return Explained(workload, None, passed_over(node, node if known is None else host_name(known)))
     explained = Explained(workload, None, bound=node)
-    explained.resource_notes = _resource_notes(scenario, explained)
-    return explained
+    return explained._replace(resource_notes=_resource_notes(scenario, explained))

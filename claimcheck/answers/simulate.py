@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from typing import NamedTuple
 
 from allocator.expansion import Expansion, Template, expand
 from allocator.explaining.changes import constraints_of
@@ -23,13 +24,12 @@ BATCH = "batch"
 MAX_COPIES = 10_000
 
 
-class Run:
+class Run(NamedTuple):
     """All pods placed with one objective, and what is left of the devices."""
 
-    def __init__(self, objective: str, placements: Sequence[Placement], remaining: Fragmentation) -> None:
-        self.objective = objective
-        self.placements = placements
-        self.fragmentation = remaining
+    objective: str
+    placements: Sequence[Placement]
+    fragmentation: Fragmentation
 
     @property
     def placed(self) -> int:
@@ -52,24 +52,26 @@ class Run:
         return [each for each in self.placements if not each.node]
 
 
-class Report:
-    """All runs, the first of which is reported in full, and the new nodes that would help."""
+class Report(NamedTuple):
+    """All runs, the first of which is reported in full, and the new nodes that would help.
 
-    def __init__(self, pods: Sequence[Pod], failures: Sequence[Failure]) -> None:
-        self.pods = pods
-        self.failures = failures
-        #: which of kube-scheduler's checks are made, in sentences
-        self.checked: list[str] = []
-        #: whether patches have changed devices
-        self.with_patches = False
-        #: objects that cannot be simulated, with the reason
-        self.problems: list[tuple[str, str]] = []
-        #: pods that wait for claims or templates that do not exist, with these
-        self.waiting: list[tuple[str, str]] = []
-        #: classes that claims name and that do not exist
-        self.unknown_classes: list[str] = []
-        self.runs: list[Run] = []
-        self.expansion: Expansion | None = None
+    :param failures: what could not be read.
+    :param checked: which of kube-scheduler's checks are made, in sentences.
+    :param with_patches: whether patches have changed devices.
+    :param problems: objects that cannot be simulated, with the reason.
+    :param waiting: pods that wait for claims or templates that do not exist, with these.
+    :param unknown_classes: classes that claims name and that do not exist.
+    """
+
+    pods: Sequence[Pod]
+    failures: Sequence[Failure]
+    checked: Sequence[str]
+    with_patches: bool
+    problems: Sequence[tuple[str, str]]
+    waiting: Sequence[tuple[str, str]]
+    unknown_classes: Sequence[str]
+    runs: Sequence[Run]
+    expansion: Expansion | None = None
 
     @property
     def undecided(self) -> bool:
@@ -115,35 +117,39 @@ def simulate(
         if not workload.problem and not workload.missing
         for pod in pods_of(snapshot, workload, resources)
     ]
-    report = Report(pods, scenario.failures)
-    report.checked, report.with_patches = scenario.checked(), scenario.has_patched_devices
-    report.problems = [
-        (workload.title, problem)
-        for workload in scenario.workloads
-        if (problem := workload.problem or _excess(workload))
-    ]
-    report.waiting = [
-        (each.title, " and for ".join(each.missing)) for each in scenario.workloads if each.missing
-    ]
     claims = [claim for workload in scenario.workloads for claim in workload.claims]
+    unknown: Sequence[str] = ()
     with suppress(OutOfTime):
-        report.unknown_classes = unknown_classes(snapshot, snapshot.demand(claims, limits.whole))
+        unknown = unknown_classes(snapshot, snapshot.demand(claims, limits.whole))
     attributes = _constraint_attributes(pods)
+    runs = []
     for objective in [*objectives, *([BATCH] if batch else [])]:
         cluster = scheduling_state(snapshot, resources)
         simulation = Simulation(cluster, limits)
         found = pack(simulation, pods) if objective == BATCH else simulation.run(pods, MODES[objective])
-        remaining = fragmentation(cluster.pools(), cluster.allocated, attributes)
-        report.runs.append(Run(objective, found, remaining))
+        runs.append(Run(objective, found, fragmentation(cluster.pools(), cluster.allocated, attributes)))
+    expansion = None
     if templates:
-        report.expansion = expand(
+        expansion = expand(
             lambda: scheduling_state(snapshot, resources),
             pods,
             templates,
             MODES[objectives[0]],
             limits=limits,
         )
-    return report
+    return Report(
+        pods,
+        scenario.failures,
+        scenario.checked(),
+        scenario.has_patched_devices,
+        problems=[
+            (each.title, problem) for each in scenario.workloads if (problem := each.problem or _excess(each))
+        ],
+        waiting=[(each.title, " and for ".join(each.missing)) for each in scenario.workloads if each.missing],
+        unknown_classes=unknown,
+        runs=runs,
+        expansion=expansion,
+    )
 
 
 def scheduling_state(snapshot: Snapshot, resources: NodeResources) -> SchedulingState:
