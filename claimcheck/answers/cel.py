@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from deviceselectors.compiler import compile_expression
 from deviceselectors.environment import Environment
@@ -14,7 +14,7 @@ from resourceapi import limits
 from resourceapi.field_errors import TOO_LONG
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from advice.device_inventory import DeviceInventory
     from advice.lints.expressions import Remark
@@ -31,71 +31,47 @@ OUTCOMES = (MATCH, NO_MATCH, FAILED)
 _V1 = "resource.k8s.io/v1"
 
 
-class Group:
+class Group(NamedTuple):
     """Devices on which the expression has the same result for the same reasons.
 
     :param outcome: one of ``OUTCOMES``.
     :param value: the result: a boolean, or the value of a derived attribute.
     :param error: kube-scheduler's message if the evaluation failed.
     :param reasons: why a selector does not match.
+    :param costs: the lowest and the highest actual cost; None if the expression could not be evaluated at all.
+    :param patched: what patches have given to the first of them, or removed, of that which the expression looks up.
     """
 
-    __slots__ = ("costs", "error", "members", "outcome", "patched", "reasons", "value")
-
-    def __init__(self, outcome: str, value: Any, error: str | None, reasons: list[Reason]) -> None:
-        self.outcome = outcome
-        self.value = value
-        self.error = error
-        self.reasons = reasons
-        #: the lowest and the highest actual cost; None if the expression could not be evaluated at all
-        self.costs: tuple[int, int] | None = None
-        self.members: list[DeviceId] = []
-        #: what patches have given to the first of them, or removed, of that which the expression looks up
-        self.patched: tuple[PatchedValue, ...] = ()
-
-    def add(self, members: list[DeviceId], cost: int | None) -> None:
-        """Add devices, each of which has this actual cost."""
-        self.members += members
-        if cost is not None:
-            least, greatest = self.costs or (cost, cost)
-            self.costs = min(least, cost), max(greatest, cost)
+    outcome: str
+    value: Any
+    error: str | None
+    reasons: Sequence[Reason] = ()
+    members: Sequence[DeviceId] = ()
+    costs: tuple[int, int] | None = None
+    patched: Sequence[PatchedValue] = ()
 
 
-class Evaluation:
-    """The verdict on an expression, and its results on devices."""
+class Evaluation(NamedTuple):
+    """The verdict on an expression, and its results on devices.
 
-    __slots__ = (
-        "cost_limit",
-        "derived",
-        "error",
-        "expression",
-        "groups",
-        "hint",
-        "locations",
-        "max_cost",
-        "remarks",
-        "type",
-    )
+    :param error: the server's error; None if it accepts the expression.
+    :param hint: how to fix the error; empty if that is not known.
+    :param locations: line, column and message of each error in the source.
+    :param type: the type of the result; None if the expression does not compile, and then ``max_cost`` means nothing.
+    :param remarks: findings of lints.
+    :param groups: the devices by result; None if no devices were given.
+    """
 
-    def __init__(self, expression: str, derived: bool) -> None:
-        self.expression = expression
-        self.derived = derived
-        #: the server's error; None if it accepts the expression
-        self.error: FieldError | None = None
-        #: how to fix the error, if known
-        self.hint = ""
-        #: findings of lints
-        self.remarks: list[Remark] = []
-        #: the type of the result; None if the expression does not compile, and then ``max_cost`` means nothing
-        self.type: str | None = None
-        self.max_cost = 0
-        self.cost_limit = limits.CEL_EXPRESSION_COST
-        if derived:
-            self.cost_limit = min(self.cost_limit, limits.DERIVED_ATTRIBUTES_COST)
-        #: line, column and message of each error in the source
-        self.locations: list[tuple[int, int, str]] = []
-        #: the devices by result; None if no devices were given
-        self.groups: list[Group] | None = None
+    expression: str
+    derived: bool
+    cost_limit: int
+    error: FieldError | None = None
+    hint: str = ""
+    locations: Sequence[tuple[int, int, str]] = ()
+    type: str | None = None
+    max_cost: int = 0
+    remarks: Sequence[Remark] = ()
+    groups: Sequence[Group] | None = None
 
     @property
     def is_good(self) -> bool:
@@ -104,7 +80,7 @@ class Evaluation:
             return False
         return self.groups is None or any(group.outcome == MATCH for group in self.groups)
 
-    def count(self, outcome: str) -> int:
+    def devices_with(self, outcome: str) -> int:
         """The number of devices with this outcome."""
         return sum(len(group.members) for group in self.groups or () if group.outcome == outcome)
 
@@ -123,41 +99,48 @@ def evaluate(
     :param inventory: the devices on which to evaluate it.
     :param patched: the same with who gives them their values, if patches do.
     """
-    evaluation, gates = Evaluation(expression, derived), profile.gates
-    evaluation.error, _ = Compiler().check(expression, ("expression",), gates, profile.minor, derived=derived)
-    if evaluation.error is not None:
-        evaluation.hint = _hint(evaluation.error, expression, profile)
-        if evaluation.error.kind == TOO_LONG:
-            return evaluation
+    gates = profile.gates
+    error, _ = Compiler().check(expression, ("expression",), gates, profile.minor, derived=derived)
+    hint = "" if error is None else _hint(error, expression, profile)
+    limit = limits.CEL_EXPRESSION_COST
+    if derived:
+        limit = min(limit, limits.DERIVED_ATTRIBUTES_COST)
+    answer = Evaluation(expression, derived, limit, error, hint)
+    if error is not None and error.kind == TOO_LONG:
+        return answer
     environment = Environment(
         consumable_capacity=CONSUMABLE_CAPACITY in gates,
         list_attributes=LIST_ATTRIBUTES in gates,
         derived=derived,
     )
     compiled = compile_expression(expression, environment)
-    evaluation.locations = compiled.issues.locations()
+    answer = answer._replace(locations=compiled.issues.locations())
     if compiled.output_type is None:
-        return evaluation
-    evaluation.type = compiled.output_type.output
-    evaluation.max_cost = compiled.max_cost
-    if not derived and evaluation.error is None:
+        return answer
+    answer = answer._replace(type=compiled.output_type.output, max_cost=compiled.max_cost)
+    if error is not None:
+        return answer
+    if not derived:
         from advice.lints.expressions import read
 
         linted = read(expression, environment)
-        evaluation.remarks = [] if linted is None else linted.remarks
-    if inventory is not None and evaluation.error is None:
-        evaluation.groups = _evaluate(expression, inventory, derived=derived)
-        if patched is not None:
-            _name_patches(evaluation.groups, compiled.ast, patched)
-    return evaluation
+        answer = answer._replace(remarks=() if linted is None else linted.remarks)
+    if inventory is None:
+        return answer
+    groups = _evaluate(expression, inventory, derived=derived)
+    if patched is not None:
+        groups = _with_patches(groups, compiled.ast, patched)
+    return answer._replace(groups=groups)
 
 
-def _name_patches(groups: Iterable[Group], root: Node | None, patched: Inventory) -> None:
+def _with_patches(groups: Iterable[Group], root: Node | None, patched: Inventory) -> list[Group]:
+    """The same, each with what patches have given to its devices."""
     from allocator.explaining.patched_values import MOST_DEVICES, patched_values
 
     names = mentioned(root) if root is not None else ()
-    for group in groups:
-        group.patched = patched_values(patched, group.members[:MOST_DEVICES], names)
+    return [
+        each._replace(patched=patched_values(patched, each.members[:MOST_DEVICES], names)) for each in groups
+    ]
 
 
 def _hint(problem: FieldError, expression: str, profile: Profile) -> str:
@@ -177,21 +160,26 @@ def _evaluate(expression: str, inventory: DeviceInventory, *, derived: bool) -> 
     try:
         program = Program(root, derived=derived)
     except ProgramError as error:
-        group = Group(FAILED, None, str(error), [])
-        for devices in inventory.groups:
-            group.add(devices.members, None)
-        return [group]
+        members = [id for devices in inventory.groups for id in devices.members]
+        return [Group(FAILED, None, str(error), members=members)]
     explainer = Explainer(root)
-    found: dict[tuple[Any, ...], Group] = {}
+    found: dict[tuple[Any, ...], tuple[Group, list[DeviceId], list[int]]] = {}
     for devices in inventory.groups:
         device = devices.properties.prepared
         result = program.evaluate(device)
         outcome = _outcome(result, derived)
         reasons = [] if outcome == MATCH else explainer.explain(device)
         key = (outcome, repr(result.value), result.error, *map(str, reasons))
-        group = found.setdefault(key, Group(outcome, result.value, result.error, reasons))
-        group.add(devices.members, result.cost)
-    return sorted(found.values(), key=lambda group: (OUTCOMES.index(group.outcome), -len(group.members)))
+        group = Group(outcome, result.value, result.error, reasons)
+        _, members, costs = found.setdefault(key, (group, [], []))
+        members += devices.members
+        if result.cost is not None:
+            costs.append(result.cost)
+    groups = [
+        group._replace(members=members, costs=(min(costs), max(costs)) if costs else None)
+        for group, members, costs in found.values()
+    ]
+    return sorted(groups, key=lambda group: (OUTCOMES.index(group.outcome), -len(group.members)))
 
 
 def _outcome(result: Result, derived: bool) -> str:

@@ -43,9 +43,9 @@ def document(evaluation: Evaluation) -> dict[str, Any]:
         answer["runtimeCostLimit"] = COST_LIMIT
         answer["summary"] = {
             "devices": sum(len(group.members) for group in evaluation.groups),
-            "match": evaluation.count(MATCH),
-            "noMatch": evaluation.count(NO_MATCH),
-            "failed": evaluation.count(FAILED),
+            "match": evaluation.devices_with(MATCH),
+            "noMatch": evaluation.devices_with(NO_MATCH),
+            "failed": evaluation.devices_with(FAILED),
         }
         answer["groups"] = [_group_document(group, evaluation.derived) for group in evaluation.groups]
     return answer

@@ -42,7 +42,7 @@ def lines(evaluation: Evaluation) -> Iterator[str]:
 
 def _summary(evaluation: Evaluation) -> str:
     """``3 devices: 1 matches, 2 do not match, 0 fail``."""
-    matching, different, failing = (evaluation.count(outcome) for outcome in (MATCH, NO_MATCH, FAILED))
+    matching, different, failing = (evaluation.devices_with(outcome) for outcome in (MATCH, NO_MATCH, FAILED))
     if evaluation.derived:
         parts = [_counted(matching, "gives a value", "give a value")]
     else:
