@@ -299,9 +299,9 @@ class Inventory:
             return sources(own, applied)
         # the same for all devices of a shape, of which a slice mostly has one; patches may be thousands
         key = own.kind, own.id.driver
-        known: tuple[object, DeviceSources] | None = applied.found_out.get("sources")
+        known: tuple[object, DeviceSources] | None = applied.found_out.get(DeviceSources)
         if known is None or known[0] != key:
-            known = applied.found_out["sources"] = key, sources(own, applied)
+            known = applied.found_out[DeviceSources] = key, sources(own, applied)
         return known[1]
 
     def applied_to(self, device: Device) -> Applied:

@@ -41,8 +41,8 @@ class Applied:
         self.patches = patches
         self.rules = rules
         self.failed = failed
-        #: what others have found out about it
-        self.found_out: dict[str, Any] = {}
+        #: what others have found out about it, by the name of a driver or by what it is
+        self.found_out: dict[object, Any] = {}
 
     @staticmethod
     def of(patches: Iterable[Patch], rules: Iterable[TaintRule], failed: Iterable[Failing]) -> Applied:

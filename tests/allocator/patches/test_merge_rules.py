@@ -209,3 +209,21 @@ def test_devices_that_are_replaced_go_at_once() -> None:
         assert [slice() for slice in before] == [None]
     finally:
         gc.enable()
+
+
+@pytest.mark.parametrize("driver", ["sources", "gpu.example.com"])
+def test_names_of_drivers_are_not_taken_for_anything_else(driver: str) -> None:
+    """Whatever a driver is called, the devices of all of them can be changed after somebody has asked who gives what."""
+    first, second = [
+        slice_of("d", name=each, pool=each, driver=each) for each in (driver, "other.example.com")
+    ]
+    inventory = Inventory([first])
+    inventory.put_patch(patch("p", attributes={"a.example.com/a": 1}))
+    for added in (second, first | {"metadata": {"name": "third"}}):
+        for slice in list(inventory):
+            for each in slice.devices:
+                sources = inventory.sources_of(each.id)
+                assert sources is not None
+                assert sources.attributes["a.example.com/a"].giver.name == "p"
+        inventory.put(added)
+    assert all("a.example.com/a" in each.attributes for slice in inventory for each in slice.devices)
