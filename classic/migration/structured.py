@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from classic.migration.context import Context, opaque, selector
 from classic.migration.expressions import ExpressionError, for_devices, of_driver
 from classic.migration.remarks import CannotMigrate, Remarks, items, members, string
+from resourceapi import limits
 from resourceapi.field_path import render
 
 if TYPE_CHECKING:
@@ -45,16 +46,18 @@ def class_parameters(document: Document, context: Context) -> ClassParameters:
     value = document.value
     remarks = Remarks(document)
     filters: list[tuple[str, str]] = []
-    config = []
+    config: list[dict[str, Any]] = []
     drivers = []
     with _In(document):
         remarks.warn_of_unknown(value, (*_TYPE, "vendorParameters", "filters"))
         for path, entry in items(value.get("vendorParameters"), ("vendorParameters",)):
+            _insist_on_room(len(config), limits.CONFIGS, path, "a class can have {} configurations")
             driver = context.driver(entry, path)
             if entry.get("parameters") is not None:
                 config.append(opaque(driver, entry["parameters"], path))
                 drivers.append(driver)
-        for path, entry in items(value.get("filters"), ("filters",)):
+        for number, (path, entry) in enumerate(items(value.get("filters"), ("filters",))):
+            _insist_on_room(number, limits.SELECTORS, path, "a class can have {} selectors")
             driver = context.driver(entry, path)
             expression = _selector(entry, path, driver, context)
             drivers.append(driver)
@@ -94,6 +97,7 @@ def claim_parameters(
                 )
             numbers = []
             for place, request in items(entry.get("requests"), (*path, "requests")):
+                _insist_on_room(len(requests), limits.REQUESTS, place, "a claim can have {} requests")
                 numbers.append(len(requests))
                 expressions = [of_driver(driver)] if len(drivers_of_class) != 1 else []
                 expressions.append(_selector(request, place, driver, context))
@@ -107,6 +111,15 @@ def claim_parameters(
                 config.append((numbers, opaque(driver, entry["vendorParameters"], path)))
     context.remarks.found += remarks.found
     return ClaimParameters(requests, config)
+
+
+def _insist_on_room(there: int, most: int, path: Path, text: str) -> None:
+    """Refuse what will be too much, before it is made: any number of objects may refer to parameters of any length.
+
+    :raises CannotMigrate: if there is no room for one more.
+    """
+    if there >= most:
+        raise CannotMigrate(path, f"{text.format(most)} at most")
 
 
 def _selector(entry: dict[str, Any], path: Path, driver: str, context: Context) -> str:
