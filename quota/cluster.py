@@ -176,9 +176,11 @@ class ClusterNamespaces:
             return entry[1]
         value = read()
         with self._lock:
-            if len(self._cache) > MAX_CACHED:
-                self._cache.clear()
-            self._cache[key] = (now, value)
+            # what is older is of no use, and may be large: namespaces have as many users as tenants like
+            fresh = {name: each for name, each in self._cache.items() if now - each[0] < self._lifetime}
+            if len(fresh) > MAX_CACHED:
+                fresh.clear()
+            self._cache = {**fresh, key: (now, value)}
         return value
 
 
