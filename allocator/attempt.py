@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from allocator.attempt_state import AttemptState, Taken
-from allocator.bounded_cache import remember
 from allocator.demand import MEMORY_BYTES, Alternative
 from allocator.devices import Device
 from allocator.errors import Mention, RefusedDeviceError
@@ -22,6 +21,7 @@ from allocator.rules.taints import Taints
 from allocator.selection import Selectors
 from allocator.time_limit import TimeLimit
 from resourceapi.amounts import added
+from resourceapi.bounded_cache import remember
 
 
 def selects_shape(

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sized
 from typing import NamedTuple
 
-from allocator.bounded_cache import remember
 from resourceapi.amounts import added, value_of, values_of
+from resourceapi.bounded_cache import remember
 from resourceapi.go_text import quote
 from resourceapi.objects import Object
 from resourceapi.quantity import Quantity

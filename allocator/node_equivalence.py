@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from allocator.attempt import selects_shape
-from allocator.bounded_cache import remember
 from allocator.constraint_state import published
 from allocator.demand import MEMORY_BYTES, Alternative, ClaimDemand
 from allocator.devices import Device, Slice
@@ -20,6 +19,7 @@ from allocator.features import Features
 from allocator.selection import Selectors
 from allocator.states import PoolState
 from allocator.time_limit import TimeLimit
+from resourceapi.bounded_cache import remember
 from resourceapi.canonical import canonical, fingerprint
 from resourceapi.objects import Object
 

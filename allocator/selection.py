@@ -7,7 +7,6 @@ from itertools import count
 from threading import Lock
 from typing import Any, NamedTuple
 
-from allocator.bounded_cache import remember
 from allocator.devices import Device
 from allocator.errors import AllocationError, ExpressionError, Mention, Text
 from allocator.time_limit import TimeLimit
@@ -16,6 +15,7 @@ from deviceselectors.environment import Environment
 from deviceselectors.runtime import effort
 from deviceselectors.runtime.program import EvaluationError, Program, ProgramError, program
 from deviceselectors.runtime.values import with_hint
+from resourceapi.bounded_cache import remember
 from resourceapi.limits import SELECTORS
 from resourceapi.objects import Object
 from resourceapi.shortening import shortened

@@ -8,6 +8,7 @@ from classic.errors import NotYet, SyncError
 from resourceapi.manifests import entries, mapping, name_of, text, uid_of
 from resourceapi.model.classic.claims import WAIT_FOR_FIRST_CONSUMER
 from resourceapi.objects import Object
+from resourceapi.records.pods import PodClaim
 
 #: Drivers protect the claims for which they hold something from deletion with a finalizer of this name behind their own.
 PROTECTION = "deletion-protection"
@@ -58,26 +59,17 @@ def has_finalizer(claim: Object, finalizer: str) -> bool:
     return finalizer in entries(mapping(claim, "metadata"), "finalizers")
 
 
-def claim_name(pod: Object, entry: Any) -> str | None:
+def claim_name(entry: PodClaim) -> str | None:
     """The name of the claim of an entry of ``spec.resourceClaims``; None if the pod needs none for it.
 
     :raises NotYet: if the claim is still to be made from its template.
     :raises SyncError: if the entry names neither a claim nor a template.
     """
-    source = mapping(entry, "source")
-    if isinstance(source.get("resourceClaimName"), str):
-        return text(source, "resourceClaimName")
-    if not text(source, "resourceClaimTemplateName"):
+    if entry.is_generated and not entry.template:
         raise SyncError("source has neither resourceClaimName nor resourceClaimTemplateName")
-    for made in entries(mapping(pod, "status"), "resourceClaimStatuses"):
-        if text(made, "name") == text(entry, "name"):
-            return text(made, "resourceClaimName") or None
-    raise NotYet("the claim has not been made from its template yet")
-
-
-def is_from_template(entry: Any) -> bool:
-    """Whether the claim of an entry of ``spec.resourceClaims`` is made for the pod."""
-    return not isinstance(mapping(entry, "source").get("resourceClaimName"), str)
+    if entry.is_needed and not entry.claim:
+        raise NotYet("the claim has not been made from its template yet")
+    return entry.claim or None
 
 
 def is_controlled_by(obj: Object, owner: Object) -> bool:

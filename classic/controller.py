@@ -24,6 +24,7 @@ from resourceapi.api_client import Unavailable
 from resourceapi.manifests import entries, full_name, key_of, mapping, name_of, text
 from resourceapi.model.classic.claims import IMMEDIATE, WAIT_FOR_FIRST_CONSUMER
 from resourceapi.objects import Object
+from resourceapi.records.pods import PodClaim, claims_of
 
 ALLOCATING, DEALLOCATING = "Allocating", "Deallocating"
 #: What a pod may have in ``spec.resourceClaims``: API servers of 1.30 take as many entries as fit into a request.
@@ -196,20 +197,20 @@ class Controller:
             )
         found: list[tuple[str, ClaimAllocation]] = []
         by_claim: dict[str, ClaimAllocation | None] = {}
-        for entry in wanted:
+        for entry in claims_of(pod):
             try:
-                name = of_claim.claim_name(pod, entry)
+                name = of_claim.claim_name(entry)
                 if name is not None and name not in by_claim:
                     by_claim[name] = await self._pending_claim(pod, entry, name, taken)
             except SyncError as error:
-                raise because(f"pod claim {text(entry, 'name')}", error) from error
+                raise because(f"pod claim {entry.entry}", error) from error
             pending = by_claim.get(name or "")
             if pending is not None:
-                found.append((text(entry, "name"), pending))
+                found.append((entry.entry, pending))
         return found
 
     async def _pending_claim(
-        self, pod: Object, entry: Object, name: str, taken: ExitStack
+        self, pod: Object, entry: PodClaim, name: str, taken: ExitStack
     ) -> ClaimAllocation | None:
         namespace = of_claim.namespace_of(pod)
         if _is_settled(await self._objects.claim(namespace, name)):
@@ -218,7 +219,7 @@ class Controller:
         claim = await self._objects.claim(namespace, name)
         if claim is None or of_claim.is_leaving(claim):
             raise NotYet(f"claim {name} {'is being deleted' if claim else 'does not exist'}")
-        if of_claim.is_from_template(entry) and not of_claim.is_controlled_by(claim, pod):
+        if entry.is_generated and not of_claim.is_controlled_by(claim, pod):
             raise SyncError(f"claim {name} was not made for the pod")
         if _is_settled(claim):
             return None
@@ -230,7 +231,7 @@ class Controller:
         except SyncError as error:
             self._events.warn("ResourceClaim", claim, ALLOCATING, str(error))
             raise
-        return ClaimAllocation(text(entry, "name"), claim, resource_class, *parameters)
+        return ClaimAllocation(entry.entry, claim, resource_class, *parameters)
 
     async def _negotiate(
         self, context: Object, pod: Object, named: Sequence[tuple[str, ClaimAllocation]]

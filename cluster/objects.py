@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterator
 from contextlib import suppress
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from allocator.features import Features
 from allocator.node_resources import NodeResources, PodNeeds, counted
@@ -17,24 +17,17 @@ from resourceapi.decoding import DecodingError
 from resourceapi.gates import known
 from resourceapi.gating import without_disabled
 from resourceapi.kinds import KINDS
-from resourceapi.manifests import entries, has_ended, key_of, labels_of, mapping, name_of, text
+from resourceapi.manifests import entries, has_ended, key_of, labels_of, mapping, name_of
 from resourceapi.model.versions import GROUP, SCHEMAS_WITH_PROPOSALS
 from resourceapi.objects import EMPTY, Object
 from resourceapi.quantity import QuantityError
+from resourceapi.records.pods import Pod, read_pod
 from resourceapi.releases import PROPOSALS, Profile, split_api_version
 from validation.pod_totals import requests_of
 from validation.server import Server
 
 _TAINT = ("key", "value", "effect")
 CLAIM, TEMPLATE = kinds.CLAIM.name, kinds.CLAIM_TEMPLATE.name
-
-
-class AssignedPod(NamedTuple):
-    """A pod on a node, with what it takes of it, and the workloads that it belongs to (kind, name)."""
-
-    node: str
-    needs: PodNeeds
-    workloads: tuple[tuple[str, str], ...] = ()
 
 
 class ClusterObjects:
@@ -97,25 +90,23 @@ class ClusterObjects:
         except DecodingError:
             return None
 
-    def _read_pod(self, value: Object) -> AssignedPod | None:
-        """What a pod takes of its node; None for one that is on no node or has ended."""
-        spec = mapping(value, "spec")
-        node = text(spec, "nodeName")
-        if not node or has_ended(value):
+    def _read_pod(self, value: Object) -> Pod | None:
+        """A pod with what it takes of its node; None for one that is on no node or has ended."""
+        pod = read_pod(value)
+        if not pod.node or has_ended(value):
             return None
-        needs = PodNeeds()
         with suppress(QuantityError, AttributeError, TypeError):  # of a file that no server has stored
-            needs = PodNeeds(counted(requests_of(spec, self.profile)))
-        return AssignedPod(node, needs, tuple(_workloads_of(value)))
+            return pod._replace(requests=counted(requests_of(mapping(value, "spec"), self.profile)))
+        return pod
 
     # --- views
 
     def pods_of(self, kind: str, namespace: str, name: str) -> list[str]:
         """The pods of a workload that are on nodes, by `namespace/name`."""
         return [
-            pod
-            for pod, each in self.pods.objects.items()
-            if (kind, name) in each.workloads and pod.partition("/")[0] == namespace
+            key
+            for key, pod in self.pods.objects.items()
+            if (kind, name) in pod.workloads and pod.namespace == namespace
         ]
 
     @property
@@ -151,7 +142,7 @@ class ClusterObjects:
         resources = NodeResources(self.all_nodes())
         for name, pod in self.pods.objects.items():
             if name not in without:
-                resources.take(pod.node, pod.needs)
+                resources.take(pod.node, PodNeeds(pod.requests))
         return resources
 
     def all_nodes(self) -> list[Object]:
@@ -187,17 +178,6 @@ def read_node(value: Object) -> Object | None:
             ),
         },
     }
-
-
-def _workloads_of(pod: Object) -> Iterator[tuple[str, str]]:
-    """What has made a pod: its controller, and the Deployment after which a ReplicaSet is named."""
-    for owner in entries(mapping(pod, "metadata"), "ownerReferences"):
-        if mapping(owner).get("controller") is True:
-            kind, name = text(owner, "kind"), text(owner, "name")
-            yield kind, name
-            suffix = f"-{labels_of(pod).get('pod-template-hash', '')}"
-            if kind == "ReplicaSet" and name.endswith(suffix):
-                yield "Deployment", name.removesuffix(suffix)
 
 
 def _quantities(values: Object) -> Object:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from allocator.allocated import allocation_of
 from allocator.extended_resources import (
@@ -31,7 +31,8 @@ from resourceapi.manifests import (
 )
 from resourceapi.model.versions import GROUP
 from resourceapi.nearness import nearest
-from resourceapi.objects import Object
+from resourceapi.objects import EMPTY, Object
+from resourceapi.records.pods import PodClaim, read_pod
 from validation.pod_totals import requests_of
 from validation.requests import create_request
 from validation.workloads import template_of
@@ -46,12 +47,13 @@ class Workload:
     `kind`, `namespace` and `name` are those of the object.
     """
 
-    def __init__(self, manifest: Manifest, namespace: str, pod_spec: Object) -> None:
+    def __init__(self, manifest: Manifest, namespace: str, pod: Object = EMPTY) -> None:
         self.file, self.line = manifest.file, manifest.line
         self.kind: str = manifest.value["kind"]
         self.namespace = namespace
         self.name = displayed_name(manifest.value)
-        self.pod_spec = pod_spec
+        self.pod = read_pod(pod)
+        self.pod_spec: Object = pod.get("spec") or EMPTY
         #: what it needs of a node beside devices
         self.needs = PodNeeds()
         #: the DeviceClass that stands for each extended resource that a pod asks for
@@ -205,16 +207,16 @@ class WorkloadReader:
         pod = obj
         if not problem and kind != "Pod":
             pod = template_of(kind, obj) or {}
-        workload = Workload(manifest, namespace_of(manifest.value, self._default_namespace), {})
-        workload.problem = problem
+        namespace = namespace_of(manifest.value, self._default_namespace)
         if problem:
+            workload = Workload(manifest, namespace)
+            workload.problem = problem
             return workload
-        workload.pod_spec = pod.get("spec") or {}
+        workload = Workload(manifest, namespace, {**pod, "status": mapping(manifest.value, "status")})
         workload.copies = pod_count(obj)
         workload.scheduler_message = _scheduler_message(manifest.value)
-        created = _created_claims(manifest.value)
-        for entry in workload.pod_spec.get("resourceClaims") or ():
-            self._add_claim(workload, entry, created)
+        for entry in workload.pod.claims:
+            self._add_claim(workload, entry)
         requests = counted(requests_of(workload.pod_spec, self._objects.profile))
         wanted = {name: self._classes[name] for name in requests if name in self._classes}
         if GATE in self._objects.profile.gates:
@@ -222,7 +224,7 @@ class WorkloadReader:
         else:
             workload.classes_with_gate = wanted
         workload.needs = PodNeeds(requests, frozenset(workload.classes))
-        self._add_claim_of_scheduler(workload, manifest.value)
+        self._add_claim_of_scheduler(workload)
         return workload
 
     @cached_property
@@ -230,9 +232,9 @@ class WorkloadReader:
         """The DeviceClass that stands for each extended resource, where the gate is on."""
         return classes_by_resource(self._objects.classes.values())
 
-    def _add_claim_of_scheduler(self, workload: Workload, pod: Object) -> None:
+    def _add_claim_of_scheduler(self, workload: Workload) -> None:
         """The claim for extended resources: that which kube-scheduler has made, or the one that it would make."""
-        made = text(mapping(pod, "status", "extendedResourceClaimStatus"), "resourceClaimName")
+        made = workload.pod.extended_claim
         claim = self._objects.of(CLAIM).get(f"{workload.namespace}/{made}") if made else None
         if claim is None:
             workload.from_templates.append(len(workload.claims))
@@ -243,25 +245,17 @@ class WorkloadReader:
         else:
             workload.claims.append(claim)
 
-    def _add_claim(self, workload: Workload, entry: Object, created: dict[str, str]) -> None:
-        name = entry.get("name", "")
-        claim_name = created.get(name) or entry.get("resourceClaimName")
-        if claim_name:
-            self._used.add((CLAIM, f"{workload.namespace}/{claim_name}"))
-            claim = self._objects.of(CLAIM).get(f"{workload.namespace}/{claim_name}")
-            if claim is not None:
-                workload.claims.append(claim)
-            else:
-                self._note_missing(workload, "claim", CLAIM, claim_name)
+    def _add_claim(self, workload: Workload, entry: PodClaim) -> None:
+        kind, name = (CLAIM, entry.claim) if entry.claim else (TEMPLATE, entry.template)
+        self._used.add((kind, f"{workload.namespace}/{name}"))
+        found = self._objects.of(kind).get(f"{workload.namespace}/{name}")
+        if found is None:
+            self._note_missing(workload, "claim" if kind == CLAIM else "template", kind, name)
             return
-        template_name = entry.get("resourceClaimTemplateName", "")
-        self._used.add((TEMPLATE, f"{workload.namespace}/{template_name}"))
-        template = self._objects.of(TEMPLATE).get(f"{workload.namespace}/{template_name}")
-        if template is None:
-            self._note_missing(workload, "template", TEMPLATE, template_name)
-            return
-        workload.from_templates.append(len(workload.claims))
-        workload.claims.append(claim_from_template(template, workload.namespace, f"{workload.name}-{name}"))
+        if kind == TEMPLATE:
+            workload.from_templates.append(len(workload.claims))
+            found = claim_from_template(found, workload.namespace, f"{workload.name}-{entry.entry}")
+        workload.claims.append(found)
 
     def _note_missing(self, workload: Workload, noun: str, kind: str, name: str) -> None:
         """A claim or template is not there: the pod waits for it, unless it may exist and only could not be read."""
@@ -282,7 +276,7 @@ class WorkloadReader:
         kind, namespace = manifest.value["kind"], namespace_of(manifest.value, self._default_namespace)
         if (kind, f"{namespace}/{displayed_name(obj)}") in self._used and not problem:
             return None
-        workload = Workload(manifest, namespace, {})
+        workload = Workload(manifest, namespace)
         workload.problem = problem
         if not problem:
             prefix = "" if manifest.value["metadata"].get("name") else obj["metadata"].get("generateName", "")
@@ -303,18 +297,3 @@ def _scheduler_message(value: Object) -> str:
         if text(condition, "type") == "PodScheduled" and text(condition, "status") == "False":
             return text(condition, "message")
     return ""
-
-
-def _created_claims(value: Object) -> dict[str, str]:
-    """The claims that kube-controller-manager has created for a pod, by the names of their entries."""
-    status: Any = value.get("status")
-    entries: Any = status.get("resourceClaimStatuses") if isinstance(status, dict) else None
-    return dict(_created(entries)) if isinstance(entries, list) else {}
-
-
-def _created(entries: Iterable[Any]) -> Iterator[tuple[str, str]]:
-    for entry in entries:
-        if isinstance(entry, dict):
-            name, claim = entry.get("name"), entry.get("resourceClaimName")
-            if isinstance(name, str) and isinstance(claim, str) and claim:
-                yield name, claim

@@ -24,6 +24,7 @@ from resourceapi.api_client import (
 from resourceapi.errors import ClaimcheckError
 from resourceapi.manifests import mapping, text, uid_of
 from resourceapi.objects import Object
+from resourceapi.records.pods import claims_of, pod_path
 from scheduler.binding_conditions import BindingConditions
 from scheduler.claim_writes import ClaimConflict, ClaimWrites, Consumer, same_devices
 from scheduler.cluster_picture import ClusterPicture
@@ -31,7 +32,6 @@ from scheduler.decisions import Decision, Decisions
 from scheduler.extender_api import BindingRequest
 from scheduler.pod_allocation import Grant, PodAllocation
 from scheduler.pod_claims import ClaimOfPod
-from scheduler.pods import claims_of, pod_path
 from scheduler.search_time import SearchTime
 from scheduler.undoing import Undoing
 

@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from allocator.binding_conditions import is_overdue, open_conditions
+from resourceapi.records.pods import Pod
 from scheduler.cluster_picture import ClusterPicture
 from scheduler.pod_claims import ClaimOfPod, is_reserved
-from scheduler.pods import PodRecord
 
 
 class Delay(NamedTuple):
@@ -61,7 +61,7 @@ class BindingConditions:
             return Delay(f"binding conditions are not met after {seconds} s: {first.text}", is_in_vain=True)
         return Delay(f"waiting for binding conditions: {first.text}", is_in_vain=False)
 
-    def held(self, pod: PodRecord) -> list[ClaimOfPod]:
+    def held(self, pod: Pod) -> list[ClaimOfPod]:
         """The claims that have devices and are reserved for a pod: what it would wait for with them."""
         with self._picture.lock:
             found = [

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from allocator.time_limit import TimeLimit
 from resourceapi.manifests import entries, mapping, text
 from resourceapi.objects import Object
-from scheduler.pods import PodRecord
+from resourceapi.records.pods import Pod
 from validation.label_selectors import is_empty, selects
 
 #: Requirements of a selector, and characters in each, beyond which a budget is not regarded.
@@ -62,7 +62,7 @@ def by_namespace(budgets: Iterable[Budget]) -> Mapping[str, Sequence[Budget]]:
 
 
 def violating(
-    pods: Iterable[PodRecord], budgets: Mapping[str, Sequence[Budget]], time_limit: TimeLimit
+    pods: Iterable[Pod], budgets: Mapping[str, Sequence[Budget]], time_limit: TimeLimit
 ) -> frozenset[str]:
     """The pods (uids) for whose deletion there is no room in a budget, if all are deleted, the most important first.
 
@@ -70,7 +70,7 @@ def violating(
     """
     left: dict[tuple[str, int], int] = {}
 
-    def violates(pod: PodRecord) -> bool:
+    def violates(pod: Pod) -> bool:
         labels = dict(pod.labels)
         for place, budget in enumerate(budgets.get(pod.namespace, ())):
             time_limit.check()
@@ -85,6 +85,6 @@ def violating(
     return frozenset(each.uid for each in sorted(pods, key=importance) if each.labels and violates(each))
 
 
-def importance(pod: PodRecord) -> tuple[int, bool, str, str]:
+def importance(pod: Pod) -> tuple[int, bool, str, str]:
     """Sorts pods, the most important first: of equal priority, those that have run longest."""
     return -pod.priority, not pod.started, pod.started, pod.key

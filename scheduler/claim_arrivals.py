@@ -10,8 +10,8 @@ from time import monotonic
 
 from cluster.store import Change
 from resourceapi.objects import Object
+from resourceapi.records.pods import Pod
 from scheduler.cluster_picture import ClusterPicture
-from scheduler.pods import PodRecord
 
 #: How long a filter waits for claims that are not known; after it has done so in vain, none waits for the longer time.
 SECONDS, PAUSE_SECONDS = 0.2, 60.0
@@ -28,7 +28,7 @@ class ClaimArrivals:
         self._arrived = Condition()  # its lock is taken with that of the picture, not the other way round
         picture.claims.listeners.append(self._changed)
 
-    def wait_for_claims(self, pod: PodRecord) -> None:
+    def wait_for_claims(self, pod: Pod) -> None:
         """Wait until the claims of a pod are known, or are not going to come; without the picture's lock."""
         with self._arrived:
             if monotonic() < self._not_before:
@@ -36,7 +36,7 @@ class ClaimArrivals:
             if not self._arrived.wait_for(lambda: self._are_known(pod), self._seconds):
                 self._not_before = monotonic() + PAUSE_SECONDS
 
-    def _are_known(self, pod: PodRecord) -> bool:
+    def _are_known(self, pod: Pod) -> bool:
         return all(key in self._claims for key in pod.claim_keys)
 
     def _changed(self, change: Change[Object]) -> None:

@@ -11,7 +11,7 @@ from threading import Event
 from time import monotonic
 
 from resourceapi.logs import log
-from scheduler.pods import PodRecord
+from resourceapi.records.pods import Pod
 from scheduler.server_skew import CUSTOM_RESOURCES
 
 LATE_SECONDS = 30.0
@@ -28,7 +28,7 @@ class ClaimCreation:
 
     def __init__(
         self,
-        pods: Mapping[str, PodRecord],
+        pods: Mapping[str, Pod],
         scheduler_name: str,
         serves: str,
         show: Callable[[int], None],
@@ -81,7 +81,7 @@ class ClaimCreation:
         )
         return _WHY_WITH_CRDS if self._serves == CUSTOM_RESOURCES and not creates else _WHY
 
-    def _waits(self, pod: PodRecord) -> bool:
+    def _waits(self, pod: Pod) -> bool:
         return (
             pod.scheduler_name == self._scheduler_name
             and not pod.is_leaving

@@ -19,11 +19,11 @@ from resourceapi.kinds import CLAIM, DEVICE_CLASS, DEVICE_TAINT_RULE, RESOURCE_S
 from resourceapi.manifests import entries, mapping
 from resourceapi.model.versions import GROUP, OWN_GROUP, V1_PATH
 from resourceapi.objects import Object
+from resourceapi.records.pods import Pod, pod_with_claims
 from resourceapi.releases import Profile
 from scheduler.budgets import Budget, read_budget
 from scheduler.claim_ledger import ClaimLedger
 from scheduler.picture_lock import PictureLock
-from scheduler.pods import PodRecord, read_pod
 from scheduler.snapshots import InConfiguration, Snapshots
 
 
@@ -76,7 +76,7 @@ class ClusterPicture:
         self.patches = Collection(read(RESOURCE_SLICE_PATCH.name))
         #: the API group of ResourceSlicePatches
         self.patch_group = patch_group
-        self.pods: Collection[PodRecord] = Collection(read_pod)
+        self.pods: Collection[Pod] = Collection(pod_with_claims)
         self.budgets: Collection[Budget] = Collection(read_budget)
         read_claim, kept = read(CLAIM.name), snapshots or InConfiguration()
 

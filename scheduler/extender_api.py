@@ -132,11 +132,6 @@ def filter_result(verdicts: Verdicts, nominated: str = "") -> Object:
     }
 
 
-def nominated_node(pod: Object) -> str:
-    """The node of which kube-scheduler has deleted pods for this one; empty if there is none."""
-    return text(mapping(pod, "status"), "nominatedNodeName")
-
-
 def host_priorities(scores: Mapping[str, int]) -> list[Object]:
     """A HostPriorityList."""
     return [{"Host": node, "Score": score} for node, score in scores.items()]

@@ -10,6 +10,7 @@ from allocator.plans import Outcome
 from allocator.scheduler_messages import device_reason
 from allocator.scheduling import PodAnswer
 from allocator.time_limit import TimeLimit
+from resourceapi.records.pods import Pod, read_pod
 from scheduler.binding_conditions import BindingConditions
 from scheduler.claim_arrivals import ClaimArrivals
 from scheduler.cluster_picture import ClusterPicture
@@ -17,7 +18,6 @@ from scheduler.decisions import Decision, Decisions
 from scheduler.extended_resources import nodes_without
 from scheduler.extender_api import CandidateNodes, Verdicts
 from scheduler.pod_claims import ClaimOfPod, ClaimProblem, claims_for, is_reserved
-from scheduler.pods import PodRecord, pod_record
 from scheduler.reasons import with_shortfalls
 from scheduler.refusals import Refusals
 from scheduler.search_time import SearchTime
@@ -35,7 +35,7 @@ class Refused(NamedTuple):
     :param retry_at: when it is tried again, if there was too little time for some of the nodes (`SearchTime.clock`).
     """
 
-    pod: PodRecord
+    pod: Pod
     candidates: CandidateNodes
     verdicts: Verdicts
     gains: int
@@ -102,7 +102,7 @@ class Filter:
         return verdicts._replace(beyond_preemption={**verdicts.beyond_preemption, **unserved})
 
     def _answer(self, candidates: CandidateNodes, is_wanted: Callable[[], bool]) -> Verdicts:
-        pod = pod_record(candidates.pod)
+        pod = read_pod(candidates.pod)
         if not pod.claims:
             return Verdicts(candidates.nodes, {}, {})
         self._decisions.wait_for_binds(pod.uid)
@@ -116,7 +116,7 @@ class Filter:
         self._refused(found)
         return found.verdicts
 
-    def _found(self, pod: PodRecord, candidates: CandidateNodes) -> Verdicts | Refused:
+    def _found(self, pod: Pod, candidates: CandidateNodes) -> Verdicts | Refused:
         """The nodes on which a pod fits, or what was known before; else that it has been refused."""
         term, gains = self._term(), self._picture.gains
         self._refusals.begin(term)
@@ -140,7 +140,7 @@ class Filter:
             return _refused_by_conditions(pod, candidates, gains, claims, verdicts, waiting)
         return verdicts
 
-    def _waiting(self, pod: PodRecord, claims: Sequence[ClaimOfPod]) -> str:
+    def _waiting(self, pod: Pod, claims: Sequence[ClaimOfPod]) -> str:
         """For which conditions of its devices a pod has to wait; empty if bind has something to do for it."""
         if self._conditions is None or not all(
             each.is_allocated and is_reserved(each.claim, pod.uid) for each in claims
@@ -151,7 +151,7 @@ class Filter:
 
     def _decide(
         self,
-        pod: PodRecord,
+        pod: Pod,
         term: int,
         claims: list[ClaimOfPod],
         candidates: CandidateNodes,
@@ -196,7 +196,7 @@ class Filter:
 
     def _refused_by_devices(
         self,
-        pod: PodRecord,
+        pod: Pod,
         candidates: CandidateNodes,
         gains: int,
         claims: list[ClaimOfPod],
@@ -214,7 +214,7 @@ class Filter:
 
     def _put_off(
         self,
-        pod: PodRecord,
+        pod: Pod,
         candidates: CandidateNodes,
         gains: int,
         claims: list[ClaimOfPod],
@@ -249,16 +249,14 @@ def _is_late(outcome: Outcome) -> bool:
     return outcome.error == OUT_OF_TIME
 
 
-def _refused_by_claims(
-    pod: PodRecord, candidates: CandidateNodes, gains: int, problem: ClaimProblem
-) -> Refused:
+def _refused_by_claims(pod: Pod, candidates: CandidateNodes, gains: int, problem: ClaimProblem) -> Refused:
     reason = str(problem)
     verdicts = Verdicts((), {}, dict.fromkeys(candidates.nodes, reason))
     return Refused(pod, candidates, verdicts, gains, problem=reason)
 
 
 def _refused_by_conditions(
-    pod: PodRecord,
+    pod: Pod,
     candidates: CandidateNodes,
     gains: int,
     claims: list[ClaimOfPod],

@@ -13,10 +13,10 @@ from threading import Event
 from cluster.leading import NotLeading
 from resourceapi.errors import ClaimcheckError
 from resourceapi.logs import LOGGER, log
+from resourceapi.records.pods import Pod
 from scheduler.binding_conditions import BindingConditions
 from scheduler.cluster_picture import ClusterPicture
 from scheduler.pod_claims import ClaimOfPod
-from scheduler.pods import PodRecord
 from scheduler.releasing import Releaser
 
 LOOK_SECONDS = 1.0
@@ -32,7 +32,7 @@ class GivingUp:
         releaser: Releaser,
         *,
         scheduler_name: str,
-        tell: Callable[[PodRecord, str], None],
+        tell: Callable[[Pod, str], None],
     ) -> None:
         """Make it ready; :meth:`run` begins.
 
@@ -66,12 +66,12 @@ class GivingUp:
             except Exception:  # noqa: BLE001 - whatever it is, the other pods are looked at
                 LOGGER.exception("devices not released", extra={"fields": {"pod": pod.key}})
 
-    def _look_at(self, pod: PodRecord) -> None:
+    def _look_at(self, pod: Pod) -> None:
         held, reason = self._of_no_use(pod)
         if held and self._releaser.release(pod, held, lambda: self._of_no_use(pod)[0]):
             self._tell(pod, reason)
 
-    def _of_no_use(self, pod: PodRecord) -> tuple[list[ClaimOfPod], str]:
+    def _of_no_use(self, pod: Pod) -> tuple[list[ClaimOfPod], str]:
         """The claims with which a pod waits in vain as things are now, and why that is so."""
         held = self._conditions.held(pod)
         delay = self._conditions.delay(each.key for each in held)

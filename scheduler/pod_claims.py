@@ -10,8 +10,8 @@ from resourceapi.errors import ClaimcheckError
 from resourceapi.limits import RESERVED_FOR
 from resourceapi.manifests import entries, mapping, text, uid_of
 from resourceapi.objects import Object
+from resourceapi.records.pods import Pod, PodClaim
 from scheduler.claim_ledger import ClaimLedger
-from scheduler.pods import PodClaim, PodRecord
 
 #: Pods that name more claims get no devices. kube-apiserver has no limit; whoever needs so many devices can ask for 32 in a claim.
 MOST_CLAIMS = 128
@@ -45,7 +45,7 @@ class ClaimOfPod(NamedTuple):
         return allocation_of(self.claim) is not None
 
 
-def claims_for(pod: PodRecord, ledger: ClaimLedger) -> list[ClaimOfPod]:
+def claims_for(pod: Pod, ledger: ClaimLedger) -> list[ClaimOfPod]:
     """The claims of a pod, each once.
 
     :raises ClaimProblem: if one does not exist yet, or cannot be used by the pod, or there are too many.
@@ -70,7 +70,7 @@ def reservations(claim: Object) -> Sequence[Object]:
     return entries(mapping(claim, "status"), "reservedFor")
 
 
-def _claim(pod: PodRecord, entry: PodClaim, ledger: ClaimLedger) -> ClaimOfPod:
+def _claim(pod: Pod, entry: PodClaim, ledger: ClaimLedger) -> ClaimOfPod:
     if not entry.claim:
         raise ClaimProblem(
             f"waiting for the ResourceClaim of {entry.entry!r} to be created from its template"
@@ -90,7 +90,7 @@ def _claim(pod: PodRecord, entry: PodClaim, ledger: ClaimLedger) -> ClaimOfPod:
     return ClaimOfPod(key, claim)
 
 
-def _is_owned(claim: Object, pod: PodRecord) -> bool:
+def _is_owned(claim: Object, pod: Pod) -> bool:
     """Whether a claim was made for this pod: it may have been made for another one of the same name."""
     return any(
         text(owner, "uid") == pod.uid and owner.get("controller") is True

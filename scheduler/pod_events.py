@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cluster.event_writer import EventWriter, Subject
-from scheduler.pods import PodRecord
+from resourceapi.records.pods import Pod
 
 
 class PodEvents:
@@ -12,7 +12,7 @@ class PodEvents:
     def __init__(self, writer: EventWriter) -> None:
         self._writer = writer
 
-    def warn(self, pod: PodRecord, note: str) -> None:
+    def warn(self, pod: Pod, note: str) -> None:
         """Say why a pod is not scheduled; the same words once more are counted.
 
         :param note: in any length and of any characters.

@@ -16,11 +16,11 @@ from typing import NamedTuple
 from allocator.allocated import allocation_of
 from allocator.time_limit import OutOfTime, TimeLimit
 from resourceapi.manifests import entries, mapping, text
+from resourceapi.records.pods import Pod, read_pod
 from scheduler.budgets import Budget, by_namespace, importance, violating
 from scheduler.cluster_picture import ClusterPicture
-from scheduler.extender_api import PreemptionRequest, Victims, nominated_node
+from scheduler.extender_api import PreemptionRequest, Victims
 from scheduler.pod_claims import ClaimOfPod, ClaimProblem, claims_for, reservations
-from scheduler.pods import PodRecord, pod_record
 from scheduler.search_time import SearchTime
 
 
@@ -48,7 +48,7 @@ class Preemption:
 
     def victims(self, request: PreemptionRequest) -> Mapping[str, Victims]:
         """The nodes on which the pod fits without certain pods, and those pods."""
-        pod = pod_record(request.pod)
+        pod = read_pod(request.pod)
         if not pod.claims:
             return request.victims
         with self._search_time.holding(self._picture.lock, pod.namespace, len(request.victims)):
@@ -66,12 +66,12 @@ class Preemption:
             return found
 
     def _found(
-        self, request: PreemptionRequest, pod: PodRecord, claims: Sequence[ClaimOfPod], limit: TimeLimit
+        self, request: PreemptionRequest, pod: Pod, claims: Sequence[ClaimOfPod], limit: TimeLimit
     ) -> Mapping[str, Victims]:
         """The victims on the nodes that are decided in time."""
         picture = self._picture
         pods = _Pods(picture.pods.objects.values(), picture.budgets.objects.values())
-        nominated = nominated_node(request.pod)
+        nominated = pod.nominated_node
         found: dict[str, Victims] = {}
         with suppress(OutOfTime):  # then pods may be among the victims on the last node that need not be
             if nominated and _Trials(picture, pods, claims, nominated, limit).will_fit():
@@ -86,11 +86,11 @@ class Preemption:
 class _Pods:
     """The pods that reference claims, by uid and by node; `leaving` are being deleted already."""
 
-    def __init__(self, pods: Iterable[PodRecord], budgets: Collection[Budget]) -> None:
+    def __init__(self, pods: Iterable[Pod], budgets: Collection[Budget]) -> None:
         self._budgets = budgets
-        self.by_uid: dict[str, PodRecord] = {}
-        self.by_node: dict[str, list[PodRecord]] = {}
-        self.leaving: list[PodRecord] = []
+        self.by_uid: dict[str, Pod] = {}
+        self.by_node: dict[str, list[Pod]] = {}
+        self.leaving: list[Pod] = []
         for pod in list(pods):  # which others may change meanwhile
             self.by_uid[pod.uid] = pod
             if pod.is_leaving:
@@ -103,7 +103,7 @@ class _Pods:
         """The budgets of each namespace."""
         return by_namespace(self._budgets)
 
-    def less_important(self, node: str, priority: int) -> list[PodRecord]:
+    def less_important(self, node: str, priority: int) -> list[Pod]:
         """All pods on a node of a lower priority, also those that are being deleted: kube-scheduler counts them, too."""
         there = [*self.by_node.get(node, ()), *(each for each in self.leaving if each.node == node)]
         return [each for each in there if each.priority < priority]
@@ -112,7 +112,7 @@ class _Pods:
 class _Victim(NamedTuple):
     """A pod that may be deleted, whether a budget has no room for that, and how many devices its claims have."""
 
-    pod: PodRecord
+    pod: Pod
     violates: bool
     devices: int
 
@@ -136,7 +136,7 @@ class _Trials:
         self._node = node
         self._known: dict[frozenset[str], bool] = {}
 
-    def victims(self, pod: PodRecord, given: Victims) -> Victims | None:
+    def victims(self, pod: Pod, given: Victims) -> Victims | None:
         """These victims, with others of lower priority than the pod if need be; None if that does not help either.
 
         First no pod is deleted for which budgets have no room, then none that has a higher priority than necessary, then as
@@ -186,7 +186,7 @@ class _Trials:
         }
         return self._fits_without(self._freed(self._pods.leaving) | (left - self._own))
 
-    def _fits(self, gone: Sequence[PodRecord]) -> bool:
+    def _fits(self, gone: Sequence[Pod]) -> bool:
         return self._fits_without(self._freed(gone))
 
     def _fits_without(self, freed: frozenset[str]) -> bool:
@@ -199,7 +199,7 @@ class _Trials:
             self._limit.check()
         return known
 
-    def _freed(self, gone: Sequence[PodRecord]) -> frozenset[str]:
+    def _freed(self, gone: Sequence[Pod]) -> frozenset[str]:
         """The claims that lose their devices with these pods: nobody else has them reserved, or is getting them."""
         uids = {each.uid for each in gone}
         ledger = self._picture.claims
@@ -218,7 +218,7 @@ class _Trials:
         allocation = None if claim is None else allocation_of(claim)
         return len(entries(mapping(allocation, "devices"), "results"))
 
-    def _by_priority(self, uids: Sequence[str], more: Iterable[PodRecord]) -> list[str]:
+    def _by_priority(self, uids: Sequence[str], more: Iterable[Pod]) -> list[str]:
         """All victims, those of higher priority first; kube-scheduler's own keep their order.
 
         It takes the first one for the most important, when it compares nodes. Of its own victims those without claims are

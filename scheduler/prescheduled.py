@@ -23,11 +23,11 @@ from cluster.store import Change
 from resourceapi.errors import ClaimcheckError
 from resourceapi.logs import LOGGER, log
 from resourceapi.objects import Object
+from resourceapi.records.pods import Pod
 from scheduler.claim_writes import ClaimWrites, Consumer
 from scheduler.cluster_picture import ClusterPicture
 from scheduler.pod_allocation import Grant, PodAllocation
 from scheduler.pod_claims import ClaimOfPod, ClaimProblem, claims_for
-from scheduler.pods import PodRecord
 from scheduler.reasons import with_shortfalls
 from scheduler.search_time import SearchTime
 from scheduler.undoing import Undoing
@@ -36,7 +36,7 @@ RETRY_SECONDS = 1.0
 #: How long something has been in the way when it is told, and after how long it is told again: events are deleted by then.
 QUIET_SECONDS, REPEAT_SECONDS = 5.0, 3600.0
 
-Tell = Callable[[PodRecord, str], None]
+Tell = Callable[[Pod, str], None]
 """Is told why a pod on a node does not run."""
 
 
@@ -123,7 +123,7 @@ class PreScheduledPods:
             except Exception:  # noqa: BLE001 - whatever it is, the other pods get their devices
                 LOGGER.exception("pod on a node has no devices yet", extra={"fields": {"pod": key}})
 
-    def _changed(self, changes: Sequence[Change[PodRecord]]) -> None:
+    def _changed(self, changes: Sequence[Change[Pod]]) -> None:
         with self._lock:
             for key, _, pod in changes:
                 if pod is None or not self._is_ours(pod):
@@ -132,7 +132,7 @@ class PreScheduledPods:
                     findings = self._open.setdefault(key, _Findings())
                     findings.gains = findings.refused = None
 
-    def _is_ours(self, pod: PodRecord) -> bool:
+    def _is_ours(self, pod: Pod) -> bool:
         return bool(pod.node) and pod.scheduler_name == self._scheduler_name and not pod.is_leaving
 
     def _serve(self, key: str) -> None:
@@ -151,7 +151,7 @@ class PreScheduledPods:
                 self._undoing.take_back(allocation)
                 raise
 
-    def _found(self, pod: PodRecord, fence: Callable[[], None]) -> PodAllocation | None:
+    def _found(self, pod: Pod, fence: Callable[[], None]) -> PodAllocation | None:
         """Take devices for the claims that have none, in memory; None if there is nothing to do now."""
         with self._search_time.holding(self._picture.lock, pod.namespace, 1):
             ledger, findings = self._picture.claims, self._open.get(pod.key, _Findings())
@@ -181,7 +181,7 @@ class PreScheduledPods:
         return allocation
 
     def _grants(
-        self, pod: PodRecord, claims: Sequence[ClaimOfPod], new: Sequence[ClaimOfPod]
+        self, pod: Pod, claims: Sequence[ClaimOfPod], new: Sequence[ClaimOfPod]
     ) -> list[Grant] | None:
         """The devices on the pod's node; None if the claims do not fit there, as far as is known."""
         findings, gains = self._open.get(pod.key, _Findings()), self._picture.gains
@@ -203,32 +203,32 @@ class PreScheduledPods:
             self._put_off(pod, gains=gains)
         return None
 
-    def _is_away(self, pod: PodRecord, claims: Sequence[ClaimOfPod]) -> bool:
+    def _is_away(self, pod: Pod, claims: Sequence[ClaimOfPod]) -> bool:
         """Whether a claim has devices that are not on the pod's node."""
         node = self._picture.state.nodes.get(pod.node)
         return node is not None and ClaimsOnNode.of([each.claim for each in claims]).is_away_from(node)
 
-    def _note(self, pod: PodRecord, reason: str) -> None:
+    def _note(self, pod: Pod, reason: str) -> None:
         """Take down why the pod does not run."""
         findings = self._open.get(pod.key, _Findings())
         if findings.reason != reason:
             findings.reason, findings.due = reason, self._clock() + QUIET_SECONDS
 
-    def _tell_if_due(self, pod: PodRecord) -> None:
+    def _tell_if_due(self, pod: Pod) -> None:
         """Tell why the pod does not run, if it has not run for some time, and then now and again."""
         findings, now = self._open.get(pod.key, _Findings()), self._clock()
         if findings.reason and findings.due <= now:
             findings.due = now + REPEAT_SECONDS
             self._tell(pod, findings.reason)
 
-    def _put_off(self, pod: PodRecord, *, gains: int | None = None, refused: _Refused | None = None) -> None:
+    def _put_off(self, pod: Pod, *, gains: int | None = None, refused: _Refused | None = None) -> None:
         """Do not try the pod again as long as the picture has these gains, or a claim is as it was, unless the pod has changed."""
         with self._lock:
             if self._picture.pods.objects.get(pod.key) is pod:
                 findings = self._open.setdefault(pod.key, _Findings())
                 findings.gains, findings.refused = gains, refused
 
-    def _close(self, pod: PodRecord) -> None:
+    def _close(self, pod: Pod) -> None:
         """Look after the pod no longer, unless it has changed meanwhile."""
         with self._lock:
             if self._picture.pods.objects.get(pod.key) is pod:

@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 from cluster.turns import Turns
 from resourceapi.logs import LOGGER
+from resourceapi.records.pods import Pod
 from scheduler.cluster_picture import ClusterPicture
 from scheduler.filtering import Refused
 from scheduler.pod_claims import ClaimProblem, claims_for
 from scheduler.pod_events import PodEvents
-from scheduler.pods import PodRecord
 from scheduler.refusal_notes import Case, case_of, note_on
 
 #: A pod is looked at when it has been refused for so long, and then no more often than that.
@@ -112,14 +112,14 @@ class RefusalEvents:
                 self._explained_at.popitem(last=False)
             return entry.case
 
-    def _waits(self, pod: PodRecord) -> bool:
+    def _waits(self, pod: Pod) -> bool:
         """Whether a pod still waits for a node."""
         known = self._picture.pods.objects.get(pod.key)
         return known is not None and known.uid == pod.uid and not known.node and not known.is_leaving
 
     def _tell_of_missing_claims(self) -> None:
         """Tell of pods whose claims have been missing for two searches: kube-scheduler itself says nothing of them."""
-        missing: dict[str, tuple[PodRecord, str]] = {}
+        missing: dict[str, tuple[Pod, str]] = {}
         for pod in list(self._picture.pods.objects.values()):
             if pod.scheduler_name != self._scheduler_name or pod.node or pod.is_leaving:
                 continue

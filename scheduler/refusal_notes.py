@@ -22,11 +22,11 @@ from allocator.pod_claims import node_selector
 from allocator.time_limit import OutOfTime, TimeLimit
 from resourceapi.node_selection import selects
 from resourceapi.objects import Object
+from resourceapi.records.pods import Pod
 from resourceapi.records.pools import PoolId
 from scheduler.cluster_picture import ClusterPicture
 from scheduler.filtering import Refused
 from scheduler.pod_claims import ClaimProblem, claims_for
-from scheduler.pods import PodRecord
 
 #: Of so many nodes an explanation is made, and so many causes and changes are named.
 MOST_NODES, MOST_CAUSES, MOST_REMEDIES = 20, 2, 3
@@ -43,7 +43,7 @@ class Case(NamedTuple):
     :param refused: how many there were.
     """
 
-    pod: PodRecord
+    pod: Pod
     nodes: tuple[str, ...]
     refused: int
 
@@ -162,11 +162,11 @@ def _in_one_line(explanation: Explanation, case: Case) -> str:
     return "; ".join([verdict, *causes]).replace("?; ", "? ")
 
 
-def _no_time(pod: PodRecord) -> str:
+def _no_time(pod: Pod) -> str:
     return f"there was no time to find out whether it fits: {_ask(pod)}"
 
 
-def _ask(pod: PodRecord) -> str:
+def _ask(pod: Pod) -> str:
     """The command that has more time."""
     return f"ask `claimcheck explain pod/{pod.name} -n {pod.namespace}`"
 

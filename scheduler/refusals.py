@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from resourceapi.records.pods import Pod
 from resourceapi.weighed_cache import WeighedCache
 from scheduler.extender_api import CandidateNodes, Verdicts
 from scheduler.pod_claims import ClaimOfPod
-from scheduler.pods import PodRecord
 
 #: How much memory all refusals may take, and about how much each takes for a node.
 MOST_BYTES, NODE_BYTES = 192 << 20, 250
@@ -65,7 +65,7 @@ class Refusals:
 
     def put(
         self,
-        pod: PodRecord,
+        pod: Pod,
         gains: int,
         claims: list[ClaimOfPod],
         candidates: CandidateNodes,

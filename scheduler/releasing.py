@@ -18,12 +18,12 @@ from resourceapi.api_client import NOT_FOUND, OK, Api, expect
 from resourceapi.errors import ClaimcheckError
 from resourceapi.logs import LOGGER, log
 from resourceapi.manifests import mapping, text, uid_of
+from resourceapi.records.pods import Pod, pod_path
 from scheduler.claim_writes import ClaimWrites, Consumer
 from scheduler.cluster_picture import ClusterPicture
 from scheduler.filtering import Refused
 from scheduler.pod_allocation import PodAllocation
 from scheduler.pod_claims import ClaimOfPod, reservations
-from scheduler.pods import PodRecord, pod_path
 from scheduler.undoing import Undoing
 
 #: How many pods wait at most; the oldest are left out, and come again when they are refused again.
@@ -49,9 +49,7 @@ class Releaser:
         self._undoing = undoing
         self._leader = leader
 
-    def release(
-        self, pod: PodRecord, claims: Sequence[ClaimOfPod], choose: Callable[[], list[ClaimOfPod]]
-    ) -> bool:
+    def release(self, pod: Pod, claims: Sequence[ClaimOfPod], choose: Callable[[], list[ClaimOfPod]]) -> bool:
         """Take back the reservation of a pod, and the devices of claims that nobody else has reserved; whether there were any.
 
         :param claims: those that may be released.
@@ -72,7 +70,7 @@ class Releaser:
             log(logging.INFO, "devices released", pod=pod.key, claims=[each.key for each in chosen])
             return True
 
-    def _is_waiting(self, pod: PodRecord) -> bool:
+    def _is_waiting(self, pod: Pod) -> bool:
         """Whether the pod is on no node: a Binding may have arrived of which no answer came."""
         path = pod_path(pod.namespace, pod.name)
         code, answer = self._api.request("GET", path)
@@ -132,13 +130,13 @@ class Releasing:
             LOGGER.exception("devices not released", extra={"fields": {"pod": refused.pod.key}})
         return True
 
-    def _release(self, pod: PodRecord, decided: list[ClaimOfPod]) -> None:
+    def _release(self, pod: Pod, decided: list[ClaimOfPod]) -> None:
         def idle() -> list[ClaimOfPod]:
             return [found for each in decided if (found := self._idle(pod, each)) is not None]
 
         self._releaser.release(pod, decided, idle)
 
-    def _idle(self, pod: PodRecord, decided: ClaimOfPod) -> ClaimOfPod | None:
+    def _idle(self, pod: Pod, decided: ClaimOfPod) -> ClaimOfPod | None:
         """A claim as it is now, if it has devices that no other pod uses."""
         claim = self._picture.claims.get(decided.key)
         if claim is None or uid_of(claim) != decided.uid:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 from cluster.leading import NotLeading
 from resourceapi.objects import Object
+from resourceapi.records.pods import read_pod
 from scheduler.extender_api import (
     BindingRequest,
     CandidateNodes,
@@ -16,7 +17,6 @@ from scheduler.extender_api import (
     binding_result,
     filter_result,
     host_priorities,
-    nominated_node,
     preemption_result,
     read_binding,
     read_candidates,
@@ -99,7 +99,7 @@ def make_routes(verbs: Verbs, metrics: Metrics, most_bytes: int) -> Iterator[Rou
 def _filter(filtering: Filter, metrics: Metrics, candidates: CandidateNodes, caller: Caller) -> Object:
     verdicts = _by_leader(lambda: filtering.answer(candidates, caller.deadline.is_open))
     metrics.count("filter", "fits" if verdicts.fitting else "refused")
-    return filter_result(verdicts, nominated_node(candidates.pod))
+    return filter_result(verdicts, read_pod(candidates.pod).nominated_node)
 
 
 def _prioritize(verbs: Verbs, metrics: Metrics, candidates: CandidateNodes, caller: Caller) -> list[Object]:

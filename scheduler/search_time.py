@@ -14,8 +14,8 @@ from contextlib import contextmanager
 from time import monotonic
 from typing import NamedTuple
 
+from resourceapi.records.pods import Pod
 from scheduler.picture_lock import PictureLock
-from scheduler.pods import PodRecord
 
 #: How long after a search without an outcome the pod is tried again, at first and at most; twice as long each time.
 FIRST_RETRY_SECONDS, LAST_RETRY_SECONDS = 1.0, 60.0
@@ -42,7 +42,7 @@ class SearchTime:
         #: by namespace, when it will have paused for all that it was charged for, also for what is free
         self._paused_until: dict[str, float] = {}
 
-    def retry_at(self, pod: PodRecord) -> float | None:
+    def retry_at(self, pod: Pod) -> float | None:
         """When it is searched again for a pod; None if that may be now."""
         tries = self._tries.get(pod.uid)
         rests_until = self._paused_until.get(pod.namespace, 0) - PAUSES * FREE_SECONDS
@@ -68,7 +68,7 @@ class SearchTime:
         still[namespace] = max(still.get(namespace, 0), now - seconds) + (1 + PAUSES) * seconds
         self._paused_until = still
 
-    def late(self, pod: PodRecord) -> float:
+    def late(self, pod: Pod) -> float:
         """Note a search that its time limit has ended; when the next one may begin."""
         now, before = self.clock(), self._tries.pop(pod.uid, _Tries(0, 0))
         pause = min(LAST_RETRY_SECONDS, FIRST_RETRY_SECONDS * 2.0 ** min(before.number, 10))
@@ -77,6 +77,6 @@ class SearchTime:
             self._tries.popitem(last=False)
         return now + pause
 
-    def decided(self, pod: PodRecord) -> None:
+    def decided(self, pod: Pod) -> None:
         """Note a search with an outcome."""
         self._tries.pop(pod.uid, None)

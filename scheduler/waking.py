@@ -21,10 +21,10 @@ from resourceapi.api_client import Unavailable
 from resourceapi.logs import log
 from resourceapi.manifests import mapping
 from resourceapi.objects import Object
+from resourceapi.records.pods import Pod
 from scheduler.cluster_picture import ClusterPicture
 from scheduler.filtering import Refused
 from scheduler.pod_claims import ClaimProblem, claims_for, reservations
-from scheduler.pods import PodRecord
 
 #: How often the picture is looked at, in seconds. A change is left to kube-scheduler for one to two such times.
 TICK_SECONDS = 0.05
@@ -42,7 +42,7 @@ class _Waiting:
     :ivar retry_at: when it is tried again whatever happens; None if that is of no use.
     """
 
-    pod: PodRecord
+    pod: Pod
     gains: int
     retry_at: float | None = None
 
@@ -137,7 +137,7 @@ class Waking:
             self._waiting.clear()
             self._users.clear()
 
-    def _pods_changed(self, changes: Sequence[Change[PodRecord]]) -> None:
+    def _pods_changed(self, changes: Sequence[Change[Pod]]) -> None:
         for change in changes:
             if change.before is not None and (change.after is None or change.after.node):
                 with self._lock:

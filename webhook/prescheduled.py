@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from allocator.pod_nodes import passed_over
-from resourceapi.manifests import entries, mapping, text
+from resourceapi.manifests import mapping
+from resourceapi.objects import EMPTY
+from resourceapi.records.pods import read_pod
 from webhook.context import ENFORCE, PodDecision
 from webhook.json_patch import difference
 from webhook.object_cache import HOSTNAME
@@ -64,5 +66,5 @@ def _is_prescheduled(request: AdmissionRequest) -> bool:
         return False
     if MIRROR in mapping(request.object, "metadata", "annotations"):
         return False
-    spec = mapping(request.object, "spec")
-    return bool(text(spec, "nodeName")) and bool(entries(spec, "resourceClaims"))
+    pod = read_pod(request.object or EMPTY)
+    return bool(pod.node and pod.claims)

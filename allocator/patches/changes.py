@@ -9,13 +9,13 @@ from itertools import chain
 from operator import attrgetter
 from typing import TypeVar
 
-from allocator.bounded_cache import remember
 from allocator.devices import Slice
 from allocator.patches.applied import IN_ORDER, NOTHING, Applied, Failing
 from allocator.patches.matcher import Matcher
 from allocator.patches.patch import Patch
 from allocator.patches.taint_rule import TaintRule
 from allocator.time_limit import TimeLimit
+from resourceapi.bounded_cache import remember
 
 _MAX_KNOWN = 16_384
 

@@ -6,7 +6,6 @@ from collections.abc import Collection, Hashable, Iterable, Mapping
 from itertools import chain, count
 from weakref import WeakSet
 
-from allocator.bounded_cache import remember
 from allocator.devices import Slice
 from allocator.time_limit import TimeLimit
 from deviceselectors.ast import Node
@@ -17,6 +16,7 @@ from deviceselectors.runtime import effort
 from deviceselectors.runtime.device import Device as PreparedDevice
 from deviceselectors.runtime.program import EvaluationError, Program, ProgramError, program
 from deviceselectors.sight import Reads, Sight, Wanted, reads, scalar_value, wanted_value
+from resourceapi.bounded_cache import remember
 from resourceapi.limits import PATCH_SELECTOR_STEPS
 from resourceapi.shortening import shortened
 from resourceapi.weighed_cache import WeighedCache

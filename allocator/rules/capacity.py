@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
 from allocator.attempt_state import AttemptState
-from allocator.bounded_cache import remember
 from allocator.capacity_requests import (
     Amounts,
     CapacityError,
@@ -22,6 +21,7 @@ from allocator.errors import AllocationError, Mention
 from allocator.rules.rule import Cause, Evidence, Objection, Rule, because
 from deviceselectors.lookups import CAPACITY
 from resourceapi.amounts import added
+from resourceapi.bounded_cache import remember
 from resourceapi.objects import EMPTY, Object
 from resourceapi.quantity import Quantity
 

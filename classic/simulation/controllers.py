@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from classic import memory_objects
-from classic.claims import controlling_owner, is_from_template, namespace_of
+from classic.claims import controlling_owner, namespace_of
 from classic.controller import Controller, Next
 from classic.driver import Driver
 from classic.errors import NotYet, SyncError
@@ -16,9 +16,10 @@ from classic.simulation.api_server import ApiServer, Client
 from classic.simulation.timeline import Entry
 from classic.simulation.virtual_time import now
 from classic.work_queue import WorkQueue
-from resourceapi.manifests import claim_from_template, entries, key_of, mapping, name_of, text
+from resourceapi.manifests import claim_from_template, key_of, mapping, name_of
 from resourceapi.model.versions import CLASSIC_API_VERSION
 from resourceapi.objects import Object
+from resourceapi.records.pods import claims_of
 
 CONTROLLER_MANAGER = "kube-controller-manager"
 #: After which a PodSchedulingContext is looked at again.
@@ -108,15 +109,14 @@ class ClaimMaker:
     async def _make(self, pod: Object) -> None:
         client = Client(self._server, CONTROLLER_MANAGER, key_of(pod), phase="Controller")
         made = []
-        for entry in entries(mapping(pod, "spec"), "resourceClaims"):
-            template = text(mapping(entry, "source"), "resourceClaimTemplateName")
-            found = self._server.objects.get("ResourceClaimTemplate", namespace_of(pod), template)
-            if not is_from_template(entry) or found is None:
+        for entry in claims_of(pod):
+            found = self._server.objects.get("ResourceClaimTemplate", namespace_of(pod), entry.template)
+            if not entry.is_generated or found is None:
                 continue
-            name = f"{name_of(pod)}-{text(entry, 'name')}"
+            name = f"{name_of(pod)}-{entry.entry}"
             claim = claim_from_template(found, namespace_of(pod), name)
             await client.create(_owned(claim, pod))
-            made.append({"name": text(entry, "name"), "resourceClaimName": name})
+            made.append({"name": entry.entry, "resourceClaimName": name})
         if made:
             await client.patch_status("Pod", pod, lambda status: _with_claims(status, made))
 

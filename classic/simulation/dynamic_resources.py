@@ -22,6 +22,7 @@ from resourceapi.model.classic.claims import IMMEDIATE, WAIT_FOR_FIRST_CONSUMER
 from resourceapi.model.versions import CLASSIC_API_VERSION
 from resourceapi.node_selection import selects
 from resourceapi.objects import Object
+from resourceapi.records.pods import claims_of
 
 NAME = "DynamicResources"
 
@@ -114,8 +115,8 @@ def pod_claims(objects: MemoryObjects, pod: Object) -> list[tuple[str, Object]]:
     :raises SyncError: if one is missing, or not to be used; NotYet if it has not been made yet.
     """
     found, namespace = [], of_claim.namespace_of(pod)
-    for entry in entries(mapping(pod, "spec"), "resourceClaims"):
-        name = of_claim.claim_name(pod, entry)
+    for entry in claims_of(pod):
+        name = of_claim.claim_name(entry)
         if name is None:
             continue
         claim = objects.get("ResourceClaim", namespace, name)
@@ -123,9 +124,9 @@ def pod_claims(objects: MemoryObjects, pod: Object) -> list[tuple[str, Object]]:
             raise NotYet(f'resourceclaim.resource.k8s.io "{name}" not found')
         if of_claim.is_leaving(claim):
             raise NotYet(f'resourceclaim "{name}" is being deleted')
-        if of_claim.is_from_template(entry) and not of_claim.is_controlled_by(claim, pod):
+        if entry.is_generated and not of_claim.is_controlled_by(claim, pod):
             raise SyncError(f"ResourceClaim {key_of(claim)} was not created for pod {key_of(pod)}")
-        found.append((text(entry, "name"), claim))
+        found.append((entry.entry, claim))
     return found
 
 

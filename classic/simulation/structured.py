@@ -8,7 +8,7 @@ from allocator.features import Features
 from allocator.scheduling import Mode, SchedulingState
 from allocator.simulation import Limits, Pod, Simulation
 from allocator.time_limit import TimeLimit
-from classic.claims import class_name_of, is_from_template, namespace_of
+from classic.claims import class_name_of, namespace_of
 from classic.simulation.admission import CLAIM, CLASS, NODE, POD, TEMPLATE
 from classic.simulation.api_server import ANSWERED_SECONDS, STORED_SECONDS, WATCHED_SECONDS
 from classic.simulation.devices import device_count
@@ -16,8 +16,9 @@ from classic.simulation.kube_scheduler import ATTEMPT_SECONDS, is_of_this_schedu
 from classic.simulation.nodes import Nodes
 from classic.simulation.scenario import Arrival, Scenario, stored
 from classic.simulation.simulation import PodOutcome
-from resourceapi.manifests import claim_from_template, entries, key_of, mapping, name_of, text
+from resourceapi.manifests import claim_from_template, key_of, mapping, name_of, text
 from resourceapi.objects import Object
+from resourceapi.records.pods import claims_of
 
 _WRITE_SECONDS = STORED_SECONDS + ANSWERED_SECONDS
 #: A claim from a template is created and named in the pod's status, which kube-scheduler has to see.
@@ -73,7 +74,7 @@ class _Structured:
         if scheduling_gates(pod) or not is_of_this_scheduler(pod):
             return PodOutcome(key_of(pod), "", 0, None)
         found = list(self._claims(pod))
-        if len(found) < len(entries(mapping(pod, "spec"), "resourceClaims")):
+        if len(found) < len(claims_of(pod)):
             return PodOutcome(key_of(pod), "", 0, None)  # a claim or a template does not exist
         claims = {key_of(each): each for each in found}
         attempted = self._attempted(pod, created)
@@ -89,21 +90,18 @@ class _Structured:
 
     def _attempted(self, pod: Object, created: float) -> float:
         """When the attempt for a pod is over: its claims have to be made, and attempts come one after the other."""
-        entries_of_pod = entries(mapping(pod, "spec"), "resourceClaims")
-        made = _MAKE_SECONDS if any(map(is_from_template, entries_of_pod)) else WATCHED_SECONDS
+        made = _MAKE_SECONDS if any(each.is_generated for each in claims_of(pod)) else WATCHED_SECONDS
         self._busy_until = max(self._busy_until, created + made) + ATTEMPT_SECONDS
         return self._busy_until
 
     def _claims(self, pod: Object) -> Iterator[Object]:
         """The claims of a pod, in v1."""
         namespace = namespace_of(pod)
-        for entry in entries(mapping(pod, "spec"), "resourceClaims"):
-            source = mapping(entry, "source")
-            kind = TEMPLATE if is_from_template(entry) else CLAIM
-            name = text(source, "resourceClaimTemplateName") or text(source, "resourceClaimName")
+        for entry in claims_of(pod):
+            kind, name = (TEMPLATE, entry.template) if entry.is_generated else (CLAIM, entry.claim)
             found = self._defined.get((kind, f"{namespace}/{name}"))
-            if found is not None and is_from_template(entry):
-                found = claim_from_template(found, namespace, f"{name_of(pod)}-{text(entry, 'name')}")
+            if found is not None and entry.is_generated:
+                found = claim_from_template(found, namespace, f"{name_of(pod)}-{entry.entry}")
             if found is not None:
                 yield self._claim(found)
 

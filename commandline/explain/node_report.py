@@ -29,7 +29,7 @@ def messages(explained: Explained) -> Iterator[str]:
 
 def _judge(explained: Explained) -> Iterator[str]:
     """For which scheduler the answer holds, if that is not simply kube-scheduler, which the pod is for."""
-    name = explained.workload.pod_spec.get("schedulerName") or DEFAULT_SCHEDULER
+    name = explained.workload.pod.scheduler_name or DEFAULT_SCHEDULER
     its = "" if name == DEFAULT_SCHEDULER else f"it is for the scheduler {name}; "
     if explained.with_patches and explained.workload.is_pod:
         yield f"  {its}what is said here holds if `claimcheck schedule` serves it: kube-scheduler by itself ignores patches"
@@ -39,7 +39,7 @@ def _judge(explained: Explained) -> Iterator[str]:
 
 def gates(explained: Explained) -> str:
     """Why kube-scheduler does not look at the pod yet; empty if it does."""
-    found = [str(each.get("name", "")) for each in explained.workload.pod_spec.get("schedulingGates") or ()]
+    found = explained.workload.pod.gates
     if not found:
         return ""
     return f"kube-scheduler does not look at it until its scheduling gates are removed: {', '.join(found)}"

@@ -9,8 +9,8 @@ import pytest
 from cluster.event_writer import COUNTING_SECONDS, MOST_QUEUED, EventWriter, Subject
 from resourceapi.names import long_name
 from resourceapi.objects import Object
+from resourceapi.records.pods import Pod, read_pod
 from scheduler.pod_events import PodEvents
-from scheduler.pods import PodRecord, pod_record
 from tests.scheduler.fake_api import FakeApi
 from tests.scheduler.fake_faults import Fault
 from tests.scheduler.test_filtering import pod
@@ -37,8 +37,8 @@ class Writer:
         return self.api.all("events", EVENTS)
 
 
-def record(name: str) -> PodRecord:
-    return pod_record(pod(name, "c"))
+def record(name: str) -> Pod:
+    return read_pod(pod(name, "c"))
 
 
 def test_event_is_as_kubectl_expects_it() -> None:
@@ -162,7 +162,7 @@ def test_namespace_with_many_pods_does_not_keep_others_from_their_events() -> No
         writer.events.warn(record(f"p{number}"), "no")
     other = pod("q", "c")
     other["metadata"]["namespace"] = "other"
-    writer.events.warn(pod_record(other), "no")
+    writer.events.warn(read_pod(other), "no")
     for _ in range(2):
         writer.writer.write_next()
     assert [each["regarding"]["name"] for each in writer.api.all("events", EVENTS)] == ["p1", "q"]

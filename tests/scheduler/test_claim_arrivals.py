@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 
+from resourceapi.records.pods import read_pod
 from scheduler.claim_arrivals import ClaimArrivals
-from scheduler.pods import pod_record
 from tests.scheduler.small_cluster import Sidecar, claim, cluster, pod
 from tests.webhook.running import PATIENCE_SECONDS
 
@@ -15,7 +15,7 @@ def test_a_claim_that_comes_late() -> None:
     sidecar = Sidecar(cluster(pod("p", "c")))
     arrivals = ClaimArrivals(sidecar.picture, seconds=PATIENCE_SECONDS)
     with ThreadPoolExecutor(1) as pool:
-        waiting = pool.submit(arrivals.wait_for_claims, pod_record(pod("p", "c", "d")))
+        waiting = pool.submit(arrivals.wait_for_claims, read_pod(pod("p", "c", "d")))
         for name in ("c", "x"):
             sidecar.api.add(claim(name))
             sidecar.sync()
@@ -29,9 +29,9 @@ def test_a_claim_that_does_not_come() -> None:
     """No other filter waits then: claims that do not exist must not hold up those that do."""
     sidecar = Sidecar(cluster())
     arrivals = ClaimArrivals(sidecar.picture, seconds=0)
-    arrivals.wait_for_claims(pod_record(pod("p", "c")))
+    arrivals.wait_for_claims(read_pod(pod("p", "c")))
     arrivals._seconds = PATIENCE_SECONDS
-    arrivals.wait_for_claims(pod_record(pod("q", "c")))
+    arrivals.wait_for_claims(read_pod(pod("q", "c")))
 
 
 def test_filter_waits_for_it() -> None:

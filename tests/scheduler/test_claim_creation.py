@@ -6,17 +6,15 @@ from typing import Any, cast
 
 import pytest
 
+from resourceapi.records.pods import Pod, PodClaim
 from scheduler.claim_creation import LATE_SECONDS, ClaimCreation
-from scheduler.pods import PodClaim, PodRecord
 from scheduler.server_skew import BUILT_IN, CUSTOM_RESOURCES
 
 WAITS = PodClaim("gpu", "", is_generated=True)
 
 
-def pod(
-    name: str, claim: PodClaim = WAITS, scheduler: str = "claimcheck", leaving: bool = False
-) -> PodRecord:
-    return PodRecord("ns", name, f"uid-{name}", "", scheduler, 0, (claim,), leaving)
+def pod(name: str, claim: PodClaim = WAITS, scheduler: str = "claimcheck", leaving: bool = False) -> Pod:
+    return Pod("ns", name, f"uid-{name}", "", scheduler, 0, (claim,), leaving)
 
 
 class Watched:
@@ -24,13 +22,13 @@ class Watched:
 
     def __init__(self, caplog: pytest.LogCaptureFixture, serves: str = BUILT_IN) -> None:
         caplog.set_level("INFO", "claimcheck")
-        self.pods: dict[str, PodRecord] = {}
+        self.pods: dict[str, Pod] = {}
         self.shown: list[int] = []
         self.now = 0.0
         self._records = caplog.records
         self._creation = ClaimCreation(self.pods, "claimcheck", serves, self.shown.append, lambda: self.now)
 
-    def put(self, *pods: PodRecord) -> None:
+    def put(self, *pods: Pod) -> None:
         self.pods.update({each.key: each for each in pods})
 
     def look(self, seconds: float = 0) -> None:

@@ -12,17 +12,16 @@ import yaml
 
 from allocator.time_limit import UNLIMITED, OutOfTime, TimeLimit
 from resourceapi.objects import Object
+from resourceapi.records.pods import read_pod
 from scheduler.budgets import by_namespace, read_budget, violating
 from scheduler.extender_api import (
     PreemptionRequest,
     Verdicts,
     Victims,
     filter_result,
-    nominated_node,
     preemption_result,
     read_preemption,
 )
-from scheduler.pods import pod_record
 from scheduler.preempting import Preemption
 from serving.routes import HTTPError
 from tests.scheduler.test_filtering import Cluster, allocation, claim, pod
@@ -170,13 +169,13 @@ def test_only_the_leader_answers() -> None:
 def test_filter_offers_preemption_on_the_nominated_node_only() -> None:
     """On others kube-scheduler would find nobody to delete, since there is room for all but the claims."""
     verdicts = Verdicts(["n0"], {"n1": "few", "n2": "few"}, {"n3": "never"})
-    assert filter_result(verdicts, nominated_node({"status": {"nominatedNodeName": "n1"}})) == {
+    assert filter_result(verdicts, read_pod({"status": {"nominatedNodeName": "n1"}}).nominated_node) == {
         "NodeNames": ["n0"],
         "FailedNodes": {"n1": "few"},
         "FailedAndUnresolvableNodes": {"n2": "few", "n3": "never"},
         "Error": "",
     }
-    assert filter_result(verdicts, nominated_node({}))["FailedNodes"] == {}
+    assert filter_result(verdicts, read_pod({}).nominated_node)["FailedNodes"] == {}
 
 
 def test_wire() -> None:
@@ -214,7 +213,7 @@ def test_labels_are_bounded() -> None:
     for length, kept in ((5_000, 2), (6_000, 0)):
         large = pod("p", "c")
         large["metadata"]["labels"] = {"a": "x" * length, "b": "y" * 4_998}
-        assert len(pod_record(large).labels) == kept
+        assert len(read_pod(large).labels) == kept
 
 
 def test_budgets_of_others_do_not_hold_the_picture() -> None:

@@ -8,11 +8,11 @@ import pytest
 
 from resourceapi.limits import RESERVED_FOR
 from resourceapi.objects import Object
+from resourceapi.records.pods import Pod
 from scheduler import prescheduled
 from scheduler.claim_ledger import ClaimLedger
 from scheduler.claim_writes import FINALIZER
 from scheduler.pod_claims import ClaimOfPod, claims_for
-from scheduler.pods import PodRecord
 from scheduler.prescheduled import QUIET_SECONDS, REPEAT_SECONDS, PreScheduledPods
 from tests.scheduler.fake_api import FakeApi
 from tests.scheduler.fake_faults import Fault
@@ -49,7 +49,7 @@ class Looking:
             clock=lambda: self.now,
         )
 
-    def _tell(self, pod: PodRecord, words: str) -> None:
+    def _tell(self, pod: Pod, words: str) -> None:
         self.told.append(f"{pod.name}: {words}")
 
     def look(self) -> None:
@@ -224,7 +224,7 @@ def test_a_pod_whose_claim_is_refused_waits_for_that_claim(
     """Its claims are gone through again when the claim or the pod has changed, not each second."""
     read: list[str] = []
 
-    def counting(of: PodRecord, ledger: ClaimLedger) -> list[ClaimOfPod]:
+    def counting(of: Pod, ledger: ClaimLedger) -> list[ClaimOfPod]:
         read.append(of.name)
         return claims_for(of, ledger)
 

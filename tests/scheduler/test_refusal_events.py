@@ -13,10 +13,10 @@ from allocator.time_limit import OutOfTime
 from cluster.event_writer import EventWriter
 from resourceapi.model.versions import OWN_GROUP
 from resourceapi.objects import Object
+from resourceapi.records.pods import read_pod
 from scheduler.extender_api import CandidateNodes, Verdicts
 from scheduler.filtering import Filter, Refused
 from scheduler.pod_events import PodEvents
-from scheduler.pods import pod_record
 from scheduler.refusal_events import MOST_PODS, QUIET_SECONDS, REPEAT_SECONDS, SEARCH_SECONDS, RefusalEvents
 from scheduler.refusal_notes import MOST_NODES, case_of, note_on
 from tests.allocator.patches.objects import patch
@@ -473,7 +473,7 @@ def test_explanation_is_made_of_a_few_nodes_with_each_reason_among_them() -> Non
     beyond = dict.fromkeys(nodes[4990:], "no devices")
     candidates = CandidateNodes(pod("p", "c"), nodes)
     verdicts = Verdicts((), failed, beyond)
-    case = case_of(Refused(pod_record(pod("p", "c")), candidates, verdicts, 0))
+    case = case_of(Refused(read_pod(pod("p", "c")), candidates, verdicts, 0))
     assert len(case.nodes) == MOST_NODES
     assert case.refused == 5_000
     assert {failed.get(name) or beyond[name] for name in case.nodes} == {"too few devices", "no devices"}
@@ -486,7 +486,7 @@ def test_explanation_waits_while_a_filter_has_the_picture() -> None:
     assert not told.ask(pod("p", "c"))
     case = case_of(
         Refused(
-            pod_record(pod("p", "c")),
+            read_pod(pod("p", "c")),
             CandidateNodes(pod("p", "c"), NODES),
             Verdicts((), dict.fromkeys(NODES, "no"), {}),
             0,

@@ -33,12 +33,7 @@ def pending(state: ClusterState, manifests: Iterable[Manifest], namespace: str) 
     """
     pods = [each for each in manifests if is_pending(each.value)]
     found = WorkloadReader(state, namespace, state.why_unread, "").workloads(pods)
-    return [each for each in found if not (each.problem or each.missing or _is_gated(each))]
-
-
-def _is_gated(workload: Workload) -> bool:
-    """Whether kube-scheduler does not look at the pod yet."""
-    return bool(workload.pod_spec.get("schedulingGates"))
+    return [each for each in found if not (each.problem or each.missing or each.pod.gates)]
 
 
 class PodsThatFit:

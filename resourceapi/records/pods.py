@@ -1,11 +1,13 @@
-"""What is kept of pods: those that reference ResourceClaims."""
+"""Pods, and the claims that they name."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 from urllib.parse import quote
 
-from allocator.bounded_cache import remember
+from resourceapi.bounded_cache import remember
 from resourceapi.manifests import entries, has_ended, labels_of, mapping, name_of, text, uid_of
 from resourceapi.objects import Object
 
@@ -13,28 +15,30 @@ MOST_LABEL_CHARACTERS = 10_000
 #: So many texts of labels are known, to have each once. Python 3.12 never lets go of what `sys.intern` was given.
 MOST_LABEL_TEXTS = 65_536
 _label_texts: dict[str, str] = {}
-#: Of further claims of a pod nothing is kept: kube-apiserver stores pods with more than 60,000. Pods of this scheduler may have
+#: Of further claims of a pod nothing is kept: kube-apiserver stores pods with more than 60,000. Pods of the scheduler may have
 #: far fewer (`scheduler.pod_claims.MOST_CLAIMS`); those of others lose what they have beyond these only when they have ended.
 MOST_CLAIMS_KEPT = 1_024
 
 
 class PodClaim(NamedTuple):
-    """An entry of ``spec.resourceClaims``.
+    """An entry of ``spec.resourceClaims``, of pods of any release: 1.30 has a ``source`` in it.
 
     :param entry: its name in the pod.
     :param claim: the name of the ResourceClaim; empty while one from a template does not exist, and if none is needed.
     :param is_generated: whether the claim comes from a template.
     :param is_needed: False if kube-controller-manager found that the pod needs no claim for this entry.
+    :param template: the name of the ResourceClaimTemplate, if it names one.
     """
 
     entry: str
     claim: str
     is_generated: bool
     is_needed: bool = True
+    template: str = ""
 
 
-class PodRecord(NamedTuple):
-    """A pod that references claims.
+class Pod(NamedTuple):
+    """A pod.
 
     :param node: the node that it is on; empty if it has none yet.
     :param priority: of two pods, the one with less may be preempted.
@@ -42,6 +46,11 @@ class PodRecord(NamedTuple):
     :param is_running: whether its devices have been prepared, and a container has been started.
     :param started: when kubelet has begun with it (RFC 3339); empty if it has not.
     :param labels: for budgets; none if they are larger than any pod needs.
+    :param gates: the names of its scheduling gates.
+    :param extended_claim: the name of the claim that kube-scheduler has made for its extended resources.
+    :param nominated_node: the node of which kube-scheduler has deleted pods for this one.
+    :param workloads: what has made it (kind, name): its controller, and the Deployment after which a ReplicaSet is named.
+    :param requests: what it takes of its node beside devices, by resource; only where the collection is asked for that.
     """
 
     namespace: str
@@ -55,6 +64,11 @@ class PodRecord(NamedTuple):
     is_running: bool = False
     started: str = ""
     labels: tuple[tuple[str, str], ...] = ()
+    gates: tuple[str, ...] = ()
+    extended_claim: str = ""
+    nominated_node: str = ""
+    workloads: tuple[tuple[str, str], ...] = ()
+    requests: Mapping[str, int] = MappingProxyType({})
 
     @property
     def key(self) -> str:
@@ -67,22 +81,21 @@ class PodRecord(NamedTuple):
         return [f"{self.namespace}/{each.claim}" for each in self.claims if each.claim]
 
 
-def read_pod(pod: Object) -> PodRecord | None:
-    """What is kept of a pod; None for one that references no claims, or has ended."""
-    spec = mapping(pod, "spec")
-    if has_ended(pod) or not entries(spec, "resourceClaims"):
+def pod_with_claims(pod: Object) -> Pod | None:
+    """A pod that references claims; None for any other, and for one that has ended."""
+    if has_ended(pod) or not entries(mapping(pod, "spec"), "resourceClaims"):
         return None
-    return pod_record(pod)
+    return read_pod(pod)
 
 
-def pod_record(pod: Object) -> PodRecord:
-    """What matters of a pod here."""
+def read_pod(pod: Object) -> Pod:
+    """A pod, or the template of one, of any release, also with mistakes."""
     metadata, spec = mapping(pod, "metadata"), mapping(pod, "spec")
     priority, status = spec.get("priority"), mapping(pod, "status")
     labels = labels_of(pod)
     if sum(len(key) + len(value) for key, value in labels.items()) > MOST_LABEL_CHARACTERS:
         labels = {}
-    return PodRecord(
+    return Pod(
         namespace=text(metadata, "namespace"),
         name=name_of(pod),
         uid=uid_of(pod),
@@ -94,6 +107,10 @@ def pod_record(pod: Object) -> PodRecord:
         is_running=status.get("phase") == "Running",
         started=text(status, "startTime"),
         labels=tuple((_once(key), _once(value)) for key, value in labels.items()),
+        gates=tuple(text(each, "name") for each in entries(spec, "schedulingGates")),
+        extended_claim=text(status.get("extendedResourceClaimStatus"), "resourceClaimName"),
+        nominated_node=text(status, "nominatedNodeName"),
+        workloads=tuple(_workloads_of(pod)),
     )
 
 
@@ -117,14 +134,26 @@ def claims_of(pod: Object) -> list[PodClaim]:
     }
     found = []
     for each in entries(mapping(pod, "spec"), "resourceClaims")[:MOST_CLAIMS_KEPT]:
-        entry, named = text(each, "name"), text(each, "resourceClaimName")
+        source = mapping(each, "source") or each
+        entry, named = text(each, "name"), text(source, "resourceClaimName")
         if named:
             found.append(PodClaim(entry, named, is_generated=False))
             continue
-        status = generated.get(entry)
+        status, template = generated.get(entry), text(source, "resourceClaimTemplateName")
         claim = text(status, "resourceClaimName")
-        found.append(PodClaim(entry, claim, is_generated=True, is_needed=status is None or bool(claim)))
+        is_needed = status is None or bool(claim)
+        found.append(PodClaim(entry, claim, is_generated=True, is_needed=is_needed, template=template))
     return found
+
+
+def _workloads_of(pod: Object) -> Iterator[tuple[str, str]]:
+    for owner in entries(mapping(pod, "metadata"), "ownerReferences"):
+        if mapping(owner).get("controller") is True:
+            kind, name = text(owner, "kind"), text(owner, "name")
+            yield kind, name
+            suffix = f"-{labels_of(pod).get('pod-template-hash', '')}"
+            if kind == "ReplicaSet" and name.endswith(suffix):
+                yield "Deployment", name.removesuffix(suffix)
 
 
 def pod_path(namespace: str, name: str) -> str:

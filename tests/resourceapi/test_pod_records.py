@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from scheduler.pods import MOST_CLAIMS_KEPT, PodRecord, read_pod
+from resourceapi.records.pods import MOST_CLAIMS_KEPT, Pod, pod_with_claims
 
 ENTRIES = 60_000
 MIB = 1 << 20
@@ -21,11 +21,11 @@ def test_entries_of_a_pod_are_bounded(source: str) -> None:
     pod = {"metadata": {"name": "p", "namespace": "ns", "uid": "u"}, "spec": {"resourceClaims": claims}}
     tracemalloc.start()
     try:
-        kept = read_pod(pod)
+        kept = pod_with_claims(pod)
         size = tracemalloc.get_traced_memory()[0]
     finally:
         tracemalloc.stop()
-    assert isinstance(kept, PodRecord)
+    assert isinstance(kept, Pod)
     assert len(kept.claims) == MOST_CLAIMS_KEPT
     assert size < MIB
 
@@ -33,13 +33,13 @@ def test_entries_of_a_pod_are_bounded(source: str) -> None:
 def labels(number: int) -> tuple[tuple[str, str], ...]:
     """The labels that are kept of a pod with some that others have, and some of its own."""
     values = {"app": f"web-{number % 2}", "index": f"index-{number}"}
-    kept = read_pod(
+    kept = pod_with_claims(
         {
             "metadata": {"name": "p", "namespace": "ns", "uid": "u", "labels": values},
             "spec": {"resourceClaims": [{"name": "c", "resourceClaimName": "c"}]},
         }
     )
-    assert isinstance(kept, PodRecord)
+    assert isinstance(kept, Pod)
     assert dict(kept.labels) == values
     return kept.labels
 
@@ -47,8 +47,8 @@ def labels(number: int) -> tuple[tuple[str, str], ...]:
 def test_labels_are_kept_once_and_not_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     """Interned, each of a tenant's pods left its labels in memory for good, on Python 3.12."""
     known: dict[str, str] = {}
-    monkeypatch.setattr("scheduler.pods.MOST_LABEL_TEXTS", 20)
-    monkeypatch.setattr("scheduler.pods._label_texts", known)
+    monkeypatch.setattr("resourceapi.records.pods.MOST_LABEL_TEXTS", 20)
+    monkeypatch.setattr("resourceapi.records.pods._label_texts", known)
     (_, first), _ = labels(2)
     (_, second), _ = labels(4)
     assert first is second
