@@ -9,15 +9,9 @@ from allocator.compatibility_groups import Groups
 from allocator.devices import Device
 from allocator.features import Features
 from resourceapi.amounts import added
-from resourceapi.objects import Object
 from resourceapi.quantity import Quantity
+from resourceapi.records.claims import Allocation, DeviceResult
 from resourceapi.records.pools import DeviceId, PoolId
-
-
-def allocation_of(claim: Object) -> Object | None:
-    """The `status.allocation` of a claim, if it has one."""
-    allocation: Object | None = (claim.get("status") or {}).get("allocation")
-    return allocation
 
 
 class AllocatedState:
@@ -84,23 +78,25 @@ class AllocatedState:
         self._left[device.id] = (device.shape.capacities, left)
         return left
 
-    def add(self, allocation: Object) -> None:
-        """Take in a claim's `status.allocation`, of v1 in normal form."""
-        for device, share, amounts, groups in self._held(allocation):
+    def add(self, allocation: Allocation) -> None:
+        """Take in what a claim of v1 in normal form holds."""
+        for each in self._held(allocation):
+            device, share = each.device, each.share if self._shares_count else None
             if self.has_snapshots:
-                self._groups.setdefault(device, []).append(groups)
+                self._groups.setdefault(device, []).append(each.groups)
             if share is None:
                 self.whole.add(device)
             else:
                 self.shares.setdefault(device, set()).add(share)
-                if amounts:
-                    self.capacity[device] = added(self.capacity.get(device, {}), amounts)
+                if each.capacity:
+                    self.capacity[device] = added(self.capacity.get(device, {}), each.capacity)
             self._of_pool.setdefault(device[:2], {})[device] = None
             self._tell(device)
 
-    def remove(self, allocation: Object) -> None:
+    def remove(self, allocation: Allocation) -> None:
         """Undo `add`, when the claim is released."""
-        for device, share, amounts, groups in self._held(allocation):
+        for each in self._held(allocation):
+            device, share = each.device, each.share if self._shares_count else None
             if share is None:
                 self.whole.discard(device)
             else:
@@ -108,11 +104,11 @@ class AllocatedState:
                 shares.discard(share)
                 if not shares:
                     self.shares.pop(device, None)
-                self._give_back(device, amounts)
+                self._give_back(device, each.capacity)
             if not self.holds(device):
                 self._forget(device)
-            elif groups in self._groups.get(device, ()):
-                self._groups[device].remove(groups)
+            elif each.groups in self._groups.get(device, ()):
+                self._groups[device].remove(each.groups)
             self._tell(device)
 
     def _forget(self, device: DeviceId) -> None:
@@ -128,7 +124,7 @@ class AllocatedState:
         for listener in self.listeners:
             listener(device)
 
-    def _give_back(self, device: DeviceId, amounts: dict[str, Quantity]) -> None:
+    def _give_back(self, device: DeviceId, amounts: Mapping[str, Quantity]) -> None:
         left = self.capacity.get(device)
         if left is None:
             return
@@ -138,21 +134,6 @@ class AllocatedState:
         else:
             self.capacity[device] = left
 
-    def _held(self, allocation: Object) -> list[tuple[DeviceId, str | None, dict[str, Quantity], Groups]]:
-        """Of each result that counts: device, share ID (None: all of it), consumed capacity, remembered groups."""
-        return [
-            (
-                DeviceId(result.get("driver", ""), result.get("pool", ""), result.get("device", "")),
-                result.get("shareID") if self._shares_count else None,
-                result.get("consumedCapacity") or {},
-                _remembered(result) if self.has_snapshots else {},
-            )
-            for result in (allocation.get("devices") or {}).get("results") or ()
-            if result.get("adminAccess") is not True
-        ]
-
-
-def _remembered(result: Object) -> Groups:
-    return {
-        name: frozenset(groups or ()) for name, groups in (result.get("compatibilityGroups") or {}).items()
-    }
+    def _held(self, allocation: Allocation) -> list[DeviceResult]:
+        """The results that count."""
+        return [each for each in allocation.results if not each.is_admin]

@@ -11,32 +11,27 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from allocator.allocated import allocation_of
 from allocator.features import Features
 from resourceapi.manifests import entries, mapping, text
 from resourceapi.objects import Object
+from resourceapi.records.claims import Claim, DeviceResult
 
 
 class OpenCondition(NamedTuple):
     """A condition of a device that keeps a pod from being bound.
 
-    :param claim: the name of the claim.
-    :param device: the result of the allocation.
+    :param claim: the `namespace/name` of the claim.
+    :param result: the device.
     :param name: the type of the condition.
     :param failed: whether it says that binding has failed; or else it has to be True, and is not.
     :param found: the condition that a driver has set; empty if there is none.
     """
 
     claim: str
-    device: Object
+    result: DeviceResult
     name: str
     failed: bool
     found: Object
-
-    @property
-    def device_name(self) -> str:
-        """The device as `driver/pool/device`."""
-        return "/".join(text(self.device, part) for part in _DEVICE)
 
     @property
     def status(self) -> str:
@@ -48,56 +43,43 @@ class OpenCondition(NamedTuple):
         """`acme.io/attached of fab.acme.io/fab/f0 (claim a/fab) is False (NoCable: it is not plugged in)`."""
         why = ": ".join(filter(None, (text(self.found, "reason"), text(self.found, "message"))))
         state = f"is {self.status}" if self.status else "is not set"
-        return f"{self.name} of {self.device_name} (claim {self.claim}) {state}{f' ({why})' if why else ''}"
+        return f"{self.name} of {self.result.device} (claim {self.claim}) {state}{f' ({why})' if why else ''}"
 
 
-_DEVICE = ("driver", "pool", "device")
-
-
-def open_conditions(claims: Iterable[tuple[str, Object]], features: Features) -> list[OpenCondition]:
-    """The conditions that keep a pod with these allocated claims from being bound; those that have failed come first.
-
-    :param claims: with their names.
-    """
+def open_conditions(claims: Iterable[Claim], features: Features) -> list[OpenCondition]:
+    """The conditions that keep a pod with these allocated claims from being bound; those that have failed come first."""
     if not features.binding_conditions:
         return []
-    found = [each for name, claim in claims for each in _of_claim(name, claim)]
+    found = [each for claim in claims for each in _of_claim(claim)]
     return sorted(found, key=lambda each: not each.failed)
 
 
-def is_overdue(claim: Object, seconds: float, now: datetime) -> bool:
+def is_overdue(claim: Claim, seconds: float, now: datetime) -> bool:
     """Whether a claim got devices with binding conditions longer ago than a pod waits for them.
 
     :param seconds: how long it waits, from ``allocationTimestamp`` on; for ever without that.
     """
-    allocation = allocation_of(claim) or {}
-    since = text(allocation, "allocationTimestamp")
-    if not since or not any(
-        entries(each, "bindingConditions") for each in entries(mapping(allocation, "devices"), "results")
-    ):
+    since = "" if claim.allocation is None else text(claim.allocation.object, "allocationTimestamp")
+    if not since or not any(entries(each.object, "bindingConditions") for each in claim.results):
         return False
     return datetime.fromisoformat(since) + timedelta(seconds=seconds) < now
 
 
-def _of_claim(name: str, claim: Object) -> Iterator[OpenCondition]:
-    for device in entries(mapping(allocation_of(claim), "devices"), "results"):
-        wanted = entries(device, "bindingConditions")
-        conditions = _conditions(claim, device) if wanted else {}
-        for condition in entries(device, "bindingFailureConditions"):
-            if wanted and text(conditions.get(condition), "status") == "True":
-                yield OpenCondition(name, device, condition, failed=True, found=conditions[condition])
-        for condition in wanted:
-            if text(conditions.get(condition), "status") != "True":
-                yield OpenCondition(
-                    name, device, condition, failed=False, found=conditions.get(condition, {})
-                )
+def _of_claim(claim: Claim) -> Iterator[OpenCondition]:
+    for result in claim.results:
+        wanted = entries(result.object, "bindingConditions")
+        found = _conditions(claim, result) if wanted else {}
+        for name in entries(result.object, "bindingFailureConditions"):
+            if wanted and text(found.get(name), "status") == "True":
+                yield OpenCondition(claim.key, result, name, failed=True, found=found[name])
+        for name in wanted:
+            if text(found.get(name), "status") != "True":
+                yield OpenCondition(claim.key, result, name, failed=False, found=found.get(name, {}))
 
 
-def _conditions(claim: Object, device: Object) -> dict[str, Object]:
+def _conditions(claim: Claim, result: DeviceResult) -> dict[str, Object]:
     """The conditions that drivers have set for an allocated device, by type; of entries for one device the first counts."""
-    same = [
-        each
-        for each in entries(mapping(claim, "status"), "devices")
-        if all(text(each, part) == text(device, part) for part in _DEVICE)
-    ]
-    return {text(each, "type"): each for each in entries(same[0], "conditions")} if same else {}
+    for each in entries(mapping(claim.object, "status"), "devices"):
+        if (text(each, "driver"), text(each, "pool"), text(each, "device")) == result.device:
+            return {text(condition, "type"): condition for condition in entries(each, "conditions")}
+    return {}

@@ -12,16 +12,11 @@ from weakref import WeakValueDictionary
 from allocator.demand import ClaimDemand
 from allocator.time_limit import TimeLimit
 from resourceapi.canonical import canonical, fingerprint
+from resourceapi.manifests import key_of
 from resourceapi.objects import EMPTY, Object
 
 #: What the objects of a text of JSON take, for each of its characters.
 _OBJECT_BYTES = 3
-
-
-def claim_key(claim: Object) -> str:
-    """``namespace/name`` of a claim."""
-    metadata = claim.get("metadata") or EMPTY
-    return f"{metadata.get('namespace', '')}/{metadata.get('name', '')}"
 
 
 class Content:
@@ -55,7 +50,7 @@ class ClaimContents:
 
     def of(self, claim: Object) -> Content:
         """The content of a claim (v1, normal form), which is used until :meth:`forget`."""
-        key = claim_key(claim)
+        key = key_of(claim)
         devices = (claim.get("spec") or EMPTY).get("devices")
         known = self._claims.get(key)
         if known is not None and known[0] is devices:

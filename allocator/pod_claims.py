@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from allocator.allocated import allocation_of
 from allocator.nodes import NodeClass
 from allocator.plans import Outcome, Plan
 from resourceapi.node_selection import selects
 from resourceapi.objects import Object
+from resourceapi.records.claims import allocation_of
 
 
 class ClaimsOnNodes(NamedTuple):
@@ -28,8 +28,11 @@ class ClaimsOnNode(NamedTuple):
     @classmethod
     def of(cls, claims: Sequence[Object]) -> ClaimsOnNode:
         """Those of a pod."""
-        unallocated = [claim for claim in claims if allocation_of(claim) is None]
-        return cls(unallocated, [found for claim in claims if (found := node_selector(claim)) is not None])
+        held = [(claim, allocation_of(claim)) for claim in claims]
+        selectors = [each.get("nodeSelector") for _, each in held if each is not None]
+        return cls(
+            [claim for claim, each in held if each is None], [each for each in selectors if each is not None]
+        )
 
     def is_away_from(self, node: Object) -> bool:
         """Whether an allocated claim is not available on a node."""
@@ -56,8 +59,3 @@ class AskedClaims:
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.outcomes: dict[NodeClass, Outcome] = {}
-
-
-def node_selector(claim: Object) -> Object | None:
-    """The nodes on which an allocated claim is available; None for all, and for a claim that is not allocated."""
-    return (allocation_of(claim) or {}).get("nodeSelector")

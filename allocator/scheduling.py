@@ -7,12 +7,12 @@ from contextlib import contextmanager
 from enum import Enum
 from typing import NamedTuple
 
-from allocator.allocated import AllocatedState, allocation_of
+from allocator.allocated import AllocatedState
 from allocator.allocation import Allocator
 from allocator.answers import Answers, NodeAnswer, PodAnswer
 from allocator.attempt import Attempt
 from allocator.best_fit import BestPlans, Proposal, Rank, best
-from allocator.claim_contents import ClaimContents, claim_key
+from allocator.claim_contents import ClaimContents
 from allocator.demand import ClaimDemand, name_of, read_claim
 from allocator.devices import Slice, node_name
 from allocator.errors import FATAL, NODE, OUT_OF_TIME
@@ -29,7 +29,9 @@ from allocator.scheduling_outcome import SchedulingOutcome, enough_nodes, feasib
 from allocator.states import PoolState
 from allocator.still_fitting import still_fits
 from allocator.time_limit import OutOfTime, TimeLimit
+from resourceapi.manifests import full_name, key_of
 from resourceapi.objects import Object
+from resourceapi.records.claims import Allocation, allocation_of
 from resourceapi.records.pools import PoolId
 
 __all__ = ["FATAL", "NODE", "Mode", "NodeAnswer", "PodAnswer", "SchedulingState", "feasible_nodes"]
@@ -94,11 +96,11 @@ class SchedulingState:
         self._contents = ClaimContents(lambda claim, limit: read_claim(claim, self._classes, features, limit))
         self._plans = Plans(self._allocator, self._known, self._contents)
         self._best_plans = BestPlans(self._allocator, self._known, self._contents, self.allocated)
-        self._held: dict[str, Object] = {}
+        self._held: dict[str, Allocation] = {}
         self._start = 0
 
     @property
-    def held(self) -> Mapping[str, Object]:
+    def held(self) -> Mapping[str, Allocation]:
         """The allocation that counts for each claim that has one, by ``namespace/name``."""
         return self._held
 
@@ -174,17 +176,19 @@ class SchedulingState:
 
     def put_claim(self, claim: Object) -> None:
         """Take in a claim that is new or has changed: what it holds now counts, what it held before does not."""
-        before, now = self._held.get(claim_key(claim)), allocation_of(claim)
-        if before == now:
+        key = key_of(claim)
+        before, now = self._held.get(key), allocation_of(claim)
+        if now == (before and before.object):
             return
         if before is not None:
-            self.allocated.remove(self._held.pop(claim_key(claim)))
+            self.allocated.remove(self._held.pop(key))
         self.hold(claim)
 
     def remove_claim(self, namespace: str, name: str) -> None:
         """Take out a claim: nothing that it held counts any more."""
-        self._contents.forget(f"{namespace}/{name}")
-        held = self._held.pop(f"{namespace}/{name}", None)
+        key = full_name(namespace, name)
+        self._contents.forget(key)
+        held = self._held.pop(key, None)
         if held is not None:
             self.allocated.remove(held)
 
@@ -192,15 +196,19 @@ class SchedulingState:
         """Count what a claim holds, if it is allocated."""
         allocation = allocation_of(claim)
         if allocation is not None:
-            self._held[claim_key(claim)] = allocation
-            self.allocated.add(allocation)
+            self.hold_allocation(key_of(claim), Allocation(allocation))
+
+    def hold_allocation(self, key: str, allocation: Allocation) -> None:
+        """Count what the claim `namespace/name` holds."""
+        self._held[key] = allocation
+        self.allocated.add(allocation)
 
     def release(self, claim: Object) -> None:
         """Take the allocation of a claim away from it."""
         allocation = (claim.get("status") or {}).pop("allocation", None)
         if allocation is not None:
-            self._held.pop(claim_key(claim), None)
-            self.allocated.remove(allocation)
+            self._held.pop(key_of(claim), None)
+            self.allocated.remove(Allocation(allocation))
 
     @contextmanager
     def without(self, claims: Iterable[str]) -> Iterator[None]:

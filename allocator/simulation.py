@@ -9,7 +9,6 @@ from math import inf
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from allocator.allocated import allocation_of
 from allocator.answers import Answers, NodeAnswer, PodAnswer
 from allocator.best_fit import Rank
 from allocator.errors import GAVE_UP
@@ -22,6 +21,7 @@ from allocator.scheduling import Mode, SchedulingState
 from allocator.scheduling_outcome import SchedulingOutcome
 from allocator.time_limit import UNLIMITED, OutOfTime, TimeLimit
 from resourceapi.objects import Object
+from resourceapi.records.claims import allocation_of
 
 MODES = {Mode.FIRST_FIT.value: Mode.ATTEMPT, Mode.BEST_FIT.value: Mode.BEST_FIT}
 """The objectives to choose from, by name."""

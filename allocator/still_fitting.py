@@ -9,6 +9,7 @@ from allocator.demand import Alternative, ClaimDemand
 from allocator.devices import Device
 from allocator.errors import AllocationError
 from resourceapi.objects import Object
+from resourceapi.records.claims import Allocation
 from resourceapi.records.pools import DeviceId
 
 
@@ -27,9 +28,9 @@ def still_fits(attempt: Attempt, claims: Sequence[ClaimDemand], results: Sequenc
 def _takes(attempt: Attempt, devices: dict[DeviceId, Device], claim: ClaimDemand, allocation: Object) -> bool:
     """Take the devices of a claim, as far as that can be done."""
     alternatives = {each.name: each for request in claim.requests for each in request.alternatives}
-    for result in (allocation.get("devices") or {}).get("results") or ():
-        alternative = alternatives.get(result["request"])
-        device = devices.get(DeviceId(result["driver"], result["pool"], result["device"]))
+    for result in Allocation(allocation).results:
+        alternative = alternatives.get(result.request)
+        device = devices.get(result.device)
         if alternative is None or device is None or not _take(attempt, alternative, device):
             return False
     return True

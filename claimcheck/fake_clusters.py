@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from allocator.allocated import allocation_of
 from allocator.scheduling import Mode
 from allocator.simulation import Limits, Simulation
 from allocator.time_limit import POD_SECONDS, TimeLimit
@@ -19,6 +18,7 @@ from documents.unwritten import Unwritten
 from resourceapi.errors import ClaimcheckError, Unanswerable
 from resourceapi.manifests import mapping
 from resourceapi.model.versions import GROUP
+from resourceapi.records.claims import allocation_of
 
 if TYPE_CHECKING:
     import allocator.simulation

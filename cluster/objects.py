@@ -21,6 +21,7 @@ from resourceapi.manifests import entries, has_ended, key_of, labels_of, mapping
 from resourceapi.model.versions import GROUP, SCHEMAS_WITH_PROPOSALS
 from resourceapi.objects import EMPTY, Object
 from resourceapi.quantity import QuantityError
+from resourceapi.records.claims import Claim, allocation_of
 from resourceapi.records.pods import Pod, read_pod
 from resourceapi.releases import PROPOSALS, Profile, split_api_version
 from validation.pod_totals import requests_of
@@ -126,13 +127,9 @@ class ClusterObjects:
         )
 
     @property
-    def allocated_claims(self) -> list[Object]:
+    def allocated_claims(self) -> list[Claim]:
         """The claims that have devices."""
-        return [
-            claim
-            for claim in self.of(CLAIM).values()
-            if mapping(claim, "status").get("allocation") is not None
-        ]
+        return [Claim(claim) for claim in self.of(CLAIM).values() if allocation_of(claim) is not None]
 
     def node_resources(self, without: Container[str] = ()) -> NodeResources:
         """What the nodes have, and what the pods on them have requested.

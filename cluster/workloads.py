@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from allocator.allocated import allocation_of
 from allocator.extended_resources import (
     asks_for_devices,
     claim_for,
@@ -32,6 +31,7 @@ from resourceapi.manifests import (
 from resourceapi.model.versions import GROUP
 from resourceapi.nearness import nearest
 from resourceapi.objects import EMPTY, Object
+from resourceapi.records.claims import allocation_of
 from resourceapi.records.pods import PodClaim, read_pod
 from validation.pod_totals import requests_of
 from validation.requests import create_request

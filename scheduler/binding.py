@@ -8,7 +8,6 @@ from concurrent.futures import Future
 from functools import partial
 from threading import Lock
 
-from allocator.allocated import allocation_of
 from allocator.time_limit import OutOfTime, TimeLimit
 from cluster.leading import Fence, Leader
 from resourceapi.api_client import (
@@ -24,6 +23,7 @@ from resourceapi.api_client import (
 from resourceapi.errors import ClaimcheckError
 from resourceapi.manifests import mapping, text, uid_of
 from resourceapi.objects import Object
+from resourceapi.records.claims import Claim, allocation_of
 from resourceapi.records.pods import claims_of, pod_path
 from scheduler.binding_conditions import BindingConditions
 from scheduler.claim_writes import ClaimConflict, ClaimWrites, Consumer, same_devices
@@ -31,7 +31,6 @@ from scheduler.cluster_picture import ClusterPicture
 from scheduler.decisions import Decision, Decisions
 from scheduler.extender_api import BindingRequest
 from scheduler.pod_allocation import Grant, PodAllocation
-from scheduler.pod_claims import ClaimOfPod
 from scheduler.search_time import SearchTime
 from scheduler.undoing import Undoing
 
@@ -177,15 +176,15 @@ class Binder:
             allocation.assume()
         return allocation
 
-    def _still_fits(self, claims: Sequence[ClaimOfPod], node: str, results: Sequence[Object]) -> bool:
+    def _still_fits(self, claims: Sequence[Claim], node: str, results: Sequence[Object]) -> bool:
         """Whether the devices can still be had; the filter has found out already what selectors say of them."""
         limit = TimeLimit(CHECK_SECONDS)
         try:
-            return self._picture.state.still_fits([each.claim for each in claims], node, results, limit)
+            return self._picture.state.still_fits([each.object for each in claims], node, results, limit)
         except OutOfTime:
             raise BindError("there was no time to check its devices") from None
 
-    def _current(self, decided: ClaimOfPod) -> ClaimOfPod:
+    def _current(self, decided: Claim) -> Claim:
         """A claim as it is now, if it still is as it was when the decision was made.
 
         :raises ClaimConflict: if not.
@@ -193,10 +192,10 @@ class Binder:
         claim = self._picture.claims.get(decided.key)
         if claim is None or uid_of(claim) != decided.uid:
             raise ClaimConflict(f"ResourceClaim {decided.key!r} has been deleted")
-        before, now = allocation_of(decided.claim), allocation_of(claim)
+        before, now = allocation_of(decided.object), allocation_of(claim)
         if (before is None) != (now is None) or (before is not None and not same_devices(before, now)):
             raise ClaimConflict(f"ResourceClaim {decided.key!r} has other devices by now")
-        return ClaimOfPod(decided.key, claim)
+        return Claim(claim)
 
     # --- the Binding
 

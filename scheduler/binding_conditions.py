@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from allocator.binding_conditions import is_overdue, open_conditions
+from resourceapi.records.claims import Claim
 from resourceapi.records.pods import Pod
 from scheduler.cluster_picture import ClusterPicture
-from scheduler.pod_claims import ClaimOfPod, is_reserved
 
 
 class Delay(NamedTuple):
@@ -47,7 +47,7 @@ class BindingConditions:
         :param keys: ``namespace/name``.
         """
         with self._picture.lock:
-            claims = [(key, claim) for key in keys if (claim := self._picture.claims.get(key)) is not None]
+            claims = [Claim(claim) for key in keys if (claim := self._picture.claims.get(key)) is not None]
         found = open_conditions(claims, self._picture.features)
         if not found:
             return None
@@ -55,18 +55,18 @@ class BindingConditions:
         if first.failed:
             return Delay(f"a binding condition says that it has failed: {first.text}", is_in_vain=True)
         if any(
-            key in waiting and is_overdue(claim, self._timeout_seconds, self._now()) for key, claim in claims
+            each.key in waiting and is_overdue(each, self._timeout_seconds, self._now()) for each in claims
         ):
             seconds = f"{self._timeout_seconds:g}"
             return Delay(f"binding conditions are not met after {seconds} s: {first.text}", is_in_vain=True)
         return Delay(f"waiting for binding conditions: {first.text}", is_in_vain=False)
 
-    def held(self, pod: Pod) -> list[ClaimOfPod]:
+    def held(self, pod: Pod) -> list[Claim]:
         """The claims that have devices and are reserved for a pod: what it would wait for with them."""
         with self._picture.lock:
             found = [
-                ClaimOfPod(key, claim)
+                Claim(claim)
                 for key in dict.fromkeys(pod.claim_keys)
                 if (claim := self._picture.claims.get(key)) is not None
             ]
-        return [each for each in found if each.is_allocated and is_reserved(each.claim, pod.uid)]
+        return [each for each in found if each.is_allocated and each.is_reserved_for(pod.uid)]

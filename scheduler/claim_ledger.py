@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from allocator.allocated import allocation_of
 from allocator.scheduling import SchedulingState
 from cluster.store import Change, VersionedCollection
 from resourceapi.manifests import entries, mapping, uid_of
 from resourceapi.objects import EMPTY, Object
+from resourceapi.records.claims import allocation_of
 
 
 class Assumed(NamedTuple):

@@ -16,7 +16,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from allocator.allocated import allocation_of
 from cluster.leading import Fence
 from resourceapi.api_client import CONFLICT, NOT_FOUND, OK, Api, Unavailable, expect
 from resourceapi.encoding import encode
@@ -26,6 +25,7 @@ from resourceapi.limits import RESERVED_FOR
 from resourceapi.manifests import entries, mapping, name_of, text, uid_of
 from resourceapi.model.versions import V1_PATH
 from resourceapi.objects import Object
+from resourceapi.records.claims import allocation_of
 from resourceapi.schema import Schema
 from scheduler.pod_claims import is_reserved, reservations
 from scheduler.snapshots import Snapshots

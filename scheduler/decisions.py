@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from allocator.answers import Answers
 from resourceapi.objects import Object
+from resourceapi.records.claims import Claim
 from resourceapi.weighed_cache import WeighedCache
-from scheduler.pod_claims import ClaimOfPod
 
 #: How long the bind of a pod is waited for after its filter, in seconds, before the next pod is filtered.
 IN_FLIGHT_SECONDS = 0.05
@@ -33,8 +33,8 @@ class Decision(NamedTuple):
     uid: str
     namespace: str
     term: int
-    claims: Sequence[ClaimOfPod]
-    allocated: Sequence[ClaimOfPod]
+    claims: Sequence[Claim]
+    allocated: Sequence[Claim]
     answers: Answers
     places: Mapping[str, int]
 

@@ -10,6 +10,7 @@ from allocator.plans import Outcome
 from allocator.scheduler_messages import device_reason
 from allocator.scheduling import PodAnswer
 from allocator.time_limit import TimeLimit
+from resourceapi.records.claims import Claim
 from resourceapi.records.pods import Pod, read_pod
 from scheduler.binding_conditions import BindingConditions
 from scheduler.claim_arrivals import ClaimArrivals
@@ -17,7 +18,7 @@ from scheduler.cluster_picture import ClusterPicture
 from scheduler.decisions import Decision, Decisions
 from scheduler.extended_resources import nodes_without
 from scheduler.extender_api import CandidateNodes, Verdicts
-from scheduler.pod_claims import ClaimOfPod, ClaimProblem, claims_for, is_reserved
+from scheduler.pod_claims import ClaimProblem, claims_for
 from scheduler.reasons import with_shortfalls
 from scheduler.refusals import Refusals
 from scheduler.search_time import SearchTime
@@ -40,7 +41,7 @@ class Refused(NamedTuple):
     verdicts: Verdicts
     gains: int
     problem: str = ""
-    claims: tuple[ClaimOfPod, ...] = ()
+    claims: tuple[Claim, ...] = ()
     answer: PodAnswer | None = None
     retry_at: float | None = None
 
@@ -140,10 +141,10 @@ class Filter:
             return _refused_by_conditions(pod, candidates, gains, claims, verdicts, waiting)
         return verdicts
 
-    def _waiting(self, pod: Pod, claims: Sequence[ClaimOfPod]) -> str:
+    def _waiting(self, pod: Pod, claims: Sequence[Claim]) -> str:
         """For which conditions of its devices a pod has to wait; empty if bind has something to do for it."""
         if self._conditions is None or not all(
-            each.is_allocated and is_reserved(each.claim, pod.uid) for each in claims
+            each.is_allocated and each.is_reserved_for(pod.uid) for each in claims
         ):
             return ""
         delay = self._conditions.delay(each.key for each in claims)
@@ -153,7 +154,7 @@ class Filter:
         self,
         pod: Pod,
         term: int,
-        claims: list[ClaimOfPod],
+        claims: list[Claim],
         candidates: CandidateNodes,
         *,
         is_binding: bool,
@@ -161,7 +162,7 @@ class Filter:
         """Ask the allocator, and keep its answer if the pod can be bound."""
         state = self._picture.state
         answer = state.filter(
-            [each.claim for each in claims],
+            [each.object for each in claims],
             TimeLimit(self._seconds),
             candidates.nodes,
             best_fit=self._best_fit,
@@ -199,7 +200,7 @@ class Filter:
         pod: Pod,
         candidates: CandidateNodes,
         gains: int,
-        claims: list[ClaimOfPod],
+        claims: list[Claim],
         answer: PodAnswer,
         verdicts: Verdicts,
     ) -> Refused:
@@ -217,7 +218,7 @@ class Filter:
         pod: Pod,
         candidates: CandidateNodes,
         gains: int,
-        claims: list[ClaimOfPod],
+        claims: list[Claim],
         retry_at: float,
     ) -> Verdicts | Refused:
         """Say what was said last, or that nothing is decided, without a search."""
@@ -259,7 +260,7 @@ def _refused_by_conditions(
     pod: Pod,
     candidates: CandidateNodes,
     gains: int,
-    claims: list[ClaimOfPod],
+    claims: list[Claim],
     verdicts: Verdicts,
     waiting: str,
 ) -> Refused:

@@ -13,10 +13,10 @@ from threading import Event
 from cluster.leading import NotLeading
 from resourceapi.errors import ClaimcheckError
 from resourceapi.logs import LOGGER, log
+from resourceapi.records.claims import Claim
 from resourceapi.records.pods import Pod
 from scheduler.binding_conditions import BindingConditions
 from scheduler.cluster_picture import ClusterPicture
-from scheduler.pod_claims import ClaimOfPod
 from scheduler.releasing import Releaser
 
 LOOK_SECONDS = 1.0
@@ -71,7 +71,7 @@ class GivingUp:
         if held and self._releaser.release(pod, held, lambda: self._of_no_use(pod)[0]):
             self._tell(pod, reason)
 
-    def _of_no_use(self, pod: Pod) -> tuple[list[ClaimOfPod], str]:
+    def _of_no_use(self, pod: Pod) -> tuple[list[Claim], str]:
         """The claims with which a pod waits in vain as things are now, and why that is so."""
         held = self._conditions.held(pod)
         delay = self._conditions.delay(each.key for each in held)

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from cluster.leading import Fence
 from resourceapi.objects import Object
+from resourceapi.records.claims import Claim
 from scheduler.claim_writes import ClaimWrites, Consumer, Target
 from scheduler.cluster_picture import ClusterPicture
-from scheduler.pod_claims import ClaimOfPod, is_reserved
 
 
 class Grant(NamedTuple):
@@ -19,7 +19,7 @@ class Grant(NamedTuple):
     :param allocation: an AllocationResult as the allocator has made it.
     """
 
-    claim: ClaimOfPod
+    claim: Claim
     allocation: Object
 
 
@@ -40,7 +40,7 @@ class PodAllocation:
         consumer: Consumer,
         fence: Fence,
         grants: Sequence[Grant],
-        allocated: Sequence[ClaimOfPod],
+        allocated: Sequence[Claim],
     ) -> None:
         """Begin with nothing done.
 
@@ -80,21 +80,21 @@ class PodAllocation:
         for target, claim, allocation in protected:
             self._writes.allocate(target, claim, allocation, self._consumer, self._fence)
         for each in self._allocated:
-            if not is_reserved(each.claim, self._consumer.uid):
-                target = Target.of(each.claim)
+            if not each.is_reserved_for(self._consumer.uid):
+                target = Target.of(each.object)
                 self._begun.append(_Begun(target, None))
-                self._writes.reserve(target, each.claim, self._consumer, self._fence)
+                self._writes.reserve(target, each.object, self._consumer, self._fence)
 
-    def _protect(self, claim: ClaimOfPod, allocation: Object) -> tuple[Target, Object, Object]:
-        target = Target.of(claim.claim)
+    def _protect(self, claim: Claim, allocation: Object) -> tuple[Target, Object, Object]:
+        target = Target.of(claim.object)
         written = self._writes.written_form(target, allocation)
         self._begun.append(_Begun(target, written))
-        return target, self._writes.protect(target, claim.claim), written
+        return target, self._writes.protect(target, claim.object), written
 
     def release(self) -> None:
         """Count the devices of earlier attempts as those of this one, so that they are taken back, too."""
         for each in self._allocated:
-            self._begun.append(_Begun(Target.of(each.claim), each.claim["status"]["allocation"]))
+            self._begun.append(_Begun(Target.of(each.object), each.object["status"]["allocation"]))
 
     def take_back(self) -> None:
         """Undo what may have been written, the last first; what is undone is not looked at again.

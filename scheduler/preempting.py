@@ -13,14 +13,14 @@ from contextlib import suppress
 from functools import cached_property
 from typing import NamedTuple
 
-from allocator.allocated import allocation_of
 from allocator.time_limit import OutOfTime, TimeLimit
 from resourceapi.manifests import entries, mapping, text
+from resourceapi.records.claims import Claim, allocation_of
 from resourceapi.records.pods import Pod, read_pod
 from scheduler.budgets import Budget, by_namespace, importance, violating
 from scheduler.cluster_picture import ClusterPicture
 from scheduler.extender_api import PreemptionRequest, Victims
-from scheduler.pod_claims import ClaimOfPod, ClaimProblem, claims_for, reservations
+from scheduler.pod_claims import ClaimProblem, claims_for, reservations
 from scheduler.search_time import SearchTime
 
 
@@ -66,7 +66,7 @@ class Preemption:
             return found
 
     def _found(
-        self, request: PreemptionRequest, pod: Pod, claims: Sequence[ClaimOfPod], limit: TimeLimit
+        self, request: PreemptionRequest, pod: Pod, claims: Sequence[Claim], limit: TimeLimit
     ) -> Mapping[str, Victims]:
         """The victims on the nodes that are decided in time."""
         picture = self._picture
@@ -124,14 +124,14 @@ class _Trials:
         self,
         picture: ClusterPicture,
         pods: _Pods,
-        claims: Sequence[ClaimOfPod],
+        claims: Sequence[Claim],
         node: str,
         limit: TimeLimit,
     ) -> None:
         self._picture = picture
         self._limit = limit
         self._pods = pods
-        self._claims = [each.claim for each in claims]
+        self._claims = [each.object for each in claims]
         self._own = {each.key for each in claims}
         self._node = node
         self._known: dict[frozenset[str], bool] = {}

@@ -23,11 +23,12 @@ from cluster.store import Change
 from resourceapi.errors import ClaimcheckError
 from resourceapi.logs import LOGGER, log
 from resourceapi.objects import Object
+from resourceapi.records.claims import Claim
 from resourceapi.records.pods import Pod
 from scheduler.claim_writes import ClaimWrites, Consumer
 from scheduler.cluster_picture import ClusterPicture
 from scheduler.pod_allocation import Grant, PodAllocation
-from scheduler.pod_claims import ClaimOfPod, ClaimProblem, claims_for
+from scheduler.pod_claims import ClaimProblem, claims_for
 from scheduler.reasons import with_shortfalls
 from scheduler.search_time import SearchTime
 from scheduler.undoing import Undoing
@@ -180,15 +181,13 @@ class PreScheduledPods:
             allocation.assume()
         return allocation
 
-    def _grants(
-        self, pod: Pod, claims: Sequence[ClaimOfPod], new: Sequence[ClaimOfPod]
-    ) -> list[Grant] | None:
+    def _grants(self, pod: Pod, claims: Sequence[Claim], new: Sequence[Claim]) -> list[Grant] | None:
         """The devices on the pod's node; None if the claims do not fit there, as far as is known."""
         findings, gains = self._open.get(pod.key, _Findings()), self._picture.gains
         if findings.gains == gains or self._search_time.retry_at(pod) is not None:
             return None
         limit = TimeLimit(self._seconds)
-        found = self._picture.state.filter([each.claim for each in claims], limit, [pod.node]).nodes
+        found = self._picture.state.filter([each.object for each in claims], limit, [pod.node]).nodes
         results = found[0].result if found else None
         if results is not None:
             return [Grant(claim, result) for claim, result in zip(new, results, strict=True)]
@@ -203,10 +202,10 @@ class PreScheduledPods:
             self._put_off(pod, gains=gains)
         return None
 
-    def _is_away(self, pod: Pod, claims: Sequence[ClaimOfPod]) -> bool:
+    def _is_away(self, pod: Pod, claims: Sequence[Claim]) -> bool:
         """Whether a claim has devices that are not on the pod's node."""
         node = self._picture.state.nodes.get(pod.node)
-        return node is not None and ClaimsOnNode.of([each.claim for each in claims]).is_away_from(node)
+        return node is not None and ClaimsOnNode.of([each.object for each in claims]).is_away_from(node)
 
     def _note(self, pod: Pod, reason: str) -> None:
         """Take down why the pod does not run."""

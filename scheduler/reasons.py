@@ -17,9 +17,9 @@ from allocator.rules.selector_outcomes import SelectorOutcomes
 from allocator.scheduler_messages import device_reason
 from allocator.time_limit import OutOfTime, TimeLimit
 from resourceapi.objects import Object
+from resourceapi.records.claims import Claim
 from resourceapi.records.pools import DeviceId
 from scheduler.cluster_picture import ClusterPicture
-from scheduler.pod_claims import ClaimOfPod
 
 #: On so many nodes it is found out what is in the way; on the others it is said that the claims do not fit.
 MOST_NODES = 200
@@ -36,7 +36,7 @@ class _Seen(NamedTuple):
 
 
 def with_shortfalls(
-    picture: ClusterPicture, claims: Sequence[ClaimOfPod], reasons: Mapping[str, str]
+    picture: ClusterPicture, claims: Sequence[Claim], reasons: Mapping[str, str]
 ) -> dict[str, str]:
     """Why the claims of a pod do not fit on nodes, with what is in the way where the allocator has found nothing.
 
@@ -48,15 +48,13 @@ def with_shortfalls(
     return {**reasons, **_shortfalls(picture, claims, nodes)} if nodes else dict(reasons)
 
 
-def _shortfalls(
-    picture: ClusterPicture, claims: Sequence[ClaimOfPod], nodes: Sequence[str]
-) -> dict[str, str]:
+def _shortfalls(picture: ClusterPicture, claims: Sequence[Claim], nodes: Sequence[str]) -> dict[str, str]:
     state = picture.state
     seen = _Seen(picture.features, state.nodes, state.inventory, state.allocated, {})
     limit = TimeLimit(SECONDS)
     found: dict[str, str] = {}
     try:
-        demand = state.demand([each.claim for each in claims if not each.is_allocated], limit)
+        demand = state.demand([each.object for each in claims if not each.is_allocated], limit)
         shortfalls = Shortfalls(seen, demand, SelectorOutcomes(limit, limit))
         for node in nodes[:MOST_NODES]:
             found[node] = shortfalls.on(node)

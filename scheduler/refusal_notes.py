@@ -17,11 +17,12 @@ from typing import NamedTuple
 from allocator.explaining import in_words
 from allocator.explaining.explanation import ERROR, MISFIT, UNDECIDED, Explanation, explain
 from allocator.explaining.for_tenants import for_tenants, groups_in_the_way, patched_values_in_claims
-from allocator.explaining.snapshot import Snapshot, device_id, results_of
-from allocator.pod_claims import node_selector
+from allocator.explaining.snapshot import Snapshot
+from allocator.pod_claims import ClaimsOnNode
 from allocator.time_limit import OutOfTime, TimeLimit
 from resourceapi.node_selection import selects
 from resourceapi.objects import Object
+from resourceapi.records.claims import Allocation, Claim
 from resourceapi.records.pods import Pod
 from resourceapi.records.pools import PoolId
 from scheduler.cluster_picture import ClusterPicture
@@ -65,7 +66,7 @@ def note_on(case: Case, picture: ClusterPicture, seconds: float = SECONDS) -> st
     """Why the pod does not fit as things are now; empty if it does by now, or that was not found in time."""
     with picture.lock:
         try:
-            claims = [each.claim for each in claims_for(case.pod, picture.claims)]
+            claims = [each.object for each in claims_for(case.pod, picture.claims)]
         except ClaimProblem as problem:
             return str(problem)
         seen = _Seen.of(case.nodes, picture)
@@ -93,6 +94,7 @@ class _Seen(NamedTuple):
 
     :param all_nodes: these and all others.
     :param assumed: the claims whose allocations are being written, with these.
+    :param held: what claims hold.
     """
 
     nodes: Sequence[Object]
@@ -101,6 +103,7 @@ class _Seen(NamedTuple):
     slices: Sequence[Object]
     claims: Mapping[str, Object]
     assumed: Mapping[str, Object]
+    held: Mapping[str, Allocation]
 
     @classmethod
     def of(cls, names: Sequence[str], picture: ClusterPicture) -> _Seen:
@@ -116,6 +119,7 @@ class _Seen(NamedTuple):
             [picture.slices.objects[name] for name in sorted(slices) if name in picture.slices.objects],
             dict(picture.claim_objects.objects),
             picture.claims.with_assumed(),
+            dict(state.held),
         )
 
     def snapshot(self, picture: ClusterPicture, claims: Sequence[Object], limit: TimeLimit) -> Snapshot:
@@ -128,19 +132,24 @@ class _Seen(NamedTuple):
             [*self.nodes, *_nodes_of(claims, self.all_nodes)],
             dict(picture.classes.objects),
             self.slices,
-            [each for each in {**self.claims, **self.assumed}.values() if self._is_here(each)],
+            map(Claim, self._here()),
             list(picture.rules.objects.values()),
             list(picture.patches.objects.values()),
             time_limit=limit,
         )
 
-    def _is_here(self, claim: Object) -> bool:
-        return any(PoolId(*device_id(result)[:2]) in self.pools for result in results_of(claim))
+    def _here(self) -> Iterator[Object]:
+        """The claims that hold devices of these pools."""
+        known = {**self.claims, **self.assumed}
+        for key, claim in known.items():
+            held = self.held.get(key)
+            if held is not None and any(each.device[:2] in self.pools for each in held.results):
+                yield claim
 
 
 def _nodes_of(claims: Sequence[Object], nodes: Sequence[Object]) -> list[Object]:
     """Those of some nodes for which claims have devices."""
-    selectors = [found for each in claims if (found := node_selector(each)) is not None]
+    selectors = ClaimsOnNode.of(claims).selectors
     return [node for node in nodes if any(selects(each, node) for each in selectors)]
 
 

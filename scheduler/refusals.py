@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from resourceapi.records.claims import Claim
 from resourceapi.records.pods import Pod
 from resourceapi.weighed_cache import WeighedCache
 from scheduler.extender_api import CandidateNodes, Verdicts
-from scheduler.pod_claims import ClaimOfPod
 
 #: How much memory all refusals may take, and about how much each takes for a node.
 MOST_BYTES, NODE_BYTES = 192 << 20, 250
@@ -67,7 +67,7 @@ class Refusals:
         self,
         pod: Pod,
         gains: int,
-        claims: list[ClaimOfPod],
+        claims: list[Claim],
         candidates: CandidateNodes,
         verdicts: Verdicts,
         retry_at: float | None = None,
@@ -80,9 +80,7 @@ class Refusals:
         """What was said of a pod last, whether or not it still holds."""
         return self._refusals.get(uid)
 
-    def get(
-        self, uid: str, gains: int, claims: list[ClaimOfPod], candidates: CandidateNodes
-    ) -> Verdicts | None:
+    def get(self, uid: str, gains: int, claims: list[Claim], candidates: CandidateNodes) -> Verdicts | None:
         """The verdicts about the same nodes or more of them, if nothing has changed since that could help the pod."""
         known = self._refusals.get(uid)
         if known is None or known.retry_at is not None:
@@ -101,5 +99,5 @@ class Refusals:
         return Verdicts((), failed, beyond)
 
 
-def _state_of(claims: list[ClaimOfPod]) -> tuple[tuple[str, bool], ...]:
+def _state_of(claims: list[Claim]) -> tuple[tuple[str, bool], ...]:
     return tuple((each.uid, each.is_allocated) for each in claims)

@@ -18,12 +18,12 @@ from resourceapi.api_client import NOT_FOUND, OK, Api, expect
 from resourceapi.errors import ClaimcheckError
 from resourceapi.logs import LOGGER, log
 from resourceapi.manifests import mapping, text, uid_of
+from resourceapi.records.claims import Claim
 from resourceapi.records.pods import Pod, pod_path
 from scheduler.claim_writes import ClaimWrites, Consumer
 from scheduler.cluster_picture import ClusterPicture
 from scheduler.filtering import Refused
 from scheduler.pod_allocation import PodAllocation
-from scheduler.pod_claims import ClaimOfPod, reservations
 from scheduler.undoing import Undoing
 
 #: How many pods wait at most; the oldest are left out, and come again when they are refused again.
@@ -49,7 +49,7 @@ class Releaser:
         self._undoing = undoing
         self._leader = leader
 
-    def release(self, pod: Pod, claims: Sequence[ClaimOfPod], choose: Callable[[], list[ClaimOfPod]]) -> bool:
+    def release(self, pod: Pod, claims: Sequence[Claim], choose: Callable[[], list[Claim]]) -> bool:
         """Take back the reservation of a pod, and the devices of claims that nobody else has reserved; whether there were any.
 
         :param claims: those that may be released.
@@ -130,18 +130,16 @@ class Releasing:
             LOGGER.exception("devices not released", extra={"fields": {"pod": refused.pod.key}})
         return True
 
-    def _release(self, pod: Pod, decided: list[ClaimOfPod]) -> None:
-        def idle() -> list[ClaimOfPod]:
+    def _release(self, pod: Pod, decided: list[Claim]) -> None:
+        def idle() -> list[Claim]:
             return [found for each in decided if (found := self._idle(pod, each)) is not None]
 
         self._releaser.release(pod, decided, idle)
 
-    def _idle(self, pod: Pod, decided: ClaimOfPod) -> ClaimOfPod | None:
+    def _idle(self, pod: Pod, decided: Claim) -> Claim | None:
         """A claim as it is now, if it has devices that no other pod uses."""
         claim = self._picture.claims.get(decided.key)
-        if claim is None or uid_of(claim) != decided.uid:
+        found = None if claim is None else Claim(claim)
+        if found is None or found.uid != decided.uid or not found.is_allocated:
             return None
-        if any(text(each, "uid") != pod.uid for each in reservations(claim)):
-            return None
-        found = ClaimOfPod(decided.key, claim)
-        return found if found.is_allocated else None
+        return found if all(each.uid == pod.uid for each in found.consumers) else None

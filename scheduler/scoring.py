@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
 from typing import NamedTuple
 
-from allocator.allocated import allocation_of
 from allocator.best_fit import Proposal
 from allocator.fitting.waste import Waste
 from allocator.results import places_in
 from resourceapi.limits import SUBREQUESTS
 from resourceapi.manifests import entries, mapping, text, uid_of
 from resourceapi.objects import Object
+from resourceapi.records.claims import allocation_of
 from scheduler.decisions import Decision, Decisions
 from scheduler.extender_api import MAX_SCORE, MIN_SCORE, CandidateNodes
 
@@ -154,7 +154,7 @@ class Scorer:
         decision = self._decisions.get(uid_of(candidates.pod))
         if decision is None:
             return dict.fromkeys(candidates.nodes, MIN_SCORE)
-        allocated = [place for each in decision.allocated for place in places_of(each.claim)]
+        allocated = [place for each in decision.allocated for place in places_of(each.object)]
         offers = [offer for node in candidates.nodes if (offer := _offer(decision, node)) is not None]
         found = scores(self._scoring, offers, allocated)
         return {node: found.get(node, MIN_SCORE) for node in candidates.nodes}

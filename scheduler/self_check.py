@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable, Mapping
 from threading import Event
 from typing import NamedTuple
 
-from allocator.allocated import allocation_of
 from allocator.time_limit import STEP_SECONDS
 from cluster.store import version_of
 from resourceapi.api_client import Api, Listing, Unavailable
 from resourceapi.logs import LOGGER, log
 from resourceapi.manifests import key_of, mapping, uid_of
 from resourceapi.objects import Object
+from resourceapi.records.claims import allocation_of
 from resourceapi.shortening import shortened
 from scheduler.claim_writes import devices_of
 from scheduler.cluster_picture import ClusterPicture
@@ -119,7 +119,8 @@ class SelfCheck:
             with picture.lock:
                 for key in keys:
                     claim = picture.claims.get(key)
-                    if picture.state.held.get(key) != (claim and allocation_of(claim)):
+                    held = picture.state.held.get(key)
+                    if (held and held.object) != (claim and allocation_of(claim)):
                         wrong.add(key)
                     if picture.lock.seconds > STEP_SECONDS:
                         break

@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from threading import Event, Lock
 from time import monotonic
 
-from allocator.allocated import allocation_of
 from cluster.store import Change, version_of
 from resourceapi.api_client import Unavailable
 from resourceapi.logs import log
 from resourceapi.manifests import mapping
 from resourceapi.objects import Object
+from resourceapi.records.claims import allocation_of
 from resourceapi.records.pods import Pod
 from scheduler.cluster_picture import ClusterPicture
 from scheduler.filtering import Refused
@@ -160,7 +160,7 @@ class Waking:
                     return str(problem) != refused.problem
                 return True
             return any(
-                version_of(ledger.get(each.key) or {}) != version_of(each.claim) for each in refused.claims
+                version_of(ledger.get(each.key) or {}) != version_of(each.object) for each in refused.claims
             )
 
     def _forget(self, uid: str) -> _Waiting | None:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from allocator.allocated import allocation_of
 from allocator.demand import Alternative, ClaimDemand
 from allocator.explaining.changes import requests_of, with_alternatives
-from allocator.explaining.snapshot import full_name
 from allocator.explaining.trials import Trials, Undecided, Variation
 from allocator.results import rank_in
 from allocator.scheduling import NodeAnswer
 from resourceapi.limits import ALLOCATION_RESULTS
+from resourceapi.manifests import key_of
 from resourceapi.objects import Object
+from resourceapi.records.claims import allocation_of
 
 
 class AlternativeNote(NamedTuple):
@@ -71,7 +71,7 @@ def chosen(trials: Trials, answer: NodeAnswer) -> list[AlternativeNote]:
 def _about(
     trials: Trials, node: str, at: tuple[int, int], names: Sequence[str], best: int
 ) -> Iterator[AlternativeNote]:
-    where = full_name(trials.claims[at[0]])
+    where = key_of(trials.claims[at[0]])
     for sub, name in enumerate(names):
         if sub == best:
             yield AlternativeNote(where, name, f"is chosen on {node}")

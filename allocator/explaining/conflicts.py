@@ -11,9 +11,9 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from allocator.explaining.changes import constraints_of, requests_of, without
-from allocator.explaining.snapshot import full_name
 from allocator.explaining.trials import Trials, Undecided, Variation
 from resourceapi.counting import number
+from resourceapi.manifests import key_of
 from resourceapi.objects import Object
 
 REQUEST, CONSTRAINT, ALLOCATED = "request", "constraint", "allocated"
@@ -106,7 +106,7 @@ def demands(claims: Sequence[Object]) -> list[Member]:
     for index, claim in enumerate(claims):
         if (claim.get("status") or {}).get("allocation") is not None:
             continue
-        where = full_name(claim)
+        where = key_of(claim)
         for place, request in enumerate(requests_of(claim)):
             name = request.get("name", "")
             found.append(Member(REQUEST, f"{where}:{name}", _request_text(where, request), index, place))

@@ -22,15 +22,16 @@ from allocator.explaining.constraint_checks import ConstraintCheck, checks_of, n
 from allocator.explaining.finder import Finder, Remedy
 from allocator.explaining.holders import Holder, holder
 from allocator.explaining.patched_values import PatchedValue
-from allocator.explaining.snapshot import Snapshot, full_name, unknown_classes
+from allocator.explaining.snapshot import Snapshot, unknown_classes
 from allocator.explaining.steps import NodeView, Passed, Step
 from allocator.explaining.trials import Trials, Undecided
-from allocator.pod_claims import ClaimsOnNodes, node_selector
+from allocator.pod_claims import ClaimsOnNodes
 from allocator.rules.selector_outcomes import SelectorOutcomes
 from allocator.scheduling_outcome import SchedulingOutcome
 from allocator.time_limit import OutOfTime, TimeLimit
 from resourceapi.node_selection import selects
 from resourceapi.objects import Object
+from resourceapi.records.claims import Claim
 from resourceapi.records.pools import DeviceId
 
 FITS, MISFIT, ERROR, CHANCE, UNDECIDED = (each.value for each in SchedulingOutcome)
@@ -288,13 +289,13 @@ def _find_conflicts(explanation: Explanation, trials: Trials, outcomes: Selector
 def _away(explanation: Explanation, trials: Trials) -> Iterator[AllocatedElsewhere]:
     nodes = trials.snapshot.nodes
     missed = {answer.node for answer in explanation.answers if answer.error == AWAY}
-    for claim in trials.claims if missed else ():
-        selector = node_selector(claim)
+    for claim in map(Claim, trials.claims) if missed else ():
+        selector = None if claim.allocation is None else claim.allocation.node_selector
         there = (
             () if selector is None else tuple(name for name, node in nodes.items() if selects(selector, node))
         )
         if selector is not None and not missed <= set(there):
-            yield AllocatedElsewhere(holder(full_name(claim), claim), there)
+            yield AllocatedElsewhere(holder(claim), there)
 
 
 def _clashes(explanation: Explanation, trials: Trials, outcomes: SelectorOutcomes) -> Iterator[Clash]:

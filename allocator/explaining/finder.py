@@ -7,10 +7,10 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from allocator.explaining.changes import Part, parts
-from allocator.explaining.snapshot import full_name
 from allocator.explaining.steps import NodeView
 from allocator.explaining.trials import Trials, Variation
 from allocator.scheduling_outcome import SchedulingOutcome
+from resourceapi.manifests import key_of
 from resourceapi.objects import Object
 
 #: What remedies change, besides the requirements that they leave out (the kinds of :class:`~allocator.explaining.conflicts.Member`).
@@ -79,12 +79,12 @@ class Finder:
 
     def subject(self, part: Part) -> str:
         """The name of a request or alternative: `namespace/claim:main/sub`."""
-        return f"{full_name(self.trials.claims[part.claim])}:{part.name}"
+        return f"{key_of(self.trials.claims[part.claim])}:{part.name}"
 
     def title(self, part: Part) -> str:
         """A request or alternative in a sentence, or what it is made for."""
         kind = "request" if part.sub is None else "alternative"
-        named = f"{kind} {part.name} of claim {full_name(self.trials.claims[part.claim])}"
+        named = f"{kind} {part.name} of claim {key_of(self.trials.claims[part.claim])}"
         return self.made_for.get(self.subject(part), named)
 
     def written_parts(self) -> list[Part]:

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from resourceapi.counting import number
-from resourceapi.objects import EMPTY, Object
+from resourceapi.manifests import full_name
+from resourceapi.records.claims import Claim
 
 #: Holders, pods or claims that are named in one list, and those that would have to end together.
 MAX_NAMED, MAX_ENDED = 3, 8
@@ -41,21 +42,17 @@ class Holder(NamedTuple):
         return ", ".join((*users, *self.others))
 
 
-def holder(name: str, claim: Object) -> Holder:
+def holder(claim: Claim) -> Holder:
     """Who holds the devices of an allocated claim."""
-    metadata = claim.get("metadata") or EMPTY
-    namespace = metadata.get("namespace", "")
     pods, others = [], []
-    for consumer in (claim.get("status") or EMPTY).get("reservedFor") or ():
-        kind, used_by = consumer.get("resource", ""), consumer.get("name", "")
-        if kind == "pods" and not consumer.get("apiGroup"):
-            pods.append(_in(namespace, used_by))
+    for group, kind, name, _ in claim.consumers:
+        if kind == "pods" and not group:
+            pods.append(full_name(claim.namespace, name))
         else:
-            others.append(f"{kind} {used_by}")
+            others.append(f"{kind} {name}")
     if not pods and not others:
-        owners = metadata.get("ownerReferences") or ()
-        pods = [_in(namespace, owner.get("name", "")) for owner in owners if owner.get("kind") == "Pod"]
-    return Holder(name, tuple(pods), tuple(others))
+        pods = [full_name(claim.namespace, owner.name) for owner in claim.owners if owner.kind == "Pod"]
+    return Holder(claim.key, tuple(pods), tuple(others))
 
 
 def held_by(claims: Sequence[str], holders: Mapping[str, Holder]) -> str:
@@ -96,7 +93,3 @@ def _some(names: Sequence[str], most: int = MAX_NAMED) -> str:
 
 def _more(count: int, most: int = MAX_NAMED) -> str:
     return f" and {number(count - most, 'other')}" if count > most else ""
-
-
-def _in(namespace: str, name: str) -> str:
-    return f"{namespace}/{name}" if namespace else str(name)

@@ -9,8 +9,8 @@ from functools import partial
 from allocator.explaining.absent_names import AbsentName
 from allocator.explaining.changes import details_of, parts, with_constraint, with_details
 from allocator.explaining.finder import NAME, Finder, Remedy
-from allocator.explaining.snapshot import full_name
 from allocator.explaining.trials import Variation
+from resourceapi.manifests import key_of
 from resourceapi.objects import Object
 
 
@@ -25,7 +25,7 @@ def find(finder: Finder, names: Iterable[AbsentName]) -> Iterator[Remedy]:
 
 def _in_constraint(finder: Finder, name: AbsentName, constraint: int) -> Iterator[Remedy]:
     claims = finder.trials.claims
-    claim = next(index for index, each in enumerate(claims) if full_name(each) == name.claim)
+    claim = next(index for index, each in enumerate(claims) if key_of(each) == name.claim)
     changed = with_constraint(claims, claim, constraint, {name.place: name.meant})
     if finder.claims_work(changed):
         text = f"with {name.place} {name.meant} instead of {name.qualified} in claim {name.claim}"
@@ -36,7 +36,7 @@ def _in_selector(finder: Finder, name: AbsentName) -> Iterator[Remedy]:
     claims = finder.trials.claims
     meant = name.meant.rpartition("/")[2]
     for part in parts(claims):
-        if (full_name(claims[part.claim]), part.name) != (name.claim, name.alternative):
+        if (key_of(claims[part.claim]), part.name) != (name.claim, name.alternative):
             continue
         selectors = details_of(claims, part).get("selectors") or []
         renamed = [_renamed(each or {}, name.name, meant) for each in selectors]

@@ -10,11 +10,10 @@ from allocator.demand import Alternative, ClaimDemand
 from allocator.devices import Device
 from allocator.errors import AllocationError, in_words
 from allocator.explaining.rejections import Rejection
-from allocator.explaining.snapshot import device_id
 from allocator.rules import RULES
 from allocator.rules.rule import Evidence, Objection
 from allocator.rules.selector_outcomes import SelectorOutcomes
-from resourceapi.objects import Object
+from resourceapi.records.claims import DeviceResult
 from resourceapi.records.pools import DeviceId
 
 
@@ -26,7 +25,7 @@ class Refused(NamedTuple):
 
 
 def refused_again(
-    attempt: Attempt, outcomes: SelectorOutcomes, claim: ClaimDemand, results: Iterable[Object]
+    attempt: Attempt, outcomes: SelectorOutcomes, claim: ClaimDemand, results: Iterable[DeviceResult]
 ) -> Refused | None:
     """The first of a claim's devices that it would not get again; None if it would get them all.
 
@@ -37,12 +36,12 @@ def refused_again(
     devices = {device.id: device for pool in attempt.pools if pool.usable for device in pool.devices}
     alternatives = {each.name: each for request in claim.requests for each in request.alternatives}
     for result in results:
-        alternative = alternatives.get(result.get("request", ""))
-        device = devices.get(device_id(result))
+        alternative = alternatives.get(result.request)
+        device = devices.get(result.device)
         if device is None:
-            return Refused(device_id(result), "it is in no slice from which devices can be allocated there")
+            return Refused(result.device, "it is in no slice from which devices can be allocated there")
         if alternative is None:
-            return Refused(device.id, f"the claim has no request {result.get('request', '')}")
+            return Refused(device.id, f"the claim has no request {result.request}")
         if reason := in_words(alternative.problem) or _reason(evidence, alternative, device):
             return Refused(device.id, reason)
     return None

@@ -17,10 +17,10 @@ from allocator.explaining.changes import (
     with_selector,
 )
 from allocator.explaining.finder import ALTERNATIVE, CAPACITY, CLASS, COUNT, SELECTOR, Finder, Remedy
-from allocator.explaining.snapshot import full_name
 from allocator.explaining.trials import Variation
 from resourceapi.amounts import value_of
 from resourceapi.limits import ALLOCATION_RESULTS
+from resourceapi.manifests import key_of
 from resourceapi.nearness import nearest
 from resourceapi.objects import Object
 from resourceapi.quantity import UNSET, Quantity
@@ -92,7 +92,7 @@ def common_count(finder: Finder) -> Iterator[Remedy]:
                 counted.setdefault(count, []).append(part)
         for count, together in counted.items():
             if len(together) > 1:
-                yield from _common_count(finder, full_name(claim), together, count - 1)
+                yield from _common_count(finder, key_of(claim), together, count - 1)
 
 
 def _common_count(finder: Finder, claim: str, together: Sequence[Part], most: int) -> Iterator[Remedy]:

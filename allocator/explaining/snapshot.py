@@ -7,7 +7,7 @@ from functools import cached_property, partial
 from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
-from allocator.allocated import AllocatedState, allocation_of
+from allocator.allocated import AllocatedState
 from allocator.demand import ClaimDemand, name_of, read_claim
 from allocator.devices import Slice, node_name
 from allocator.explaining.holders import Holder, holder
@@ -17,28 +17,13 @@ from allocator.scheduling import SchedulingState
 from allocator.time_limit import OutOfTime, TimeLimit
 from resourceapi.objects import Object
 from resourceapi.quantity import UNSET
+from resourceapi.records.claims import Claim, allocation_of
 from resourceapi.records.pools import DeviceId, PoolId
 
 GROUPS, COUNTERS, CAPACITY = "compatibilityGroups", "consumesCounters", "capacity"
 """What a change can leave out of account: without counters, their groups as well; of capacity, requests that name none."""
 Taint = tuple[str, str, str]
 """Key, value and effect of a taint."""
-
-
-def full_name(obj: Object) -> str:
-    """`namespace/name`, or the name of an object without a namespace."""
-    metadata = obj.get("metadata") or {}
-    return "/".join(part for part in (metadata.get("namespace"), metadata.get("name")) if part)
-
-
-def results_of(claim: Object) -> list[Object]:
-    """The devices that are allocated to a claim, those with admin access included."""
-    return ((allocation_of(claim) or {}).get("devices") or {}).get("results") or []
-
-
-def device_id(result: Object) -> DeviceId:
-    """The device of an allocation result."""
-    return DeviceId(result.get("driver", ""), result.get("pool", ""), result.get("device", ""))
 
 
 def taint_of(taint: Object) -> Taint:
@@ -107,7 +92,7 @@ class Snapshot:
         nodes: Iterable[Object],
         classes: Mapping[str, Object],
         slices: Iterable[Object],
-        claims: Iterable[Object] = (),
+        claims: Iterable[Claim] = (),
         taint_rules: Iterable[Object] = (),
         patches: Iterable[Object] = (),
         known: Mapping[str, Slice] = MappingProxyType({}),
@@ -119,7 +104,7 @@ class Snapshot:
         self.classes = classes
         self._published = {name_of(slice): slice for slice in slices}
         self.patches, self._rules = tuple(patches), tuple(taint_rules)
-        self.claims = {full_name(claim): claim for claim in claims if allocation_of(claim) is not None}
+        self.claims = {claim.key: claim for claim in claims if claim.allocation is not None}
         read = (known.get(name, slice) for name, slice in self._published.items())
         self.cluster = SchedulingState(features, self.nodes.values(), classes, read)
         for rule in self._rules if features.device_taints else ():
@@ -141,21 +126,18 @@ class Snapshot:
             self.taint_rules.setdefault(taint, []).append(name_of(rule))
         self._places = {name: place for place, name in enumerate(self._published)}
         for name, claim in self.claims.items():
-            self.cluster.hold(claim)
-            self._note(name, claim)
-
-    def _note(self, name: str, claim: Object) -> None:
-        for result in results_of(claim):
-            device = device_id(result)
-            self.users.setdefault(PoolId(*device[:2]), {})[name] = None
-            holders = self.holders.setdefault(device, [])
-            if result.get("adminAccess") is not True and name not in holders:
-                holders.append(name)
+            if claim.allocation is not None:
+                self.cluster.hold_allocation(name, claim.allocation)
+            for result in claim.results:
+                self.users.setdefault(PoolId(*result.device[:2]), {})[name] = None
+                holders = self.holders.setdefault(result.device, [])
+                if not result.is_admin and name not in holders:
+                    holders.append(name)
 
     @cached_property
     def claim_users(self) -> dict[str, Holder]:
         """Who uses each allocated claim, by the name of the claim."""
-        return {name: holder(name, claim) for name, claim in self.claims.items()}
+        return {name: holder(claim) for name, claim in self.claims.items()}
 
     def demand(self, claims: Iterable[Object], time_limit: TimeLimit) -> list[ClaimDemand]:
         """The requests of those claims that are not allocated yet."""
@@ -197,7 +179,7 @@ class Snapshot:
         change: Change,
         nodes: Iterable[Object],
         names: Iterable[str],
-        claims: Iterable[Object],
+        claims: Iterable[Claim],
         time_limit: TimeLimit,
     ) -> Snapshot:
         """A snapshot with other feature gates, another class or without a patch, on which depends what rules and patches do."""
@@ -269,14 +251,14 @@ def _stripped(what: str, device: Object) -> Object:
     return {**device, COUNTERS: entries} if entries else device
 
 
-def _without_remembered_groups(claim: Object) -> Object:
-    allocation = allocation_of(claim) or {}
-    devices = allocation.get("devices") or {}
+def _without_remembered_groups(claim: Claim) -> Claim:
+    allocation = {} if claim.allocation is None else claim.allocation.object
     results = [
-        {name: value for name, value in result.items() if name != GROUPS} for result in results_of(claim)
+        {name: value for name, value in each.object.items() if name != GROUPS} for each in claim.results
     ]
-    status = {**claim["status"], "allocation": {**allocation, "devices": {**devices, "results": results}}}
-    return {**claim, "status": status}
+    devices = {**(allocation.get("devices") or {}), "results": results}
+    status = {**claim.object["status"], "allocation": {**allocation, "devices": devices}}
+    return Claim({**claim.object, "status": status})
 
 
 def _with_selector(device_class: Object, place: int, expression: str) -> Object:

@@ -6,14 +6,15 @@ from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from allocator.allocated import allocation_of
-from allocator.explaining.snapshot import Change, Snapshot, Taint, full_name
+from allocator.explaining.snapshot import Change, Snapshot, Taint
 from allocator.features import Features
 from allocator.pod_claims import ClaimsOnNodes
 from allocator.scheduling import Mode, NodeAnswer
 from allocator.scheduling_outcome import SchedulingOutcome, outcome_of
 from allocator.time_limit import TimeLimit
+from resourceapi.manifests import key_of
 from resourceapi.objects import Object
+from resourceapi.records.claims import allocation_of
 
 #: The most excluded nodes that are tried, of those excluded for one reason.
 MAX_NODES = 200
@@ -74,7 +75,7 @@ class Trials:
         self.claims = tuple(claims)
         self.nodes = nodes
         #: allocated claims of the pod itself, which keep their devices
-        self.own = frozenset(full_name(claim) for claim in claims if allocation_of(claim) is not None)
+        self.own = frozenset(key_of(claim) for claim in claims if allocation_of(claim) is not None)
         self.time_limit = time_limit
         self._near: dict[object, Snapshot] = {}
         self._whole: dict[object, Snapshot] = {}

@@ -7,14 +7,13 @@ from contextlib import suppress
 from types import MappingProxyType
 from typing import NamedTuple
 
-from allocator.allocated import allocation_of
 from allocator.binding_conditions import OpenCondition, open_conditions
 from allocator.explaining.explanation import FITS, MISFIT, UNDECIDED, Explanation, explain
 from allocator.explaining.finder import Remedy
 from allocator.explaining.holders import Holder, holder
 from allocator.explaining.node_remedies import lower_requests
 from allocator.explaining.remedies import gate_remedy
-from allocator.explaining.snapshot import Snapshot, full_name
+from allocator.explaining.snapshot import Snapshot
 from allocator.explaining.trials import Trials
 from allocator.extended_resources import claim_for, classes_by_resource
 from allocator.pod_claims import ClaimsOnNodes
@@ -36,10 +35,11 @@ from claimcheck.answers.scenario import Scenario
 from cluster.workloads import Workload
 from resourceapi.extended_resources import GATE
 from resourceapi.gates import switchable
-from resourceapi.manifests import mapping
+from resourceapi.manifests import key_of
 from resourceapi.nearness import nearest
 from resourceapi.node_selection import selects
 from resourceapi.objects import Object
+from resourceapi.records.claims import Claim, allocation_of
 
 INVALID, BYPASSED = "cannot be answered", "bypasses the scheduler"
 WAITS, BINDING_FAILED = "waits", "binding failed"
@@ -94,7 +94,7 @@ class Explained(NamedTuple):
     def allocated(self) -> list[tuple[str, Object]]:
         """The claims that have devices already, by their names, with their allocations."""
         return [
-            (full_name(claim), allocation)
+            (key_of(claim), allocation)
             for claim in self.workload.claims
             if (allocation := allocation_of(claim)) is not None
         ]
@@ -206,22 +206,22 @@ def _opening(workload: Workload, refusal: Refusal) -> str:
 def _with_allocations(snapshot: Snapshot, explained: Explained, explanation: Explanation) -> Explained:
     """The same with what keeps a pod whose claims are allocated from being bound, or where an allocated claim is, and who uses it."""
     workload = explained.workload
-    claims = {full_name(claim): claim for claim in workload.claims if allocation_of(claim) is not None}
-    holders = [holder(name, claim) for name, claim in claims.items()]
+    claims = [Claim(claim) for claim in workload.claims if allocation_of(claim) is not None]
+    holders = [holder(claim) for claim in claims]
     if not workload.is_pod:
         users = next(iter(holders), None)
-        return explained._replace(users=users, allocated_on=_nodes_of(snapshot, claims.values()))
+        return explained._replace(users=users, allocated_on=_nodes_of(snapshot, claims))
     # Once kube-scheduler has reserved a claim for a pod, it does not look at the nodes again.
     chosen = workload.kind == "Pod" and any(workload.full_name in each.pods for each in holders)
     if not chosen and explanation.verdict != FITS:
         return explained
-    conditions = open_conditions(claims.items(), snapshot.features)
-    return explained._replace(open_conditions=conditions, allocated_on=_nodes_of(snapshot, claims.values()))
+    conditions = open_conditions(claims, snapshot.features)
+    return explained._replace(open_conditions=conditions, allocated_on=_nodes_of(snapshot, claims))
 
 
-def _nodes_of(snapshot: Snapshot, claims: Iterable[Object]) -> list[str]:
+def _nodes_of(snapshot: Snapshot, claims: Iterable[Claim]) -> list[str]:
     """The nodes from which all devices of allocated claims can be used."""
-    selectors = [mapping(allocation_of(claim)).get("nodeSelector") for claim in claims]
+    selectors = [each.allocation.node_selector for each in claims if each.allocation is not None]
     return [
         name
         for name, node in snapshot.nodes.items()

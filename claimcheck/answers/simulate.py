@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from allocator.expansion import Expansion, Template, expand
 from allocator.explaining.changes import constraints_of
-from allocator.explaining.snapshot import Snapshot, full_name, unknown_classes
+from allocator.explaining.snapshot import Snapshot, unknown_classes
 from allocator.fitting.fragmentation import Fragmentation, fragmentation
 from allocator.node_resources import NodeResources
 from allocator.packing import pack
@@ -18,6 +18,7 @@ from allocator.simulation import MODES, Limits, Placement, Pod, Simulation
 from claimcheck.answers.outcome import Failure
 from claimcheck.answers.scenario import Scenario
 from cluster.workloads import Workload
+from resourceapi.manifests import key_of
 
 BATCH = "batch"
 #: The most pods of one workload.
@@ -162,7 +163,7 @@ def scheduling_state(snapshot: Snapshot, resources: NodeResources) -> Scheduling
         resources.copy(),
     )
     for claim in snapshot.claims.values():
-        cluster.hold(claim)
+        cluster.hold(claim.object)
     return cluster
 
 
@@ -180,7 +181,7 @@ def pods_of(snapshot: Snapshot, workload: Workload, resources: NodeResources) ->
     pods = []
     for number in range(len(workload.running), min(workload.copies, MAX_COPIES)):
         name = f"{workload.title}-{number}" if workload.copies > 1 else workload.title
-        claims = {full_name(claim): claim for claim in workload.claims_of_copy(number)}
+        claims = {key_of(claim): claim for claim in workload.claims_of_copy(number)}
         instead = workload.claims_by_nodes(resources, number)
         pods.append(alike._replace(name=name, claims=claims, instead=instead))
     return pods

@@ -90,12 +90,12 @@ def _of(left: str, total: str) -> str:
 
 def _use(use: Use) -> tuple[str, ...]:
     result = use.result
-    details = [f"request {result.get('request', '')}"]
-    if use.is_admin:
+    details = [f"request {result.request}"]
+    if result.is_admin:
         details.append("admin access")
-    if share := result.get("shareID"):
-        details.append(f"share {share}")
-    for name, amount in sorted((result.get("consumedCapacity") or {}).items()):
+    if result.share:
+        details.append(f"share {result.share}")
+    for name, amount in sorted(result.capacity.items()):
         details.append(f"{name} {amount}")
     return use.holder.claim, ", ".join(details), use.holder.used_by
 

@@ -98,12 +98,12 @@ def _counter(counter: CounterLeft) -> Json:
 
 def _use(use: Use) -> Json:
     namespace, _, name = use.holder.claim.rpartition("/")
-    document: Json = {"namespace": namespace, "name": name, "request": use.result.get("request", "")}
-    if use.is_admin:
+    document: Json = {"namespace": namespace, "name": name, "request": use.result.request}
+    if use.result.is_admin:
         document["adminAccess"] = True
-    if share := use.result.get("shareID"):
+    if share := use.result.share:
         document["shareID"] = share
-    if amounts := use.result.get("consumedCapacity"):
+    if amounts := use.result.capacity:
         document["consumedCapacity"] = {key: str(amount) for key, amount in sorted(amounts.items())}
     return document | {"pods": list(use.holder.pods), "others": list(use.holder.others)}
 

@@ -68,7 +68,7 @@ def place(device: Device) -> str:
 
 def users(uses: Sequence[Use]) -> list[str]:
     """The claims of a device: ``team/train``, ``ops/monitor (admin)``."""
-    return [f"{each.holder.claim} (admin)" if each.is_admin else each.holder.claim for each in uses]
+    return [f"{each.holder.claim} (admin)" if each.result.is_admin else each.holder.claim for each in uses]
 
 
 def pods(uses: Sequence[Use]) -> list[str]:

@@ -88,7 +88,8 @@ def _object(explained: Explained) -> Json:
 def _open_condition(condition: OpenCondition) -> Json:
     return {
         "claim": condition.claim,
-        **{key: text(condition.device, key) for key in ("request", "driver", "pool", "device")},
+        "request": condition.result.request,
+        **condition.result.device._asdict(),
         "condition": condition.name,
         "failed": condition.failed,
         **{key: text(condition.found, key) for key in ("status", "reason", "message")},

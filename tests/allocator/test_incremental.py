@@ -17,6 +17,7 @@ from allocator.patches import merged_slices
 from allocator.scheduling import FATAL, NODE, Mode, NodeAnswer, SchedulingState
 from allocator.time_limit import UNLIMITED
 from resourceapi.objects import Object
+from resourceapi.records.claims import Allocation
 from tests.allocator.objects import ALL_FEATURES, DRIVER, claim, device, device_class, exactly, node, slice_of
 from tests.allocator.random_clusters import (
     NODES,
@@ -125,7 +126,7 @@ class ChangingCluster:
         )
         allocated = AllocatedState(self.features)
         for each in self.claims:
-            allocated.add(each["status"]["allocation"])
+            allocated.add(Allocation(each["status"]["allocation"]))
         allocator = Allocator(self.features, self.classes, inventory, allocated)
         return [_ask(allocator, each, claims) for each in self.nodes.values()]
 

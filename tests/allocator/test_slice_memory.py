@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from allocator.claim_contents import claim_key
 from allocator.features import GATES, Features
 from allocator.scheduling import SchedulingState
 from allocator.time_limit import UNLIMITED
+from resourceapi.manifests import key_of
 from resourceapi.objects import Object
 from tests.allocator.objects import claim, cluster, counters, decoded, exactly, node
 
@@ -243,6 +243,6 @@ def test_claims_that_are_gone_leave_little_with_capacities() -> None:
         wanted = claim(exactly(capacity={**amounts, names[-1]: str(10**10 + number)}))
         answer = state.filter([wanted], UNLIMITED)
         assert not any(each.fits for each in answer.nodes.outcomes)
-        state.remove_claim(*claim_key(wanted).split("/"))
+        state.remove_claim(*key_of(wanted).split("/"))
     del answer, wanted
     assert tracemalloc.get_traced_memory()[0] - before < FACTOR * size

@@ -107,7 +107,7 @@ def test_live_objects_are_those_of_files(tmp_path: Path) -> None:
     assert not files.failures
     assert not live.failures
     assert state_of(files) == state_of(live)
-    assert [key_of(claim) for claim in live.allocated_claims] == ["team/held"]
+    assert [claim.key for claim in live.allocated_claims] == ["team/held"]
 
 
 @given(st.permutations(range(len(OBJECTS))), st.sets(st.integers(0, len(OBJECTS) - 1)))

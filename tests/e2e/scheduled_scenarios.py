@@ -10,6 +10,7 @@ from allocator.explaining.snapshot import Change, Snapshot
 from allocator.pod_nodes import HOSTNAME
 from allocator.time_limit import UNLIMITED
 from resourceapi.objects import Object
+from resourceapi.records.claims import Claim
 from tests.allocator.explaining.scenarios import OWN
 from tests.allocator.objects import (
     ALL_FEATURES,
@@ -60,7 +61,9 @@ def setting(name: str, seed: int) -> Setting:
 def snapshot_of(asked: Setting) -> Snapshot:
     """The setting as explanations take it."""
     classes = {each["metadata"]["name"]: each for each in CLASSES}
-    return Snapshot(ALL_FEATURES, asked.nodes, classes, asked.slices, asked.holders, time_limit=UNLIMITED)
+    return Snapshot(
+        ALL_FEATURES, asked.nodes, classes, asked.slices, map(Claim, asked.holders), time_limit=UNLIMITED
+    )
 
 
 def _device(random: Random, name: str, fussy: bool) -> Object:
@@ -126,5 +129,5 @@ def helped(asked: Setting, remedy: Remedy) -> tuple[Setting, list[Object]]:
         elsewhere = {"key": HOSTNAME, "operator": "NotIn", "values": sorted(variation.avoided)}
         terms = {"nodeSelectorTerms": [{"matchExpressions": [elsewhere]}]}
         pod["affinity"] = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
-    slices, holders = list(snapshot.slices.values()), list(snapshot.claims.values())
+    slices, holders = list(snapshot.slices.values()), [each.object for each in snapshot.claims.values()]
     return Setting(asked.name, asked.nodes, slices, holders, claims, pod), classes

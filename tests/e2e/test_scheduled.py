@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 
 from allocator.explaining.explanation import ERROR, FITS, MISFIT, Explanation, explain
-from allocator.explaining.snapshot import full_name
 from allocator.features import GATES
 from allocator.pod_nodes import excluded
 from allocator.scheduling import SchedulingState
 from allocator.simulation import MODES, UNHURRIED, Pod, Simulation
 from allocator.time_limit import UNLIMITED
 from resourceapi.gates import UNRELEASED_GATES
+from resourceapi.manifests import key_of
 from tests.allocator.objects import alternative, claim, exactly, first_of
 from tests.e2e.binaries import tool
 from tests.e2e.client import Client
@@ -80,7 +80,7 @@ def placed(asked: Setting) -> list[bool]:
         cluster = SchedulingState(snapshot.features, asked.nodes, snapshot.classes, asked.slices)
         for each in asked.holders:
             cluster.hold(each)
-        pod = Pod("p", {full_name(each): each for each in asked.claims}, frozenset(excluded({}, asked.nodes)))
+        pod = Pod("p", {key_of(each): each for each in asked.claims}, frozenset(excluded({}, asked.nodes)))
         found.append(bool(Simulation(cluster, UNHURRIED).place(pod, mode).node))
     return found
 

@@ -8,11 +8,12 @@ import pytest
 
 from resourceapi.limits import RESERVED_FOR
 from resourceapi.objects import Object
+from resourceapi.records.claims import Claim
 from resourceapi.records.pods import Pod
 from scheduler import prescheduled
 from scheduler.claim_ledger import ClaimLedger
 from scheduler.claim_writes import FINALIZER
-from scheduler.pod_claims import ClaimOfPod, claims_for
+from scheduler.pod_claims import claims_for
 from scheduler.prescheduled import QUIET_SECONDS, REPEAT_SECONDS, PreScheduledPods
 from tests.scheduler.fake_api import FakeApi
 from tests.scheduler.fake_faults import Fault
@@ -224,7 +225,7 @@ def test_a_pod_whose_claim_is_refused_waits_for_that_claim(
     """Its claims are gone through again when the claim or the pod has changed, not each second."""
     read: list[str] = []
 
-    def counting(of: Pod, ledger: ClaimLedger) -> list[ClaimOfPod]:
+    def counting(of: Pod, ledger: ClaimLedger) -> list[Claim]:
         read.append(of.name)
         return claims_for(of, ledger)
 

@@ -12,10 +12,10 @@ import yaml
 
 from allocator.time_limit import UNLIMITED
 from resourceapi.objects import Object
+from resourceapi.records.claims import Claim
 from scheduler.config import schema_of_config
 from scheduler.decisions import Decision, Decisions
 from scheduler.extender_api import CandidateNodes
-from scheduler.pod_claims import ClaimOfPod
 from scheduler.scoring import (
     Offer,
     Scorer,
@@ -150,7 +150,7 @@ def decision(*, best_fit: bool = False) -> Decision:
     asked = claim(first_of("r", of_model("first"), of_model("second")))
     answers = mixed_nodes().filter([asked], UNLIMITED, best_fit=best_fit).nodes
     places = {each.node: place for place, each in enumerate(answers) if each.fits}
-    return Decision("uid", "ns", 0, [ClaimOfPod("ns/c", asked)], [], answers, places)
+    return Decision("uid", "ns", 0, [Claim(asked)], [], answers, places)
 
 
 @pytest.mark.parametrize("best_fit", [False, True])

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from allocator.devices import Device
 from allocator.explaining.holders import Holder, holder
-from allocator.explaining.snapshot import device_id, full_name, results_of
 from allocator.ledgers import Ledger
 from allocator.patches import PatchFailure
 from allocator.patches.sources import DeviceSources
@@ -15,8 +14,8 @@ from allocator.pools import Pool, pool_of, visible_by_pool
 from claimcheck.answers.cluster_state import ClusterState
 from claimcheck.answers.scenario import snapshot_of
 from resourceapi.kinds import RESOURCE_SLICE_PATCH
-from resourceapi.objects import Object
 from resourceapi.quantity import Quantity
+from resourceapi.records.claims import DeviceResult
 from resourceapi.records.pools import DeviceId, PoolId, newest
 
 FREE, ALLOCATED, SHARED = "free", "allocated", "shared"
@@ -31,12 +30,7 @@ class Use(NamedTuple):
     """
 
     holder: Holder
-    result: Object
-
-    @property
-    def is_admin(self) -> bool:
-        """Whether it is used with admin access, beside whoever holds it."""
-        return self.result.get("adminAccess") is True
+    result: DeviceResult
 
 
 class CounterLeft(NamedTuple):
@@ -63,14 +57,11 @@ class ClusterDevices:
         self.inventory, self.allocated = self.cluster.inventory, self.cluster.allocated
         self._uses: dict[DeviceId, list[Use]] = {}
         for claim in state.allocated_claims:
-            self._note(claim)
+            who = holder(claim)
+            for result in claim.results:
+                self._uses.setdefault(result.device, []).append(Use(who, result))
         self._pools = self._read_pools()
         self._ledgers: dict[PoolId, Ledger] = {}
-
-    def _note(self, claim: Object) -> None:
-        who = holder(full_name(claim), claim)
-        for result in results_of(claim):
-            self._uses.setdefault(device_id(result), []).append(Use(who, result))
 
     def _read_pools(self) -> dict[PoolId, Pool]:
         """Pools with all their devices, for whichever nodes these are."""
@@ -106,7 +97,9 @@ class ClusterDevices:
         """The claims that have the device, those with admin access last; no claim has a device of an obsolete slice."""
         if self.is_obsolete(device):
             return []
-        return sorted(self._uses.get(device.id, ()), key=lambda each: (each.is_admin, each.holder.claim))
+        return sorted(
+            self._uses.get(device.id, ()), key=lambda each: (each.result.is_admin, each.holder.claim)
+        )
 
     def sources_of(self, device: Device) -> DeviceSources:
         """Who gives the device its attributes, capacity and taints."""

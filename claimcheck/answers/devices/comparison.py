@@ -8,7 +8,6 @@ from typing import NamedTuple
 from allocator.devices import Device, Slice
 from allocator.explaining.holders import Holder, holder
 from allocator.explaining.reallocation import Refused
-from allocator.explaining.snapshot import device_id, full_name, results_of
 from allocator.patches import PatchFailure
 from allocator.patches.sources import SLICE, DeviceSources, Given, Giver
 from allocator.time_limit import OutOfTime, TimeLimit
@@ -19,6 +18,7 @@ from claimcheck.answers.devices.reallocations import Reallocations
 from cluster.workloads import Workload
 from resourceapi.kinds import RESOURCE_SLICE_PATCH
 from resourceapi.objects import Object
+from resourceapi.records.claims import Claim
 from resourceapi.records.pools import DeviceId
 
 ATTRIBUTE, CAPACITY, TAINT = "attribute", "capacity", "taint"
@@ -139,20 +139,20 @@ def _only_in(one: Mapping[str, Places | None], other: Mapping[str, Places | None
             yield PodOutcome(pod, places)
 
 
-def _holding(devices: ClusterDevices, changed: Iterable[ChangedDevice]) -> Iterator[Object]:
+def _holding(devices: ClusterDevices, changed: Iterable[ChangedDevice]) -> Iterator[Claim]:
     """The allocated claims that have devices which change."""
     touched = {each.device for each in changed if each.changes}
     for claim in devices.state.allocated_claims:
-        if any(device_id(result) in touched for result in results_of(claim)):
+        if any(result.device in touched for result in claim.results):
             yield claim
 
 
-def _lost(devices: ClusterDevices, refused: Sequence[tuple[Object, Refused]]) -> Iterator[LostClaim]:
+def _lost(devices: ClusterDevices, refused: Sequence[tuple[Claim, Refused]]) -> Iterator[LostClaim]:
     """Of claims that would not get their devices again those that would get them as things are."""
-    already = {full_name(claim) for claim, _ in Reallocations(devices).refused(claim for claim, _ in refused)}
+    already = {claim.key for claim, _ in Reallocations(devices).refused(claim for claim, _ in refused)}
     for claim, why in refused:
-        if full_name(claim) not in already:
-            yield LostClaim(holder(full_name(claim), claim), why)
+        if claim.key not in already:
+            yield LostClaim(holder(claim), why)
 
 
 def _changed(

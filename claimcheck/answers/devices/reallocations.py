@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from allocator.allocated import allocation_of
 from allocator.attempt import Attempt
 from allocator.devices import node_name
 from allocator.explaining.reallocation import Refused, refused_again
-from allocator.explaining.snapshot import device_id, full_name, results_of
 from allocator.pools import Pool, pools_of
 from allocator.rules.selector_outcomes import SelectorOutcomes
 from allocator.time_limit import UNLIMITED
 from claimcheck.answers.devices.cluster_devices import ClusterDevices
 from resourceapi.node_selection import selects
 from resourceapi.objects import Object
+from resourceapi.records.claims import Claim
 from resourceapi.records.pools import PoolId
 
 
@@ -28,17 +27,17 @@ class Reallocations:
         self._outcomes = SelectorOutcomes(UNLIMITED, UNLIMITED)
         self._pools: dict[str, list[Pool]] = {}
 
-    def refused(self, claims: Iterable[Object]) -> list[tuple[Object, Refused]]:
+    def refused(self, claims: Iterable[Claim]) -> list[tuple[Claim, Refused]]:
         """Those of allocated claims that could not, each with the first device that it would not get."""
         found = ((claim, self._refused(claim)) for claim in claims)
         return [(claim, refused) for claim, refused in found if refused is not None]
 
-    def _refused(self, claim: Object) -> Refused | None:
+    def _refused(self, claim: Claim) -> Refused | None:
         node = self._node(claim)
         if node is None:
             return None
-        without = {**claim, "status": {}}
-        with self._cluster.without([full_name(claim)]):
+        without = {**claim.object, "status": {}}
+        with self._cluster.without([claim.key]):
             attempt = Attempt(
                 node,
                 self._pools_of(node),
@@ -48,7 +47,7 @@ class Reallocations:
                 UNLIMITED,
             )
             demand = self._cluster.demand([without], UNLIMITED)[0]
-            return refused_again(attempt, self._outcomes, demand, results_of(claim))
+            return refused_again(attempt, self._outcomes, demand, claim.results)
 
     def _pools_of(self, node: Object) -> list[Pool]:
         name = node_name(node)
@@ -57,13 +56,13 @@ class Reallocations:
             found = self._pools[name] = pools_of(self._inventory, node, self._features)
         return found
 
-    def _node(self, claim: Object) -> Object | None:
+    def _node(self, claim: Claim) -> Object | None:
         """The first node from which all devices of the claim can be used."""
-        selector = (allocation_of(claim) or {}).get("nodeSelector")
+        selector = None if claim.allocation is None else claim.allocation.node_selector
         named = {
             slice.node_name
-            for result in results_of(claim)
-            for slice in self._inventory.of_pool(PoolId(*device_id(result)[:2]))
+            for result in claim.results
+            for slice in self._inventory.of_pool(PoolId(*result.device[:2]))
         }
         nodes = self._cluster.nodes
         known = [nodes[name] for name in named if name in nodes] if len(named) == 1 else []

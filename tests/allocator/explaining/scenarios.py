@@ -6,11 +6,12 @@ from collections.abc import Iterable
 from random import Random
 from typing import NamedTuple
 
-from allocator.explaining.snapshot import Snapshot, full_name
+from allocator.explaining.snapshot import Snapshot
 from allocator.features import GATES, Features
 from allocator.scheduling import FATAL, Mode, SchedulingState
 from allocator.time_limit import UNLIMITED
 from resourceapi.objects import Object
+from resourceapi.records.claims import Claim
 from tests.allocator.objects import (
     DRIVER,
     alternative,
@@ -41,7 +42,12 @@ class Scenario(NamedTuple):
     def snapshot(self) -> Snapshot:
         features = Features(GATES - {"DRAOptionalNodeOperations"})
         return Snapshot(
-            features, self.nodes, {"any": device_class()}, self.slices, self.holders, time_limit=UNLIMITED
+            features,
+            self.nodes,
+            {"any": device_class()},
+            self.slices,
+            map(Claim, self.holders),
+            time_limit=UNLIMITED,
         )
 
 
@@ -122,8 +128,8 @@ def fits(
         snapshot.features, snapshot.nodes.values(), snapshot.classes, snapshot.slices.values()
     )
     for held_claim in snapshot.claims.values():
-        if full_name(held_claim) not in set(released):
-            cluster.hold(held_claim)
+        if held_claim.key not in set(released):
+            cluster.hold(held_claim.object)
     copies = [{**each, "status": dict(each.get("status") or {})} for each in claims]
     answers = list(cluster.place(copies, Mode.ALL_NODES, UNLIMITED, only).nodes)
     return any(each.result is not None for each in answers) and all(

@@ -15,6 +15,7 @@ from allocator.explaining.steps import NodeView
 from allocator.rules.selector_outcomes import SelectorOutcomes
 from allocator.time_limit import UNLIMITED, TimeLimit
 from resourceapi.objects import Object
+from resourceapi.records.claims import Claim
 from tests.allocator.objects import (
     ALL_FEATURES,
     DRIVER,
@@ -33,7 +34,12 @@ from tests.allocator.objects import (
 def snapshot(*holders: Object) -> Snapshot:
     """One node with two devices."""
     return Snapshot(
-        ALL_FEATURES, [node()], {"any": device_class()}, [slice_of("d0", "d1")], holders, time_limit=UNLIMITED
+        ALL_FEATURES,
+        [node()],
+        {"any": device_class()},
+        [slice_of("d0", "d1")],
+        map(Claim, holders),
+        time_limit=UNLIMITED,
     )
 
 
@@ -94,7 +100,7 @@ def test_totals() -> None:
         nodes,
         {"any": device_class()},
         [slice_of("d0", "d1")],
-        [held("d0")],
+        [Claim(held("d0"))],
         time_limit=UNLIMITED,
     )
     found = explain(shared, [claim(exactly(count=2))], UNLIMITED)
@@ -249,7 +255,7 @@ def test_nodes_are_alike_in_what_is_said() -> None:
 def test_holders(status: Object, metadata: Object, text: str, ended: str) -> None:
     """Who holds devices is named down to the pod, and what has to happen for them to be free."""
     held_claim = {"metadata": {"namespace": "ns", "name": "c", **metadata}, "status": status}
-    found = holder("ns/c", held_claim)
+    found = holder(Claim(held_claim))
     assert (found.text, released([found])) == (text, ended)
 
 

@@ -15,13 +15,15 @@ from allocator.errors import AllocationError
 from allocator.explaining.conflicts import ALLOCATED, CONSTRAINT, REQUEST, Conflict, Member
 from allocator.explaining.explanation import FITS, Explanation, explain
 from allocator.explaining.finder import COUNT, RELEASE, TAINT, TOLERATION, Remedy
-from allocator.explaining.snapshot import COUNTERS, GROUPS, Snapshot, full_name
+from allocator.explaining.snapshot import COUNTERS, GROUPS, Snapshot
 from allocator.explaining.steps import NodeView
 from allocator.ledgers import Ledger
 from allocator.rules.selector_outcomes import SelectorOutcomes
 from allocator.selection import Selectors
 from allocator.time_limit import UNLIMITED
+from resourceapi.manifests import key_of
 from resourceapi.objects import Object
+from resourceapi.records.claims import Claim
 from tests.allocator.explaining.scenarios import Scenario, fits, scenario
 
 EXAMPLES = 30
@@ -158,7 +160,7 @@ def _helps(asked: Scenario, snapshot: Snapshot, remedy: Remedy) -> bool:
             asked.nodes,
             snapshot.classes,
             asked.slices,
-            asked.holders,
+            map(Claim, asked.holders),
             time_limit=UNLIMITED,
         )
         return fits(changed, asked.claims)
@@ -195,7 +197,7 @@ def test_counts_are_the_largest(block: int) -> None:
 
 def _with_count(claim: Object, remedy: Remedy, count: int) -> Object:
     name, _, request = remedy.subject.partition(":")
-    if full_name(claim) != name:
+    if key_of(claim) != name:
         return claim
     main, _, sub = request.partition("/")
     requests = []

@@ -31,6 +31,7 @@ from allocator.scheduling import Mode
 from allocator.selection import Selectors
 from allocator.time_limit import UNLIMITED
 from resourceapi.objects import Object
+from resourceapi.records.claims import Claim
 from tests.allocator.objects import (
     DRIVER,
     claim,
@@ -141,7 +142,7 @@ def _cluster(draw: random.Random, features: Features) -> Snapshot:
     before = Snapshot(PROFILES["all"], nodes, classes, slices.values(), time_limit=UNLIMITED)
     claims = [random_claim(draw, f"holder-{index}") for index in range(6)]
     holders = [each for each in claims if before.cluster.place([each], Mode.SCHEDULER, UNLIMITED).placed]
-    return Snapshot(features, nodes, classes, slices.values(), holders, time_limit=UNLIMITED)
+    return Snapshot(features, nodes, classes, slices.values(), map(Claim, holders), time_limit=UNLIMITED)
 
 
 def _alternatives(snapshot: Snapshot, claims: list[Object]) -> Iterator[Alternative]:

@@ -1,0 +1,134 @@
+"""ResourceClaims: what they hold, for whom, and who has made them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from resourceapi.manifests import entries, full_name, mapping, name_of, namespace_of, text, uid_of
+from resourceapi.objects import EMPTY, Object
+from resourceapi.quantity import Quantity
+from resourceapi.records.pools import DeviceId
+
+
+def allocation_of(claim: Object) -> Object | None:
+    """The `status.allocation` of a claim, if it has one: then it is allocated."""
+    allocation: Object | None = (claim.get("status") or EMPTY).get("allocation")
+    return allocation
+
+
+class DeviceResult(NamedTuple):
+    """A device of an allocation.
+
+    :param request: the name of the request, or of the request and the subrequest, that it serves.
+    :param share: the ID of the share that it is; None for all of the device.
+    :param is_admin: whether it is used with admin access, beside whoever holds it.
+    :param capacity: what the share consumes, if the claim is in normal form.
+    :param groups: the compatibility groups that the claim remembers of it (KEP-5963), by counter set.
+    :param object: the result itself.
+    """
+
+    device: DeviceId
+    request: str
+    share: str | None
+    is_admin: bool
+    capacity: Mapping[str, Quantity]
+    groups: dict[str, frozenset[str]]
+    object: Object
+
+
+class Allocation:
+    """An AllocationResult; equal to one with the same fields."""
+
+    __slots__ = ("node_selector", "object", "results")
+
+    def __init__(self, allocation: Object) -> None:
+        #: the AllocationResult itself
+        self.object = allocation
+        #: the nodes on which the claim is available; None for all
+        self.node_selector: Object | None = allocation.get("nodeSelector")
+        #: its devices, those with admin access included
+        self.results = tuple(map(_result, (allocation.get("devices") or EMPTY).get("results") or ()))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Allocation) and self.object == other.object
+
+    __hash__ = None  # type: ignore[assignment]  # as of the object
+
+
+def _result(result: Object) -> DeviceResult:
+    read, remembered = result.get, result.get("compatibilityGroups")
+    return DeviceResult(
+        DeviceId(read("driver", ""), read("pool", ""), read("device", "")),
+        read("request", ""),
+        read("shareID"),
+        read("adminAccess") is True,
+        read("consumedCapacity") or EMPTY,
+        {name: frozenset(groups or ()) for name, groups in remembered.items()} if remembered else EMPTY,
+        result,
+    )
+
+
+class Consumer(NamedTuple):
+    """An entry of `status.reservedFor`."""
+
+    group: str
+    resource: str
+    name: str
+    uid: str
+
+
+class Owner(NamedTuple):
+    """An entry of `metadata.ownerReferences`."""
+
+    kind: str
+    name: str
+    uid: str
+    is_controller: bool
+
+
+class Claim:
+    """A ResourceClaim of v1.
+
+    :ivar key: `namespace/name`.
+    :ivar allocation: None while it has no devices.
+    :ivar object: the claim itself.
+    """
+
+    __slots__ = ("allocation", "consumers", "key", "name", "namespace", "object", "owners", "uid")
+
+    def __init__(self, claim: Object) -> None:
+        self.object = claim
+        self.namespace, self.name, self.uid = namespace_of(claim, ""), name_of(claim), uid_of(claim)
+        self.key = full_name(self.namespace, self.name)
+        allocation = allocation_of(claim)
+        self.allocation = None if allocation is None else Allocation(allocation)
+        self.consumers = tuple(
+            [
+                Consumer(*(text(each, name) for name in ("apiGroup", "resource", "name", "uid")))
+                for each in entries(mapping(claim, "status"), "reservedFor")
+            ]
+        )
+        self.owners = tuple(
+            [
+                Owner(
+                    text(each, "kind"), text(each, "name"), text(each, "uid"), each.get("controller") is True
+                )
+                for each in entries(mapping(claim, "metadata"), "ownerReferences")
+                if isinstance(each, dict)
+            ]
+        )
+
+    @property
+    def is_allocated(self) -> bool:
+        """Whether it has devices."""
+        return self.allocation is not None
+
+    def is_reserved_for(self, uid: str) -> bool:
+        """Whether it is reserved for a pod."""
+        return any(each.uid == uid for each in self.consumers)
+
+    @property
+    def results(self) -> tuple[DeviceResult, ...]:
+        """The devices that are allocated to it, those with admin access included."""
+        return () if self.allocation is None else self.allocation.results
