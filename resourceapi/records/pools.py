@@ -1,6 +1,6 @@
 """Pools of devices: their slices, which generation counts, and whether it is complete.
 
-A driver that changes a pool publishes slices of a new generation, each of which says how many there are (KEP-4381). So
+A driver that changes a pool publishes slices of a new pool generation, each of which says how many there are (KEP-4381). So
 
 - a slice is *obsolete* if its pool has one of a newer generation,
 - a generation is *complete* if no slice of it says that there are more than those that are known,
