@@ -1,1 +1,1 @@
-"""The command: ``claimcheck validate`` and ``claimcheck convert``."""
+"""The command `claimcheck`: arguments, and reports of what `claimcheck.answers` answers."""

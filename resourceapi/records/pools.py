@@ -1,4 +1,4 @@
-"""Pools of devices: their slices, which generation counts, and whether it is complete.
+"""Pools of devices: their slices, which pool generation counts, and whether it is complete.
 
 A driver that changes a pool publishes slices of a new pool generation, each of which says how many there are (KEP-4381). So
 
