@@ -45,6 +45,10 @@ def blocks() -> Iterator[str]:
         "What `import claimcheck` offers, and what may be relied on: [the guide](../how-to/python.md) shows how. Other modules of the "
         "distribution are private. An incompatible change of what is on this page is noted in the changelog, and comes with a new minor version."
     )
+    yield (
+        "`Objects` stands for one object or several: a dictionary, a model of `kubernetes.client`, a text in YAML or JSON, the "
+        "`pathlib.Path` of a file or directory, or an iterable of these."
+    )
     for title, names in _GROUPS.items():
         yield f"## {title}"
         for name in names:

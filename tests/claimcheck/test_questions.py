@@ -5,16 +5,20 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import FrozenInstanceError
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 
 import claimcheck
-from claimcheck import Cluster, Expression
+from claimcheck import Cluster, Expression, FakeCluster
 from commandline.main import main
 from tests.claimcheck.objects import CLUSTER, PLACEMENT, claim, pod, template
+from tests.commandline.odd_values import spoil
 
 EXAMPLES = PLACEMENT.parent
 ROOT = Path(__file__).parents[2]
@@ -343,6 +347,34 @@ def test_what_is_no_device(device: Any, message: str) -> None:
     with pytest.raises(claimcheck.ClaimcheckError) as raised:
         Expression("true").matches(device)
     assert str(raised.value).startswith(message)
+
+
+# --- mistakes of any kind
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_odd_values_get_an_answer(seed: int, cluster: Cluster) -> None:
+    """Whatever is wrong with objects, there is an answer or a ClaimcheckError, never another exception."""
+    chance = Random(seed)
+    objects = [pod(), template(), claim("x")]
+    existing = [each.value for each in Cluster.from_files(CLUSTER).manifests]
+    device = {"driver": "a", "attributes": {"x": {"string": "b"}}, "capacity": {"m": {"value": "1"}}}
+    for each in (objects, objects, existing, device):
+        spoil(each, chance)
+    questions: list[Callable[[], object]] = [
+        lambda: claimcheck.validate(objects),
+        lambda: claimcheck.validate(objects, old=objects),
+        lambda: claimcheck.explain(objects[:2], cluster),
+        lambda: claimcheck.simulate(objects, cluster),
+        lambda: [claimcheck.convert(each, to="v1beta1") for each in objects],
+        lambda: claimcheck.explain(claim(), Cluster.from_objects(existing)),
+        lambda: Cluster.from_objects(existing).devices(),
+        lambda: FakeCluster.from_objects(existing).schedule([pod(), template()]),
+        lambda: Expression('device.attributes["a"].x == "b"').matches(device),
+    ]
+    for ask in questions:
+        with suppress(claimcheck.ClaimcheckError):
+            ask()
 
 
 # --- convert
