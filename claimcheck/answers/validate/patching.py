@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from claimcheck.answers.validate.sending import ChangeRefused
 from documents.document import Document
+from validation.rule_names import FIELD_CONFLICT, PATCH_REFUSED
 
 if TYPE_CHECKING:
     from resourceapi.objects import Object
@@ -27,26 +29,38 @@ class Change:
     def applied(self, stored: Object | None, configuration: Object, namespace: str) -> Object:
         """The object as server-side apply makes it, a new one if none is stored.
 
-        :raises ConfigurationRefused: if the server does not apply it.
-        :raises FieldConflict: if fields belong to other managers.
+        :raises ChangeRefused: if the server does not apply it, or fields belong to other managers.
         """
-        from cluster.field_ownership import check_configuration, server_side_applied
+        from cluster.field_ownership import (
+            ConfigurationRefused,
+            FieldConflict,
+            check_configuration,
+            server_side_applied,
+        )
 
-        if stored is None:
-            check_configuration(configuration, namespace)
-            return configuration
-        return server_side_applied(stored, configuration, self.manager, force=self.force)
+        try:
+            if stored is None:
+                check_configuration(configuration, namespace)
+                return configuration
+            return server_side_applied(stored, configuration, self.manager, force=self.force)
+        except ConfigurationRefused as error:
+            raise ChangeRefused(PATCH_REFUSED, str(error), error.path, of_configuration=True) from None
+        except FieldConflict as error:
+            raise ChangeRefused(FIELD_CONFLICT, str(error)) from None
 
     def patched(self, stored: Object) -> Object:
         """The object as the patch makes it.
 
-        :raises PatchRefused: if it cannot.
+        :raises ChangeRefused: if it cannot.
         """
-        from cluster.patching import patched
+        from cluster.patching import PatchRefused, patched
 
         assert self.patch is not None
         patch: Any = self.patch.value
-        return patched(stored, patch, self.patch_type)
+        try:
+            return patched(stored, patch, self.patch_type)
+        except PatchRefused as error:
+            raise ChangeRefused(PATCH_REFUSED, str(error)) from None
 
     def in_patch(self, value: Object) -> Document:
         """An object whose parts are looked up in the patch: what is wrong with them has been written there."""

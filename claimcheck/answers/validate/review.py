@@ -9,10 +9,16 @@ from typing import TYPE_CHECKING, Any
 from advice.findings import UPDATES_REFUSED, Result
 from claimcheck.answers.outcome import Outcome, Skipped
 from claimcheck.answers.treatment import ASK, CONTEXT, NOT_SERVED, was_read_from_server
-from claimcheck.answers.validate.sending import APPLY, AS_SENT, BAD_REQUEST, PATCH, SERVER_SIDE, send
+from claimcheck.answers.validate.sending import (
+    APPLY,
+    AS_SENT,
+    BAD_REQUEST,
+    PATCH,
+    SERVER_SIDE,
+    ChangeRefused,
+    send,
+)
 from cluster.applying import applied, created
-from cluster.field_ownership import ConfigurationRefused, FieldConflict
-from cluster.patching import PatchRefused
 from resourceapi.api_client import Unavailable
 from resourceapi.field_path import render
 from resourceapi.key_order import with_sorted_keys
@@ -23,12 +29,10 @@ from resourceapi.model.versions import GROUP
 from resourceapi.releases import split_api_version
 from validation.requests import CREATE, STATUS, UPDATE, Answer, Request
 from validation.rule_names import (
-    FIELD_CONFLICT,
     GENERATED_NAME,
     NAMESPACE_MISMATCH,
     NAMESPACE_NOT_FOUND,
     OBJECT_NOT_FOUND,
-    PATCH_REFUSED,
     UPDATE_REFUSED,
 )
 
@@ -124,14 +128,13 @@ class Reviewer:
         except Unavailable:
             self.outcome.results.pop()
             return
-        except ConfigurationRefused as error:
-            self._interpret().add_refusal(result, manifest, PATCH_REFUSED, str(error), error.path)
-            return
-        except (FieldConflict, PatchRefused) as error:
-            rule = FIELD_CONFLICT if isinstance(error, FieldConflict) else PATCH_REFUSED
+        except ChangeRefused as error:
+            if error.of_configuration:
+                self._interpret().add_refusal(result, manifest, error.rule, str(error), error.path)
+                return
             if self.change is not None and self.change.patch is not None:
                 manifest = self._place_in(result, self.change.patch)
-            self._interpret().add_error(result, manifest, rule, (), str(error))
+            self._interpret().add_error(result, manifest, error.rule, error.path, str(error))
             return
         if self.sender == PATCH:
             if request.old is None:
@@ -232,9 +235,7 @@ class Reviewer:
         """What is sent to the server, or what a server that applies or patches itself goes on with.
 
         :raises Unavailable: if the stored object cannot be read.
-        :raises FieldConflict: if it has fields of others.
-        :raises ConfigurationRefused: if the server does not apply the manifest.
-        :raises PatchRefused: if the patch does not fit it.
+        :raises ChangeRefused: if the server does not change it so.
         """
         old, body = None, manifest.value
         if self.stored is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from resourceapi.deep_json import most_bytes
+from resourceapi.errors import ClaimcheckError
 from resourceapi.go_text import json_text
 from resourceapi.key_order import with_sorted_keys
 from validation import statuses
@@ -12,6 +13,7 @@ from validation.requests import CREATE, WARN
 
 if TYPE_CHECKING:
     from documents.manifest import Manifest
+    from resourceapi.field_path import Path
     from resourceapi.objects import Object
     from validation.requests import Answer, Request
     from validation.server import Server
@@ -26,6 +28,21 @@ APPLY, SERVER_SIDE, CREATE_ONLY, PATCH, AS_SENT = (
     "patch",
     "as sent",
 )
+
+
+class ChangeRefused(ClaimcheckError):
+    """The server does not change an object so; the text is the server's.
+
+    :ivar rule: a name of :mod:`validation.rule_names`.
+    :ivar path: the field that it is about; empty for the whole.
+    :ivar of_configuration: whether it applies the configuration to no object at all.
+    """
+
+    def __init__(self, rule: str, message: str, path: Path = (), *, of_configuration: bool = False) -> None:
+        super().__init__(message)
+        self.rule = rule
+        self.path = path
+        self.of_configuration = of_configuration
 
 
 def send(server: Server, request: Request, manifest: Manifest, sender: str) -> Answer:
