@@ -124,8 +124,7 @@ def rank_in(lists: Iterable[Sequence[str]], allocation: Object) -> int:
 
 def places_in(lists: Iterable[Sequence[str]], allocation: Object) -> list[int]:
     """How far down each list of alternatives (names as in results) the one is that an AllocationResult has."""
-    results = (allocation.get("devices") or EMPTY).get("results") or ()
-    taken = {each["request"] for each in results}
+    taken = {each["request"] for each in (allocation.get("devices") or EMPTY).get("results") or ()}
     return [next((place for place, name in enumerate(names) if name in taken), 0) for names in lists]
 
 

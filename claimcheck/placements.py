@@ -12,6 +12,7 @@ from claimcheck.answers import simulate as answers
 from claimcheck.answers.scenario import SECONDS_IN_ALL
 from claimcheck.inputs import Objects, values_in
 from resourceapi.errors import Unanswerable
+from resourceapi.records.claims import Allocation
 
 if TYPE_CHECKING:
     import allocator.simulation
@@ -101,7 +102,7 @@ def _placement(placement: allocator.simulation.Placement) -> Placement:
 def devices_of(allocations: Mapping[str, Mapping[str, Any]]) -> tuple[AllocatedDevice, ...]:
     """The devices in allocations, by the names of their claims."""
     return tuple(
-        AllocatedDevice(claim, *(str(device.get(key, "")) for key in ("request", "driver", "pool", "device")))
+        AllocatedDevice(claim, each.request, *each.device)
         for claim, allocation in allocations.items()
-        for device in (allocation.get("devices") or {}).get("results") or ()
+        for each in Allocation(dict(allocation)).results
     )

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from resourceapi.manifests import entries, mapping, text
 from resourceapi.objects import Object
+from resourceapi.records.claims import Allocation
 
 
 class ChosenAlternative(NamedTuple):
@@ -26,9 +27,8 @@ def chosen_alternatives(claim: Object, allocation: Object) -> Iterator[ChosenAlt
     :param claim: v1, normal form.
     """
     named = dict(_alternatives(claim))
-    for result in entries(mapping(allocation, "devices"), "results"):
-        device_class, alternative = named.get(text(result, "request"), ("", ""))
-        yield ChosenAlternative(text(result, "driver"), device_class, alternative)
+    for result in Allocation(allocation).results:
+        yield ChosenAlternative(result.device.driver, *named.get(result.request, ("", "")))
 
 
 def _alternatives(claim: Object) -> Iterator[tuple[str, tuple[str, str]]]:

@@ -14,8 +14,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 from allocator.time_limit import OutOfTime, TimeLimit
-from resourceapi.manifests import entries, mapping, text
-from resourceapi.records.claims import Claim, allocation_of
+from resourceapi.manifests import text
+from resourceapi.records.claims import Claim
 from resourceapi.records.pods import Pod, read_pod
 from scheduler.budgets import Budget, by_namespace, importance, violating
 from scheduler.cluster_picture import ClusterPicture
@@ -214,9 +214,8 @@ class _Trials:
         return frozenset(freed)
 
     def _devices(self, key: str) -> int:
-        claim = self._picture.claims.get(key)
-        allocation = None if claim is None else allocation_of(claim)
-        return len(entries(mapping(allocation, "devices"), "results"))
+        held = self._picture.state.held.get(key)
+        return 0 if held is None else len(held.results)
 
     def _by_priority(self, uids: Sequence[str], more: Iterable[Pod]) -> list[str]:
         """All victims, those of higher priority first; kube-scheduler's own keep their order.

@@ -13,7 +13,7 @@ from allocator.scheduling import NodeAnswer
 from resourceapi.limits import ALLOCATION_RESULTS
 from resourceapi.manifests import key_of
 from resourceapi.objects import Object
-from resourceapi.records.claims import allocation_of
+from resourceapi.records.claims import Allocation, allocation_of
 
 
 class AlternativeNote(NamedTuple):
@@ -57,8 +57,7 @@ def chosen(trials: Trials, answer: NodeAnswer) -> list[AlternativeNote]:
         if allocation_of(claim) is not None:
             continue
         result = next(results, None)
-        devices = result["devices"].get("results", ()) if result is not None else ()
-        taken = {each["request"] for each in devices}
+        taken = set() if result is None else {each.request for each in Allocation(result).results}
         for place, request in enumerate(requests_of(claim)):
             main = request.get("name", "")
             names = [f"{main}/{each.get('name', '')}" for each in request.get("firstAvailable") or ()]

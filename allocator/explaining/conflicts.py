@@ -15,6 +15,7 @@ from allocator.explaining.trials import Trials, Undecided, Variation
 from resourceapi.counting import number
 from resourceapi.manifests import key_of
 from resourceapi.objects import Object
+from resourceapi.records.claims import allocation_of
 
 REQUEST, CONSTRAINT, ALLOCATED = "request", "constraint", "allocated"
 
@@ -104,7 +105,7 @@ def demands(claims: Sequence[Object]) -> list[Member]:
     """The requests and constraints of a pod's claims."""
     found = []
     for index, claim in enumerate(claims):
-        if (claim.get("status") or {}).get("allocation") is not None:
+        if allocation_of(claim) is not None:
             continue
         where = key_of(claim)
         for place, request in enumerate(requests_of(claim)):

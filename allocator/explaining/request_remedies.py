@@ -24,6 +24,7 @@ from resourceapi.manifests import key_of
 from resourceapi.nearness import nearest
 from resourceapi.objects import Object
 from resourceapi.quantity import UNSET, Quantity
+from resourceapi.records.claims import allocation_of
 from resourceapi.shortening import shortened
 
 Claims = tuple[Object, ...]
@@ -38,7 +39,7 @@ MAX_GUARDS = 4
 def find(finder: Finder, part: Part) -> Iterator[Remedy]:
     """Remedies in one request or alternative."""
     claims = finder.trials.claims
-    if claims[part.claim].get("status", {}).get("allocation") is not None:
+    if allocation_of(claims[part.claim]) is not None:
         return
     yield from _count(finder, part)
     if finder.subject(part) in finder.made_for:

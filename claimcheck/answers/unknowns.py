@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from resourceapi.counting import plural
 from resourceapi.kinds import CLAIM, DEVICE_CLASS, DEVICE_TAINT_RULE, RESOURCE_SLICE, RESOURCE_SLICE_PATCH
 from resourceapi.manifests import mapping
+from resourceapi.records.claims import allocation_of
 
 if TYPE_CHECKING:
     from claimcheck.answers.outcome import Unread
@@ -39,7 +40,7 @@ def undecidable(workload: Workload, unread: Mapping[str, Unread]) -> str:
     """Why nothing can be said about a workload; empty if something can."""
     if workload.missing:
         return ""
-    if workload.claims and all(mapping(claim, "status").get("allocation") for claim in workload.claims):
+    if workload.claims and all(map(allocation_of, workload.claims)):
         return ""
     for kind in _ESSENTIAL:
         if kind in unread:

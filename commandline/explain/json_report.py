@@ -58,9 +58,7 @@ def _object(explained: Explained) -> Json:
     if workload.running:
         document["running"] = workload.running
     if explained.allocated:
-        document["allocated"] = device_documents(
-            (claim, {"devices": {}, **allocation}) for claim, allocation in explained.allocated
-        )
+        document["allocated"] = device_documents(explained.allocated)
     if explained.bound:
         return document | {"boundTo": explained.bound}
     if explanation is None:

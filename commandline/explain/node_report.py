@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from allocator.pod_nodes import AFFINITY, RESOURCES, Refusal
+from commandline.reports.allocations import device_lines
 from resourceapi.counting import number
 
 if TYPE_CHECKING:
@@ -49,9 +50,7 @@ def allocated(explained: Explained) -> Iterator[str]:
     """The devices that its claims have already."""
     for claim, allocation in explained.allocated:
         yield f"  claim {claim}, allocated"
-        for each in (allocation.get("devices") or {}).get("results") or ():
-            extra = ", admin access" if each.get("adminAccess") else ""
-            yield f"    {each['request']}: {each['driver']}/{each['pool']}/{each['device']}{extra}"
+        yield from device_lines(allocation)
 
 
 def rejected_nodes(explained: Explained) -> Iterator[str]:

@@ -27,6 +27,7 @@ from allocator.rules import RULES
 from allocator.scheduling_outcome import enough_nodes
 from commandline.explain import node_report, remedy_report
 from commandline.explain.scope import scope
+from commandline.reports.allocations import device_lines
 from commandline.reports.places import place
 from commandline.reports.writing import failure_lines
 from resourceapi.counting import number
@@ -133,9 +134,7 @@ def _fit(explanation: Explanation) -> Iterator[str]:
     assert explanation.placed is not None
     for claim, result in zip(explanation.demand, explanation.placed.result or (), strict=False):
         yield f"  claim {claim.name}"
-        for device in result["devices"].get("results", ()):
-            extra = ", admin access" if device.get("adminAccess") else ""
-            yield f"    {device['request']}: {device['driver']}/{device['pool']}/{device['device']}{extra}"
+        yield from device_lines(result)
     yield from _alternatives(explanation)
 
 

@@ -11,6 +11,7 @@ from allocator.simulation import Placement
 from claimcheck.answers.simulate import Report, Run
 from commandline.reports.writing import failure_lines, table
 from resourceapi.counting import number
+from resourceapi.records.claims import Allocation
 
 #: Pods and devices that are listed.
 MAX_PODS, MAX_DEVICES = 200, 8
@@ -78,9 +79,9 @@ def _got(placement: Placement) -> str:
     if not placement.node:
         return placement.error or placement.reason or "fits on no node"
     devices = [
-        f"{each['request']}={each['pool']}/{each['device']}"
-        for result in placement.results.values()
-        for each in result["devices"].get("results", ())
+        f"{each.request}={each.device.pool}/{each.device.device}"
+        for allocation in placement.results.values()
+        for each in Allocation(allocation).results
     ]
     more = f" and {len(devices) - MAX_DEVICES} more" if len(devices) > MAX_DEVICES else ""
     chance = f"  (depends on the order of nodes: {placement.error})" if placement.error else ""
@@ -203,7 +204,7 @@ def _requests(option: ExpansionOption) -> Counter[str]:
     return Counter(
         f"alternative {request}"
         for placement in option.placements
-        for result in placement.results.values()
-        for request in sorted({each["request"] for each in result["devices"].get("results", ())})
+        for allocation in placement.results.values()
+        for request in sorted({each.request for each in Allocation(allocation).results})
         if "/" in request
     )
