@@ -10,7 +10,7 @@ EXAMPLES := manifests/examples
 COMPILE := $(BIN)/python -m compileall -q -x '(^|/)(\.[^/]+|build|tests)/' .
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check format e2e bench fuzz docs lock clean
+.PHONY: help setup run test check format e2e bench fuzz release docs lock clean
 
 help: ## this list
 	@sed -n 's/^\([a-z0-9]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
@@ -72,6 +72,10 @@ bench: setup ## time against other tools, side by side
 	$(BIN)/python -m tests.bench.fragmentation
 	$(BIN)/python -m tests.bench.patches
 	$(BIN)/python -m tests.bench.scheduling
+
+release: setup ## VERSION=1.38.0: record what a release of Kubernetes answers, and list what to do about it
+	@test -n "$(VERSION)" || { echo "name a release: make release VERSION=1.38.0" >&2; exit 2; }
+	$(BIN)/python -m tests.release $(VERSION)
 
 # How many documents and expressions; CI takes fewer.
 DOCUMENTS := 250000

@@ -62,7 +62,7 @@ _KINDS = {
     "networking.k8s.io": {
         "v1": "IPAddress:33- Ingress IngressClass NetworkPolicy ServiceCIDR:33-",
         "v1beta1": "IPAddress:31-36 ServiceCIDR:31-36",
-        "v1alpha1": "IPAddress:-32 ServiceCIDR:-32",
+        "v1alpha1": "IPAddress:-31 ServiceCIDR:-31",
     },
     "node.k8s.io": {"v1": "RuntimeClass"},
     "policy": {"v1": "PodDisruptionBudget"},
@@ -129,6 +129,16 @@ def kinds_of_any_group(profile: Profile) -> list[str]:
             for kind in _served(group, version, profile.minor)
         }
     )
+
+
+def kinds_by_version(minor: int) -> dict[str, frozenset[str]]:
+    """By API version the kinds that release 1.``minor`` has in these groups."""
+    return {
+        f"{group}/{version}" if group else version: kinds
+        for group, versions in _KINDS.items()
+        for version in versions
+        if (kinds := _served(group, version, minor))
+    }
 
 
 def _version_is_served(group: str, version: str, profile: Profile) -> bool:

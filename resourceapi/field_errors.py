@@ -181,7 +181,10 @@ def not_found(path: Path, value: object) -> FieldError:
 def not_supported(path: Path, value: str, supported: Iterable[str]) -> FieldError:
     """An unknown value of an enumeration; ``supported`` is listed in the order given."""
     return FieldError(
-        NOT_SUPPORTED, path, Named(value), "supported values: " + ", ".join(map(quote, supported))
+        NOT_SUPPORTED,
+        path,
+        value if isinstance(value, Named) else Named(value),
+        "supported values: " + ", ".join(map(quote, supported)),
     )
 
 

@@ -27,6 +27,7 @@ ON, LOCKED = True, True
 # The minor release (of 1.x) from which on each row holds.  The stages before 1.32 are those of the releases in which
 # the gate appeared; older history is left out.
 GATES: dict[str, tuple[Stage, ...]] = {
+    "ContainerRestartRules": (Stage(34, ALPHA), Stage(35, BETA, ON)),
     "DRAAdminAccess": (Stage(32, ALPHA), Stage(34, BETA, ON), Stage(36, GA, ON, LOCKED)),
     "DRAConsumableCapacity": (Stage(34, ALPHA), Stage(36, BETA, ON)),
     "DRADerivedAttributes": (Stage(37, ALPHA),),

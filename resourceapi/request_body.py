@@ -57,7 +57,7 @@ def schemas_of(profile: Profile) -> SchemaOf:
             return profile.schemas.get(version) if has_it else None
         if group == GROUP:
             return None
-        return workloads.schema_of(group, version, kind, classic=profile.is_classic)
+        return workloads.schema_of(group, version, kind, profile.minor)
 
     return schema_of
 

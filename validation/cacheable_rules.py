@@ -14,6 +14,7 @@ _STATED = frozenset(
         "check_changed",
         "check_spec",
         "check_status",
+        "declared_since",
         "keeps_generation",
         "kind",
         "least_spec",

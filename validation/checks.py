@@ -159,7 +159,7 @@ class Checks:
 
     def amount(self, amount: Quantity) -> Verbatim | str:
         """A quantity as Go prints it."""
-        if not self.profile.is_classic:
+        if self.minor >= 33:
             return str(amount)
         from resourceapi.go_syntax import go_quantity
 

@@ -21,6 +21,7 @@ class ClaimTemplateRules(CacheableKindRules):
     keeps_generation = True
     least_spec: ClassVar[Object] = {"spec": {"devices": {}}}
     namespace_rules = (ADMIN_ACCESS_IN_TEMPLATE,)
+    declared_since = 37
 
     def check_spec(self, spec: Object, checks: Checks, *, stored: bool = False) -> None:
         """Everything that a claim made from the template must satisfy."""

@@ -135,9 +135,11 @@ class DeviceKindRules(ResourceKindRules):
 
     :cvar namespace_rules: the rules about a new object that depend on its namespace; they are checked first.
     :cvar name_origin: the origin of the declarative rule that reports a bad name as well, if there is one.
+    :cvar declared_since: the first release in which the server checks the kind by the rules that its fields declare.
     """
 
     __slots__ = ()
+    declared_since = 0
     namespace_rules: tuple[NamespaceRule, ...] = ()
     name_origin = ""
 
@@ -198,15 +200,16 @@ class DeviceKindRules(ResourceKindRules):
         with suppress(TooManyErrors):
             self._check(request.verb, obj, old, checks, labels)
         declarative = ErrorList()
-        name = self.kind.name
-        with suppress(TooManyErrors):
-            setting.declarative_pass(version).check(
-                name,
-                from_hub(name, version, obj),
-                None if old is None else from_hub(name, version, old),
-                declarative,
-            )
-        profile = setting.profile
+        name, profile = self.kind.name, setting.profile
+        is_declared = profile.minor >= self.declared_since
+        if is_declared:
+            with suppress(TooManyErrors):
+                setting.declarative_pass(version).check(
+                    name,
+                    from_hub(name, version, obj),
+                    None if old is None else from_hub(name, version, old),
+                    declarative,
+                )
         errors = in_words_of(
             profile.minor,
             merge(
@@ -214,7 +217,7 @@ class DeviceKindRules(ResourceKindRules):
                 declarative,
                 path_to_hub,
                 minor=profile.minor,
-                takes_over=profile.declarative,
+                takes_over=profile.declarative and is_declared,
             ),
         )
         if profile.minor < HUB_LIKE_V1_SINCE:

@@ -116,7 +116,7 @@ def _shown(value: Any, name: str, checks: Checks) -> Any:
     """A value as errors print it: times in seconds, and the zero time like none."""
     if value is None or not name.endswith("Timestamp"):
         return value
-    if checks.profile.is_classic:
+    if checks.minor < 34:
         return Verbatim(times.in_words(value))
     return None if value == times.ZERO else times.in_seconds(value)
 

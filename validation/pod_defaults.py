@@ -6,6 +6,7 @@ probes and the like are left out.
 
 from __future__ import annotations
 
+from resourceapi.gates import stage_of
 from resourceapi.objects import Object
 from resourceapi.quantity import Quantity
 from resourceapi.releases import Profile
@@ -15,7 +16,7 @@ MILLI = -3
 FIXED_POD_RESOURCES = (
     37  # PodLevelResourcesFixDefaulting: 1.37 fills in the pod's resources later, and limits as well
 )
-RESTART_RULES = 35  # ContainerRestartRules: restart policies of containers
+RESTART_RULES = "ContainerRestartRules"  # restart policies of containers
 
 
 def default_pod(pod: Object) -> None:
@@ -63,7 +64,7 @@ def prepare_pod(pod: Object, profile: Profile) -> None:
     spec = pod["spec"]
     drop_disabled(spec, profile)
     if spec.get("resources"):
-        _default_pod_resources(spec, with_limits=profile.minor >= FIXED_POD_RESOURCES)
+        _default_pod_resources(spec, profile.minor)
 
 
 def drop_disabled(spec: Object, profile: Profile, stored: Object | None = None) -> None:
@@ -72,9 +73,8 @@ def drop_disabled(spec: Object, profile: Profile, stored: Object | None = None) 
         _drop_claims(spec)
     if "PodLevelResources" not in profile.gates:
         spec.pop("resources", None)
-    if (
-        profile.minor >= RESTART_RULES or profile.is_classic
-    ):  # 1.30 knows no such rules, and refuses what it can't do
+    # a release that knows no such rules refuses what it can't do
+    if RESTART_RULES in profile.gates or stage_of(RESTART_RULES, profile.minor) is None:
         return
     for name in ("containers", "initContainers", "ephemeralContainers"):
         for container in items_of(spec, name):
@@ -126,22 +126,23 @@ def round_to_milli(resources: Object, name: str) -> None:
             amounts[key] = Quantity(mantissa, MILLI, amount.format, big=amount.big)
 
 
-def _default_pod_resources(spec: Object, *, with_limits: bool) -> None:
+def _default_pod_resources(spec: Object, minor: int) -> None:
     """Complete the resources of a pod as a whole by those of its containers."""
     resources = spec["resources"]
     if not resources.get("requests") and not resources.get("limits"):
         return
+    with_limits = minor >= FIXED_POD_RESOURCES
     limits: Amounts = dict(resources.get("limits") or {})
     requests: Amounts = dict(resources.get("requests") or {})
     for name, amount in aggregate(spec, "limits").items():
-        if name.startswith(HUGE_PAGES) and name not in requests:
+        if name.startswith(HUGE_PAGES) and for_pods(name, minor) and name not in requests:
             limits.setdefault(name, amount)
     if with_limits or limits:
         for name, amount in aggregate(spec, "requests").items():
-            if for_pods(name) and is_overcommitable(name):
+            if for_pods(name, minor) and is_overcommitable(name):
                 requests.setdefault(name, amount)
         for name, amount in limits.items():
-            if for_pods(name):
+            if for_pods(name, minor):
                 requests.setdefault(name, amount)
     if with_limits:
         _default_limits(spec, requests, limits)

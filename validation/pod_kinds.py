@@ -162,7 +162,7 @@ class PodKindRules(KindRules):
 
 
 def _schema(setting: Setting) -> Schema:
-    return workloads.schema(classic=setting.profile.is_classic)
+    return workloads.schema(setting.profile.minor)
 
 
 def spec_warnings(spec: Object, path: Path) -> list[str]:

@@ -13,6 +13,7 @@ from resourceapi.field_errors import (
     not_supported,
 )
 from resourceapi.field_path import Key, Path
+from resourceapi.measured import NEWEST
 from resourceapi.objects import Object
 from resourceapi.quantity import Quantity
 from validation import formats
@@ -45,6 +46,7 @@ STANDARD_RESOURCES = (
     | {f"{kind}.{name}" for kind in ("requests", "limits") for name in CONTAINER_RESOURCES}
 )
 POD_RESOURCES = ("cpu", HUGE_PAGES, "memory")
+POD_HUGE_PAGES_SINCE = 33
 
 
 def check_container_resources(resources: Object, claims: list[str], path: Path, checks: Checks) -> None:
@@ -83,9 +85,9 @@ def is_overcommitable(name: str) -> bool:
     return is_native(name) and not name.startswith(HUGE_PAGES)
 
 
-def for_pods(name: str) -> bool:
-    """Whether the resource can be asked for by a pod as a whole."""
-    return name in COMPUTE or name.startswith(HUGE_PAGES)
+def for_pods(name: str, minor: int = NEWEST) -> bool:
+    """Whether the resource can be asked for by a pod as a whole in release 1.``minor``."""
+    return name in COMPUTE or (minor >= POD_HUGE_PAGES_SINCE and name.startswith(HUGE_PAGES))
 
 
 # --- requests and limits -----------------------------------------------------------------------------------------
@@ -141,8 +143,9 @@ def _check_container_resource_name(name: str, path: Path, checks: Checks) -> Non
 
 
 def _check_pod_resource_name(name: str, path: Path, checks: Checks) -> None:
-    if check_resource_name(name, path, checks) and not for_pods(name):
-        checks.errors.append(not_supported(path, name, POD_RESOURCES))
+    if check_resource_name(name, path, checks) and not for_pods(name, checks.minor):
+        known = [each for each in POD_RESOURCES if for_pods(each, checks.minor)]
+        checks.errors.append(not_supported(path, ResourceName(name), known))
 
 
 def _check_pages(name: str, amount: Quantity, path: Path, checks: Checks) -> None:
@@ -268,11 +271,12 @@ def _check_sums(spec: Object, path: Path, checks: Checks) -> None:
     limits: Amounts = spec["resources"].get("limits") or {}
     for kind, amounts in (("requests", requests), ("limits", limits)):
         for name, needed in aggregate(spec, kind).items():
-            if kind == "limits" and not name.startswith(HUGE_PAGES):
+            if kind == "limits" and (checks.minor < 34 or not name.startswith(HUGE_PAGES)):
                 continue
-            if name in amounts and needed.cmp(amounts[name]) > 0:
+            asked = amounts.get(name, None if checks.minor >= 34 else quantity.parse("0"))
+            if asked is not None and needed.cmp(asked) > 0:
                 detail = f"must be greater than or equal to aggregate container {kind} of {needed}"
-                checks.invalid((*path, kind, Key(name)), str(amounts[name]), detail)
+                checks.invalid((*path, kind, Key(name)), str(asked), detail)
     for index, container in enumerate(spec.get("containers") or []):
         for name, limit in _amounts(container, "limits").items():
             if name in limits and limit.cmp(limits[name]) > 0:

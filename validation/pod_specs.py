@@ -86,10 +86,19 @@ def _check_pod_claim(claim: Object, seen: set[str], path: Path, checks: Checks) 
         seen.add(name)
     sources = [source for source in ("resourceClaimName", "resourceClaimTemplateName") if source in claim]
     if len(sources) != 1:
-        shown = Verbatim(go_json(workloads.schema(), "PodResourceClaim", claim, internal=True))
-        checks.invalid(path, shown, _BOTH_SOURCES if sources else _NO_SOURCE)
+        checks.invalid(path, Verbatim(_shown(claim, checks)), _BOTH_SOURCES if sources else _NO_SOURCE)
     for source in sources:
         checks.problems(formats.dns_subdomain(claim[source]), (*path, source))
+
+
+def _shown(claim: Object, checks: Checks) -> str:
+    """An entry of a pod's claims as errors print it, up to 1.33 in Go's syntax."""
+    schema = workloads.schema(checks.minor)
+    if checks.minor >= 34:
+        return go_json(schema, "PodResourceClaim", claim, internal=True)
+    from resourceapi.go_syntax import go_syntax
+
+    return go_syntax(schema, "PodResourceClaim", claim, package="core")
 
 
 _BOTH_SOURCES = "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"
@@ -112,7 +121,7 @@ def _check_containers(spec: Object, claims: list[str], path: Path, checks: Check
         if name in seen:
             checks.report(DUPLICATE, (*at, "name"), name)
         seen.add(name)
-        if checks.profile.minor >= RESTART_RULES:
+        if RESTART_RULES in checks.profile.gates:
             _check_container_restart(container, at, checks)
         elif "restartPolicy" in container:
             checks.report(FORBIDDEN, (*at, "restartPolicy"), "", "may not be set for non-init containers")
@@ -199,7 +208,7 @@ def _check_container_restart(container: Object, path: Path, checks: Checks) -> N
 
 
 def _check_init_restart(container: Object, path: Path, checks: Checks) -> None:
-    if checks.profile.minor >= RESTART_RULES:
+    if RESTART_RULES in checks.profile.gates:
         _check_container_restart(container, path, checks)
     elif container.get("restartPolicy", ALWAYS) != ALWAYS:
         checks.errors.append(not_supported((*path, "restartPolicy"), container["restartPolicy"], (ALWAYS,)))

@@ -123,7 +123,9 @@ def _check_immutable(spec: Object, old: Object, checks: Checks) -> None:
         checks.invalid((*SPEC, "driver"), spec.get("driver", ""), "field is immutable")
     if spec.get("nodeName") != old.get("nodeName"):
         node = spec.get("nodeName")
-        shown = None if node is None else Named(node)  # a pointer
+        shown: object = node or ""
+        if checks.minor >= HUB_LIKE_V1_SINCE:
+            shown = None if node is None else Named(node)  # a pointer
         checks.invalid((*SPEC, "nodeName"), shown, "field is immutable")
 
 

@@ -18,6 +18,7 @@ class DeviceTaintRuleRules(ChangeableSpecRules):
     """DeviceTaintRule."""
 
     kind = DEVICE_TAINT_RULE
+    declared_since = 37
     unconditional = ("v1beta2", "v1alpha3")
 
     def tidy(self, obj: Object, old: Object, now: str) -> None:

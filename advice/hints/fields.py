@@ -9,10 +9,15 @@ from advice.hints.changes import moved, renamed
 from advice.hints.hint import NO_ADVICE, Advice, Hint
 from advice.hints.problem import Problem
 from advice.hints.snippet import yaml
-from resourceapi.kinds import kinds_of
+from resourceapi.gates import stage_of
+from resourceapi.kinds import KINDS, kinds_of
 from resourceapi.manifests import MISSING, value_at
+from resourceapi.measured import MODERN_MINORS
+from resourceapi.model import workloads
+from resourceapi.model.versions import GROUP, schemas_in
 from resourceapi.nearness import nearest
-from resourceapi.schema import Struct
+from resourceapi.releases import split_api_version
+from resourceapi.schema import Field, Struct
 from validation.rule_names import UNKNOWN_FIELD
 
 UNKNOWN = (UNKNOWN_FIELD,)
@@ -56,6 +61,44 @@ def _proposed_field(problem: Problem) -> str:
     if schema is None or schema_walk.type_at(schema, problem.kind, problem.path) is None:
         return ""
     return f"remove `{problem.key}`, which is only proposed and in no release yet; to check against the proposals use --kube-version kep"
+
+
+def _field_of_another_release(problem: Problem) -> str:
+    """A field that other releases have, of which the next later one is named, else the last."""
+    having = {minor: field for minor in MODERN_MINORS if (field := _field_in(minor, problem)) is not None}
+    here = problem.profile.minor
+    if not having or here in having:
+        return ""
+    later = next((minor for minor in having if minor > here), None)
+    if later is None:
+        return f"remove `{problem.key}`: 1.{max(having)} is the last release that has it"
+    gates = [text for gate in having[later].gates if (text := _how_it_comes(gate, later))]
+    return f"remove `{problem.key}`, or use a later release: it is there from 1.{later} on" + (
+        f", with feature gate {' and '.join(gates)}" if gates else ""
+    )
+
+
+def _field_in(minor: int, problem: Problem) -> Field | None:
+    """The field in release 1.`minor`, in the version that the object is written in."""
+    group, version = split_api_version(problem.api_version)
+    if group == GROUP:
+        schema = schemas_in(minor).get(version)
+        if schema is None or not (row := KINDS.get(problem.kind)) or not row.served(version, minor):
+            return None
+    else:
+        schema = workloads.schema_of(group, version, problem.kind, minor)
+    struct = None if schema is None else schema_walk.struct_at(schema, problem.kind, problem.path[:-1])
+    if schema is None or struct is None:
+        return None
+    return next((each for each in schema_walk.fields_of(schema, struct) if each.name == problem.key), None)
+
+
+def _how_it_comes(gate: str, minor: int) -> str:
+    """A gate that is not there, or off, by default: `X (alpha, off by default)`."""
+    stage = stage_of(gate, minor)
+    return (
+        f"{gate} ({stage.stage.lower()}, off by default)" if stage is not None and not stage.default else ""
+    )
 
 
 def _did_you_mean(problem: Problem) -> Advice:
@@ -189,6 +232,7 @@ def _struct_around(problem: Problem) -> Struct | None:
 HINTS = (
     Hint("metadata-at-top-level", UNKNOWN, _metadata_at_top_level, place=r"^[^.\[]+$"),
     Hint("claim-spec-or-template-spec", UNKNOWN, _spec_of_a_claim, place=r"^spec\.(devices|spec)$|^spec$"),
+    Hint("field-of-another-release", UNKNOWN, _field_of_another_release),
     Hint("proposed-field", UNKNOWN, _proposed_field),
     Hint("did-you-mean", UNKNOWN, _did_you_mean),
     Hint("field-elsewhere", UNKNOWN, _elsewhere),

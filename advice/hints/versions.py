@@ -128,6 +128,8 @@ def _not_yet(problem: Problem) -> str | Advice:
         return _only_proposed(KINDS[kind], problem.profile)
     now = newest_served(kind, problem.profile)
     text = f"{kind} {version} is served from 1.{lifecycle.introduced}"
+    if lifecycle.removed:
+        text += f" to 1.{lifecycle.removed - 1}"
     if now:
         return _write_api_version(f"{GROUP}/{now}", f" for {problem.profile.name}: {text}")
     other = _newest_with_option(kind, problem.profile)

@@ -46,6 +46,7 @@ TAINT_EFFECTS = ("NoExecute", "NoSchedule", "None")
 FORMER_TAINT_EFFECTS = TAINT_EFFECTS[:2]
 NONE_EFFECT_SINCE = 35
 TaintEffect = named("DeviceTaintEffect", OneOfValues(*TAINT_EFFECTS), enum=TAINT_EFFECTS)
+FormerTaintEffect = named("DeviceTaintEffect", OneOfValues(*FORMER_TAINT_EFFECTS), enum=FORMER_TAINT_EFFECTS)
 EQUAL, EXISTS = "Equal", "Exists"
 TolerationOperator = named("DeviceTolerationOperator", OneOfValues(EQUAL, EXISTS), enum=(EQUAL, EXISTS))
 FROM_CLAIM, FROM_CLASS = "FromClaim", "FromClass"
@@ -217,7 +218,9 @@ DeviceToleration = Struct(
     Field("key", STRING, Optional(), formats.LABEL_KEY),
     Field("operator", TolerationOperator, Required(), default=EQUAL).before(36, rules=()),
     Field("value", STRING),
-    Field("effect", TaintEffect, Optional()).before(36, rules=()),
+    Field("effect", TaintEffect, Optional())
+    .before(36, rules=())
+    .before(NONE_EFFECT_SINCE, type=FormerTaintEffect),
     Field("tolerationSeconds", INT64, pointer=True),
 )
 
@@ -239,7 +242,7 @@ ResourceClaimStatus = Struct(
         Unique("driver", "device", "pool", "shareID"),
         gates=("DRAResourceClaimDeviceStatus",),
         list_keys=("driver", "device", "pool", "shareID"),
-    ),
+    ).before(34, list_keys=("driver", "device", "pool")),
 )
 ResourceClaimConsumerReference = Struct(
     "ResourceClaimConsumerReference",

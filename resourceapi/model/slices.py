@@ -12,7 +12,9 @@ from resourceapi.model.claims import (
     BINDING_FAILURE_CONDITIONS,
     CONSUMABLE,
     FULLY_QUALIFIED_NAME,
+    NONE_EFFECT_SINCE,
     SKIP_NODE_OPERATIONS,
+    FormerTaintEffect,
     TaintEffect,
 )
 from resourceapi.model.meta import METADATA
@@ -192,7 +194,9 @@ DeviceTaint = Struct(
     "DeviceTaint",
     Field("key", STRING, omitempty=False),
     Field("value", STRING),
-    Field("effect", TaintEffect, Required(), omitempty=False),
+    Field("effect", TaintEffect, Required(), omitempty=False).before(
+        NONE_EFFECT_SINCE, type=FormerTaintEffect
+    ),
     Field("timeAdded", TIME, pointer=True),
 )
 

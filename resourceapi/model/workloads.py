@@ -1,6 +1,6 @@
 """Pod, and the kinds that hold a pod template, with every field that the server knows.
 
-The structs are facts extracted from ``k8s.io/api`` (``docs/tools/pod_schema.py``), read when a pod or workload is.
+The structs are facts extracted from ``k8s.io/api`` (``make release``), read when a pod or workload is.
 A field is ``[name, type, Go name, flags]``; the Go name defaults to the name, capitalised.  Types are written
 ``string``, ``[]T``, ``map[K]T`` and ``#Struct``; after a space follows the Go name of the innermost type, or with
 ``=`` that of the whole.  The flags are ``*`` for a pointer, ``!`` for a field that is there even when empty, ``<`` for
@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from os import path
 
+from resourceapi.measured import NEWEST
 from resourceapi.schema import Field, Schema, Struct, Type, list_of, map_of
 
-DATA = path.join(path.dirname(__file__), "data", "workloads.json")
-# The structs that Kubernetes 1.30 had otherwise.
-CLASSIC_DATA = path.join(path.dirname(__file__), "data", "classic_workloads.json")
+# The structs of one release, and of each other release those that it has otherwise.
+WHOLE = path.join(path.dirname(__file__), "data", "workloads.json")
+DATA = path.join(path.dirname(__file__), "data", "workloads")
 # Groups and the kinds of their version v1.
 KINDS = {
     "": ("Pod", "PodTemplate", "ReplicationController"),
@@ -89,20 +90,19 @@ class WorkloadSchema(Schema):
         return name in self._data
 
 
-_loaded: dict[bool, WorkloadSchema] = {}
+_loaded: dict[int, WorkloadSchema] = {}
 
 
-def schema(*, classic: bool = False) -> WorkloadSchema:
-    """The structs of all these kinds: those of the newest release, or those of the release of classic DRA."""
-    if classic not in _loaded:
-        structs = _read(DATA)
-        _loaded[classic] = WorkloadSchema({**structs, **_read(CLASSIC_DATA)} if classic else structs)
-    return _loaded[classic]
+def schema(minor: int = NEWEST) -> WorkloadSchema:
+    """The structs of all these kinds in release 1.``minor``."""
+    if minor not in _loaded:
+        _loaded[minor] = WorkloadSchema(_read(WHOLE) | _read(path.join(DATA, f"1.{minor}.json")))
+    return _loaded[minor]
 
 
-def schema_of(group: str, version: str, kind: str, *, classic: bool = False) -> Schema | None:
-    """The schema of a kind, if it is one of these."""
-    return schema(classic=classic) if version == "v1" and kind in KINDS.get(group, ()) else None
+def schema_of(group: str, version: str, kind: str, minor: int = NEWEST) -> Schema | None:
+    """The schema of a kind in release 1.``minor``, if it is one of these."""
+    return schema(minor) if version == "v1" and kind in KINDS.get(group, ()) else None
 
 
 def _read(file: str) -> dict[str, list[list[str]]]:

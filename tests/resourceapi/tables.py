@@ -16,6 +16,12 @@ def content(name: str) -> Any:
     return json.loads((_DATA / f"{name}.json").read_text(encoding="utf-8"))
 
 
+def recorded_releases() -> dict[str, Any]:
+    """By release what its server said of itself, as `make release` has recorded it, the oldest release first."""
+    files = sorted((_DATA / "releases").glob("*.json"), key=lambda file: int(file.stem.partition(".")[2]))
+    return {file.stem: json.loads(file.read_text(encoding="utf-8")) for file in files}
+
+
 def table(name: str) -> Any:
     """``parametrize`` arguments for a table in ``data``: one case per row, named by its ``id``."""
     return [pytest.param(row, id=row.pop("id")) for row in content(name)]

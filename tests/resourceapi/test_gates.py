@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from resourceapi import other_gates
 from resourceapi.gates import DEPENDS_ON, GATES, GateError, effective, parse, stage_of, switchable
 from resourceapi.measured import MEASURED
-from tests.resourceapi.tables import content, table
+from tests.resourceapi.tables import recorded_releases, table
 
-RELEASES: dict[str, Any] = content("releases")
+RELEASES: dict[str, Any] = recorded_releases()
 ALL_OF_A_STAGE = {"AllAlpha", "AllBeta"}
 
 

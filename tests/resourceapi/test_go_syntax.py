@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from resourceapi.go_syntax import go_quantity, go_syntax
+from resourceapi.measured import CLASSIC_MINOR
 from resourceapi.model import workloads
 from resourceapi.model.classic.versions import V1ALPHA2
 from resourceapi.model.meta import ObjectMeta
@@ -75,7 +76,7 @@ def test_prints_quantities(text: str, printed: str) -> None:
 def test_prints_the_types_of_another_group() -> None:
     """Structs of pods are of the package `core`."""
     printed = go_syntax(
-        workloads.schema(classic=True), "ClaimSource", {"resourceClaimName": ""}, package="core"
+        workloads.schema(CLASSIC_MINOR), "ClaimSource", {"resourceClaimName": ""}, package="core"
     )
     assert printed == (
         "core.ClaimSource{ResourceClaimName:(*string)(0xc000000000), ResourceClaimTemplateName:(*string)(nil)}"

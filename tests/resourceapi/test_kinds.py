@@ -11,9 +11,9 @@ from resourceapi.kinds import KINDS, RESOURCE_SLICE_PATCH, deprecation_warning, 
 from resourceapi.measured import NEWEST
 from resourceapi.model.versions import V1
 from resourceapi.releases import CLASSIC, Profile
-from tests.resourceapi.tables import content
+from tests.resourceapi.tables import recorded_releases
 
-RECORDED: dict[str, Any] = content("releases")
+RECORDED: dict[str, Any] = recorded_releases()
 
 
 @pytest.mark.parametrize("release", RECORDED)

@@ -9,9 +9,9 @@ import pytest
 from resourceapi.gates import GateError
 from resourceapi.measured import NEWEST
 from resourceapi.releases import RELEASES, Profile, UnknownRelease, split_api_version
-from tests.resourceapi.tables import content
+from tests.resourceapi.tables import recorded_releases
 
-RECORDED: dict[str, Any] = content("releases")
+RECORDED: dict[str, Any] = recorded_releases()
 
 
 def test_knows_the_recorded_releases() -> None:

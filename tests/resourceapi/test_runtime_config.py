@@ -9,7 +9,7 @@ from resourceapi.kinds import KINDS
 from resourceapi.measured import OLDEST
 from resourceapi.releases import Profile
 from resourceapi.runtime_config import RuntimeConfigError, parse
-from tests.resourceapi.tables import content, table
+from tests.resourceapi.tables import recorded_releases, table
 
 
 @pytest.mark.parametrize("row", table("runtime_config"))
@@ -30,7 +30,7 @@ def test_refused_as_by_the_server(row: dict[str, str]) -> None:
     assert str(caught.value) == row["error"]
 
 
-@pytest.mark.parametrize("release", content("releases"))
+@pytest.mark.parametrize("release", recorded_releases())
 def test_served_by_default(release: str) -> None:
     """Without the flag the stable versions alone; where the group has none yet, all, or there were nothing to ask."""
     profile = Profile(release, apis={})
@@ -41,5 +41,5 @@ def test_served_by_default(release: str) -> None:
         if kind.served_by(version, profile)
     }
     without_stable = OLDEST <= profile.minor < GA_SINCE
-    recorded = content("releases")[release]["servedWithAll" if without_stable else "served"]
+    recorded = recorded_releases()[release]["servedWithAll" if without_stable else "served"]
     assert served == {(kind, version) for version, kinds in recorded.items() for kind in kinds}

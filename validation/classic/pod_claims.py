@@ -5,6 +5,7 @@ from __future__ import annotations
 from resourceapi.field_errors import DUPLICATE, REQUIRED, Verbatim
 from resourceapi.field_path import Path
 from resourceapi.go_syntax import go_syntax
+from resourceapi.measured import CLASSIC_MINOR
 from resourceapi.model import workloads
 from resourceapi.objects import EMPTY, Object
 from validation import formats
@@ -45,7 +46,7 @@ def _check_name(name: str, source: Object, meta: Object | None, path: Path, chec
 def _check_source(source: Object, path: Path, checks: Checks) -> None:
     named = [name for name in (CLAIM, TEMPLATE) if name in source]
     if len(named) != 1:
-        shown = Verbatim(go_syntax(workloads.schema(classic=True), "ClaimSource", source, package="core"))
+        shown = Verbatim(go_syntax(workloads.schema(CLASSIC_MINOR), "ClaimSource", source, package="core"))
         checks.invalid(path, shown, _BOTH_SOURCES if named else _NO_SOURCE)
     for name in named:
         checks.problems(formats.dns_subdomain(source[name]), (*path, name))

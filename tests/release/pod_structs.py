@@ -1,19 +1,11 @@
 """Extracts the structs of Pod and of the kinds that hold a pod template from the Go sources of ``k8s.io/api``.
 
-    python docs/tools/pod_schema.py API APIMACHINERY > resourceapi/model/data/workloads.json
-    python docs/tools/pod_schema.py API APIMACHINERY resourceapi/model/data/workloads.json \
-        > resourceapi/model/data/classic_workloads.json
-
-``API`` and ``APIMACHINERY`` are the directories of the two Go modules, in the release to be described.  Given the
-structs of another release, it leaves out those that are the same there.  Only facts
-are taken: names in JSON and in Go, types, whether a field is a pointer, and how its empty value is written.
+Only facts are taken: names in JSON and in Go, types, whether a field is a pointer, and how its empty value is written.
 """
 
 from __future__ import annotations
 
-import json
 import re
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -114,7 +106,7 @@ def _shortened(entry: list[str]) -> list[str]:
 
 
 def extract(api: Path, apimachinery: Path) -> dict[str, list[list[str]]]:
-    """All structs that the kinds consist of, by name."""
+    """All structs that the kinds consist of, by name, from the directories of the two Go modules in the release to be described."""
     sources = Sources(api, apimachinery)
     pending = [(package, kind) for package, kinds in ROOTS.items() for kind in kinds]
     origin: dict[str, str] = {}
@@ -127,19 +119,3 @@ def extract(api: Path, apimachinery: Path) -> dict[str, list[list[str]]]:
         origin[name] = package
         structs[name] = list(sources.fields(package, name, pending))
     return structs
-
-
-def main() -> None:
-    """Print the structs as JSON, one a line, sorted by name."""
-    structs = extract(Path(sys.argv[1]), Path(sys.argv[2]))
-    if sys.argv[3:]:
-        others = json.loads(Path(sys.argv[3]).read_text())
-        structs = {name: fields for name, fields in structs.items() if others.get(name) != fields}
-    lines = (
-        f"{json.dumps(name)}:{json.dumps(structs[name], separators=(',', ':'))}" for name in sorted(structs)
-    )
-    print("{\n" + ",\n".join(lines) + "\n}")
-
-
-if __name__ == "__main__":
-    main()
