@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from copy import copy
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -129,8 +128,6 @@ class Slice(SliceHeader):
         """`slice`: a ResourceSlice of v1 in normal form (see `resourceapi.decoding`); `shapes` are those known."""
         shapes = shapes or ShapeRegistry()
         header = SliceHeader(slice, stable=shapes.stable)
-        for fact in SliceRecord.__slots__:
-            setattr(self, fact, getattr(header, fact))
         vars(self).update(vars(header))
         driver, spec = self.pool.driver, slice.get("spec") or EMPTY
         self.devices = tuple(
@@ -155,7 +152,8 @@ class Slice(SliceHeader):
 
     def with_shapes(self, devices: Sequence[DeviceShape], shapes: ShapeRegistry) -> Slice:
         """A slice that differs in the shapes of its devices; they share all else."""
-        other = copy(self)
+        other = Slice.__new__(Slice)
+        vars(other).update(vars(self))
         other.sights = {}
         other._device_nodes = None
         other.devices = tuple(

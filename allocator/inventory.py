@@ -334,7 +334,7 @@ class Inventory:
             found = tuple([device for slice in slices for device in slice.devices])
             if slices:
                 weight = 8 * (len(found) + len(slices))
-                self._together.put(slices, found, weight, str(slices[0].pool))
+                self._together.put(slices, found, weight, slices[0].pool)
         return found
 
     def counters(self, slices: tuple[Slice, ...]) -> Counters:
@@ -346,15 +346,14 @@ class Inventory:
             found = counters_of(each for slice in slices for each in slice.counter_sets)
             if not slices:
                 return found
-            self._counters.put(slices, found, _SET_BYTES * len(found.sets), str(slices[0].pool))
+            self._counters.put(slices, found, _SET_BYTES * len(found.sets), slices[0].pool)
         return found
 
     def _tell(self, old: Slice | None, new: Slice | None) -> None:
-        for slice in (old, new):
-            if slice is not None:
-                self.of_pool(slice.pool).changed()
-                self._together.drop(str(slice.pool))
-                self._counters.drop(str(slice.pool))
+        for pool in {slice.pool for slice in (old, new) if slice is not None}:
+            self.of_pool(pool).changed()
+            self._together.drop(pool)
+            self._counters.drop(pool)
         for listener in self.listeners:
             listener(old, new)
 

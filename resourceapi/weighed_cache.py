@@ -1,13 +1,13 @@
 """A cache that is bounded by the memory of its entries, so that nobody who fills it takes the room of others.
 
-Each entry belongs to an owner: the namespace whose objects it has been made from. Where there is no room left, the owner with
-most bytes loses the entry that it has not used for the longest time. So whoever has no more than an equal share loses nothing.
+Each entry belongs to an owner: the namespace or the pool whose objects it has been made from. Where there is no room left, the
+owner with most bytes loses the entry that it has not used for the longest time. So whoever has no more than an equal share loses nothing.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
 #: What an entry takes beside its value: the key, and places in dictionaries.
@@ -19,7 +19,7 @@ Value = TypeVar("Value")
 class _Entry(Generic[Value]):
     __slots__ = ("owner", "value", "weight")
 
-    def __init__(self, value: Value, weight: int, owner: str) -> None:
+    def __init__(self, value: Value, weight: int, owner: Hashable) -> None:
         self.value = value
         self.weight = weight
         self.owner = owner
@@ -40,8 +40,8 @@ class WeighedCache(Generic[Key, Value]):
         self.bytes = 0
         self._entries: dict[Key, _Entry[Value]] = {}
         #: the keys of each owner, those first that have not been used for the longest time
-        self._keys: dict[str, OrderedDict[Key, None]] = {}
-        self._bytes_of: dict[str, int] = {}
+        self._keys: dict[Hashable, OrderedDict[Key, None]] = {}
+        self._bytes_of: dict[Hashable, int] = {}
 
     def __len__(self) -> int:
         """How many entries there are."""
@@ -55,7 +55,7 @@ class WeighedCache(Generic[Key, Value]):
         entry = self._entries.get(key)
         return None if entry is None else entry.value
 
-    def use(self, key: Key, owner: str = "") -> Value | None:
+    def use(self, key: Key, owner: Hashable = "") -> Value | None:
         """The value of a key, if there is one, which belongs to this owner from now on."""
         entry = self._entries.get(key)
         if entry is None:
@@ -68,7 +68,7 @@ class WeighedCache(Generic[Key, Value]):
             self._keys[owner].move_to_end(key)
         return entry.value
 
-    def put(self, key: Key, value: Value, weight: int, owner: str = "") -> None:
+    def put(self, key: Key, value: Value, weight: int, owner: Hashable = "") -> None:
         """Keep a value in place of an earlier one; one that alone takes more than there is goes at once, with all of its owner.
 
         :param weight: how much memory the value takes, in bytes.
@@ -96,7 +96,7 @@ class WeighedCache(Generic[Key, Value]):
         self._dropped(key)
         return entry.value
 
-    def drop(self, owner: str) -> None:
+    def drop(self, owner: Hashable) -> None:
         """Take out all that belongs to an owner."""
         for key in list(self._keys.get(owner, ())):
             self.pop(key)

@@ -40,8 +40,6 @@ class DeviceId(NamedTuple):
 class SliceRecord:
     """What a ResourceSlice of any version says of its pool. Those who need more of slices add it."""
 
-    __slots__ = ("count_in_pool", "generation", "name", "node_name", "pool")
-
     def __init__(self, slice: Object) -> None:
         """`slice`: with kind and version, or in the shape of v1, also with mistakes."""
         spec = mapping(slice, "spec")
