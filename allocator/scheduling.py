@@ -361,7 +361,11 @@ class SchedulingState:
         return len(entries) <= enough_nodes(len(self.nodes))
 
     def _outcome(self, answers: Answers) -> SchedulingOutcome:
-        return outcome_of(len(self.nodes), answers.outcomes)
+        different = set(answers.outcomes)
+        # How many fit matters only where some fail.
+        if any(each.error_kind == FATAL for each in different):
+            return outcome_of(len(self.nodes), answers.outcomes)
+        return outcome_of(len(self.nodes), different)
 
     def pools(self) -> dict[PoolId, PoolState]:
         """The state of all pools that nodes see; of a pool that several nodes see, as the first one sees it."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import Enum
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from allocator.errors import FATAL
 
@@ -66,30 +66,16 @@ def enough_nodes(nodes: int) -> int:
 
 
 def outcome_of(nodes: int, outcomes: Iterable[NodeOutcome]) -> SchedulingOutcome:
-    """How scheduling a pod ends, given the outcomes on the eligible nodes, of which many may be one object.
+    """How scheduling a pod ends, given the outcomes on the eligible nodes.
 
     :param nodes: how many nodes the cluster has.
     """
-    listed = list(outcomes)
-    counts = _counts(dict(zip(map(id, listed), listed, strict=True)).values())
-    if counts.failing:  # else it does not matter how many there are
-        counts = _counts(listed)
-    return scheduling_outcome(nodes, *counts)
-
-
-class _Counts(NamedTuple):
-    fitting: int
-    failing: int
-    undecided: int
-
-
-def _counts(outcomes: Iterable[NodeOutcome]) -> _Counts:
     fitting = failing = undecided = 0
     for outcome in outcomes:
         fitting += outcome.fits
         failing += outcome.error_kind == FATAL
         undecided += outcome.is_undecided
-    return _Counts(fitting, failing, undecided)
+    return scheduling_outcome(nodes, fitting, failing, undecided)
 
 
 def scheduling_outcome(nodes: int, fitting: int, failing: int, undecided: int = 0) -> SchedulingOutcome:

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 
 from advice.findings import NOTE, Finding, Result
 from documents.finding import TEMPLATES, VALUES, Files
-from documents.kustomizations import ANY
 from documents.skipped import (
     CHART,
     HIDDEN,
@@ -79,6 +78,7 @@ def note(files: Files, *, rendered: bool) -> Iterator[Result]:
 def _is_reviewed(kind: str, *, with_claims: bool) -> bool:
     """Whether objects of a kind are validated; workloads are if they have claims."""
     from advice.hints.group import KINDS_OF_THE_GROUP
+    from documents.kustomizations import ANY
 
     return kind == ANY or kind in KINDS_OF_THE_GROUP or (with_claims and kind in workloads.RESOURCES)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from hashlib import blake2b
 
 from resourceapi import field_errors as errors
 from resourceapi.field_errors import FieldError
@@ -52,4 +51,6 @@ def merge(
 
 def _digest(error: FieldError) -> bytes:
     """Of the text, since a thousand errors that show the same value of megabytes are not to be in memory at once."""
+    from hashlib import blake2b  # which loads OpenSSL, and most objects have no errors
+
     return blake2b(str(error).encode("utf-8", "surrogatepass"), digest_size=20).digest()
