@@ -86,7 +86,7 @@ def effective_devices(
         from allocator.features import Features
         from allocator.patches import merged_slices
 
-        slices = merged_slices(slices, patches, (), classes, Features(profile.gates))
+        slices = merged_slices(slices, patches, (), classes, Features(profile.gates, profile.minor))
     return DeviceInventory(slices)
 
 

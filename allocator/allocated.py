@@ -22,7 +22,7 @@ class AllocatedState:
     """
 
     def __init__(self, features: Features) -> None:
-        self._shares_count = features.consumable_capacity
+        self._shares_count, self._minor = features.consumable_capacity, features.minor
         #: whether claims remember compatibility groups
         self.has_snapshots = features.group_snapshots
         self.whole: set[DeviceId] = set()
@@ -45,6 +45,10 @@ class AllocatedState:
     def holds(self, device: DeviceId) -> bool:
         """Whether a claim holds the device or a share of it."""
         return device in self.whole or self.is_shared(device)
+
+    def draws(self, device: DeviceId) -> bool:
+        """Whether what claims hold of the device counts as drawn from counters, as shares do since 1.36."""
+        return device in self.whole if self._minor < 36 else self.holds(device)
 
     def is_shared(self, device: DeviceId) -> bool:
         """Whether a claim holds a share of the device."""

@@ -12,6 +12,7 @@ from allocator.demand import Alternative, ClaimDemand, RequestDemand, read_claim
 from allocator.devices import Device
 from allocator.errors import AllocationError, Mention, NodeError, UnreadyPoolError
 from allocator.features import Features
+from allocator.former_attempt import FormerAttempt
 from allocator.inventory import Inventory
 from allocator.ledgers import Ledger
 from allocator.pools import Pool, pools_of
@@ -51,7 +52,7 @@ class Allocator:
         self.allocated = allocated
         self._classes = classes
         self.new_share_id = share_id
-        self.selectors = Selectors()
+        self.selectors = Selectors(features.minor)
 
     def demand(self, claims: Sequence[Object], time_limit: TimeLimit) -> list[ClaimDemand]:
         """What claims of a pod ask for, to be looked for on any number of nodes."""
@@ -87,7 +88,8 @@ class Allocator:
         `ledger`: what is left of a pool's counters, if somebody keeps account. `arrange`: another order for devices.
         `hard` is called before a search that takes long, and may raise what ends it. Raises as `allocate`, and OutOfTime.
         """
-        attempt = Attempt(node, pools, self.allocated, self.features, self.selectors, time_limit, ledger)
+        make = Attempt if self.features.minor >= 37 else FormerAttempt
+        attempt = make(node, pools, self.allocated, self.features, self.selectors, time_limit, ledger)
         all_devices: dict[Alternative, Sequence[Device]] = {}
         for claim in claims:
             _check_claim(claim, pools, attempt, all_devices)
@@ -126,12 +128,17 @@ def _check_claim(
             if alternative.takes_all:
                 all_devices[alternative] = _everything(alternative, pools, attempt)
         count = _least(request, all_devices)
-        if count > ALLOCATION_RESULTS - least:
+        if count > ALLOCATION_RESULTS - least and attempt.features.minor >= 37:
             raise AllocationError(
                 *("claim ", claim.header, f", request {request.name}: "),
                 f"adding {count} devices exceeds the claim limit of {ALLOCATION_RESULTS}, with {least} already accounted for",
             )
         least += count
+    if least > ALLOCATION_RESULTS:
+        raise AllocationError(
+            *("claim ", claim.header),
+            f": number of requested devices {least} exceeds the claim limit of {ALLOCATION_RESULTS}",
+        )
     if claim.problem:
         raise AllocationError(*claim.problem)
 
@@ -150,7 +157,7 @@ def _everything(alternative: Alternative, pools: Sequence[Pool], attempt: Attemp
     found = []
     for pool in pools:
         attempt.time_limit.check()
-        if not pool.usable:
+        if pool.incomplete or pool.invalid:
             state = "being updated" if pool.incomplete else "invalid"
             raise UnreadyPoolError(
                 *alternative.place,

@@ -52,6 +52,11 @@ class Attempt(AttemptState):
         """Give back what was taken since then."""
         self.trail.undo(mark)
 
+    def give_back(self, mark: int, alternative: Alternative, device: Device) -> None:
+        """Undo all since `mark`, where the device was taken for the alternative."""
+        del alternative, device
+        self.trail.undo(mark)
+
     def selects(self, alternative: Alternative, device: Device) -> bool:
         """Whether the device matches the alternative, on this node.
 
@@ -71,10 +76,12 @@ class Attempt(AttemptState):
 
         :raises AllocationError: if the search ends here.
         """
-        known = alternative.selected
+        known, closed = alternative.selected, self.closed
         is_free, has_capacity = ExclusiveUse.admits, Capacity.admits
         for place in range(start, len(devices)):
             device = devices[place]
+            if closed and device.slice.pool in closed:
+                raise closed[device.slice.pool]
             if not is_free(self, alternative, device):
                 continue
             selected = known.get(device.kind)

@@ -10,16 +10,19 @@ from allocator.capacity_requests import Amounts
 from allocator.compatibility_groups import Common
 from allocator.constraint_state import State
 from allocator.demand import Alternative, ClaimHeader
-from allocator.devices import Device
+from allocator.devices import Device, Slice
 from allocator.features import Features
 from allocator.ledgers import CounterKey, Ledger
-from allocator.pools import Pool
+from allocator.pools import Pool, closed_pool
 from allocator.selection import Selectors
 from allocator.time_limit import TimeLimit
 from allocator.trail import Trail
 from resourceapi.objects import Object
 from resourceapi.quantity import Quantity
 from resourceapi.records.pools import DeviceId, PoolId
+
+Account = PoolId | str
+"""What has counters of its own: a pool, or all pools of a name."""
 
 
 class Taken(NamedTuple):
@@ -57,14 +60,22 @@ class AttemptState:
         self.selectors = selectors
         self.time_limit = time_limit
         self._make_ledger = ledger
-        self._ledgers: dict[PoolId, Ledger] = {}
+        self._ledgers: dict[Account, Ledger] = {}
         self.trail = Trail()
         #: for which claims exclusive devices are taken
         self.exclusive: dict[DeviceId, frozenset[ClaimHeader]] = {}
         #: what the shares taken of a device consume together
         self.shares: dict[DeviceId, Amounts] = {}
         #: what the devices taken draw from counters
-        self.drawn: dict[tuple[PoolId, CounterKey], Quantity] = {}
+        self.drawn: dict[tuple[Account, CounterKey], Quantity] = {}
+        #: the same of devices that are not, in former releases (see `FormerAttempt`)
+        self.kept: dict[tuple[Account, CounterKey], Quantity] = {}
+        #: what constraints remember at least, likewise
+        self.stuck: dict[tuple[ClaimHeader, int], State] = {}
+        #: pools at which a search ends
+        self.closed = (
+            {pool.id: closed_pool(pool) for pool in pools if pool.invalid} if features.minor < 35 else {}
+        )
         #: what the devices on a counter set have in common, those taken included
         self.groups: dict[tuple[PoolId, str], Common] = {}
         #: what claims' constraints, by their place, remember of the devices taken
@@ -79,6 +90,10 @@ class AttemptState:
         """Whether claims take shares of the device rather than all of it."""
         return device.multiple and self.features.consumable_capacity
 
+    def slot(self, alternative: Alternative) -> str:
+        """As what `distinctAttribute` remembers devices of an alternative: see `extended`."""
+        return alternative.main if self.features.minor < 37 else ""
+
     def constraint_state(self, claim: ClaimHeader, index: int) -> State:
         """What a claim's constraint remembers of the devices taken so far; empty before the first."""
         return self.constraints.get((claim, index), ())
@@ -88,23 +103,62 @@ class AttemptState:
         left = self.allocated.left(device)
         return device.shape.capacities.totals if left is None else left
 
-    def ledger(self, id: PoolId) -> Ledger:
-        """What allocated claims leave of the counters of a pool."""
-        ledger = self._ledgers.get(id)
-        if ledger is None:
-            pool = next(pool for pool in self.pools if pool.id == id)
-            ledger = Ledger(pool, self.allocated) if self._make_ledger is None else self._make_ledger(pool)
-            self._ledgers[id] = ledger
+    def account(self, device: Device) -> Account:
+        """Under what the counters are kept from which a device draws.
+
+        Before 1.37 that is the name of its pool: of pools that have it from several drivers, the counters of the first
+        count that a device is looked at of, for all of them. Before 1.35 it is the name of its slice.
+        """
+        if self.features.minor >= 37:
+            return device.slice.pool
+        return device.slice.name if self.features.counters_by_slice else device.slice.pool.pool
+
+    def ledger(self, device: Device) -> Ledger:
+        """What allocated claims leave of the counters from which a device draws."""
+        account = self.account(device)
+        found = self._ledgers.get(account)
+        if found is not None:
+            return found
+        slices = (self.slice_of(device),) if self.features.counters_by_slice else None
+        return self._open(account, device.slice.pool, slices)
+
+    def _open(self, account: Account, id: PoolId, slices: tuple[Slice, ...] | None = None) -> Ledger:
+        pool = next(pool for pool in self.pools if pool.id == id)
+        if slices is not None or self._make_ledger is None:
+            ledger = Ledger(pool, self.allocated, slices)
+        else:
+            ledger = self._make_ledger(pool)
+        self._ledgers[account] = ledger
         return ledger
 
-    def counters_left(self, pool: PoolId) -> dict[CounterKey, Quantity]:
-        """What allocated claims and the devices taken leave of a pool's counters."""
-        left = dict(self.ledger(pool).available)
+    def counters_left(self, device: Device) -> dict[CounterKey, Quantity]:
+        """What allocated claims and the devices taken leave of the counters from which a device draws."""
+        left = dict(self.ledger(device).available)
         for key, amount in left.items():
-            if (drawn := self.drawn.get((pool, key))) is not None:
-                left[key] = amount.sub(drawn)
+            for taken in (self.drawn, self.kept):
+                if (drawn := taken.get((self.account(device), key))) is not None:
+                    amount = left[key] = amount.sub(drawn)
         return left
+
+    def after(self, device: Device, place: int) -> int:
+        """From which candidate on the next device of a request is looked for, after this one at a place.
+
+        Before 1.36 a request may get several shares of a device. All orders are tried, which makes no other difference but
+        before 1.35, where it depends on the order whose capacity is looked at (`FormerAttempt`).
+        """
+        features = self.features
+        if features.minor >= 36 or not features.consumable_capacity:
+            return place + 1
+        if features.minor < 35:
+            return 0
+        return place if device.multiple else place + 1
+
+    def slice_of(self, device: Device) -> Slice:
+        """The slice of a device that the node sees."""
+        slices = next(pool.slices for pool in self.pools if pool.id == device.slice.pool)
+        return next(slice for slice in slices if slice.name == device.slice.name)
 
     def common_groups(self, pool: PoolId, counter_set: str) -> Common | None:
         """What the devices on a counter set have in common; None if there is none yet."""
-        return self.groups.get((pool, counter_set)) or self.ledger(pool).groups.get(counter_set)
+        ledger = self._ledgers.get(pool) or self._open(pool, pool)
+        return self.groups.get((pool, counter_set)) or ledger.groups.get(counter_set)

@@ -7,18 +7,37 @@ minimum, up to the next step or to the next valid value. Steps may be fractional
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sized
+from enum import Enum
 from typing import NamedTuple
 
 from resourceapi.amounts import added, value_of, values_of
 from resourceapi.bounded_cache import remember
 from resourceapi.go_text import quote
 from resourceapi.objects import Object
-from resourceapi.quantity import Quantity
+from resourceapi.quantity import BINARY_SI, Quantity
 
 Amounts = Mapping[str, Quantity]
 _MAX_INT64 = (1 << 63) - 1
 _NOT_REPRESENTABLE = "capacity request cannot be represented in the device's range arithmetic"
 _NEGATIVE = "capacity value is negative"
+
+
+class Arithmetic(Enum):
+    """How steps are counted."""
+
+    #: in thousandths where a range needs them (gate DRAFractionalCapacityRange)
+    FRACTIONAL = "fractional"
+    #: in whole numbers
+    WHOLE = "whole"
+    #: in whole numbers of 64 bits, beyond which they wrap around; negative ones are nothing special
+    WRAPPING = "wrapping"
+
+    @classmethod
+    def of(cls, minor: int, *, fractional: bool) -> Arithmetic:
+        """That of kube-scheduler 1.`minor`; `fractional`: whether the gate is on."""
+        if minor < 37:
+            return cls.WRAPPING
+        return cls.FRACTIONAL if fractional else cls.WHOLE
 
 
 class CapacityError(ValueError):
@@ -77,24 +96,24 @@ def request_key(requests: Amounts) -> tuple[object, ...]:
 
 
 def share_of(
-    requests: Amounts, request: tuple[object, ...], capacities: DeviceCapacities, fractional: bool
+    requests: Amounts, request: tuple[object, ...], capacities: DeviceCapacities, arithmetic: Arithmetic
 ) -> Share:
     """What a request (`request` is its key) takes of a device with these capacities. Raises CapacityError."""
-    key = (fractional, request)
+    key = (arithmetic, request)
     share = capacities.shares.get(key)
     if share is None:
         if any(name not in capacities.by_name for name in requests):
             return UNSERVABLE  # not kept: the request may be of any size
         if len(capacities.portions) >= capacities.most * len(capacities.by_name):
             capacities.portions.clear()
-        amounts = consumed(requests, capacities.by_name, fractional, capacities.portions)
+        amounts = consumed(requests, capacities.by_name, arithmetic, capacities.portions)
         share = Share(amounts, amounts is not None and has_room(amounts, capacities.by_name, ()))
         remember(capacities.shares, key, share, capacities.most)
     return share
 
 
 def consumed(
-    requests: Amounts, capacities: Mapping[str, Object], fractional: bool, known: Portions | None = None
+    requests: Amounts, capacities: Mapping[str, Object], arithmetic: Arithmetic, known: Portions | None = None
 ) -> dict[str, Quantity] | None:
     """What a request takes of each capacity of a device; None if the device cannot serve it even when unused.
 
@@ -104,7 +123,7 @@ def consumed(
         return None
     known = {} if known is None else known
     portions = {
-        name: _portion(name, requests.get(name), capacity or {}, fractional, known)
+        name: _portion(name, requests.get(name), capacity or {}, arithmetic, known)
         for name, capacity in capacities.items()
     }
     if not all(portion.allowed for portion in portions.values()):
@@ -112,24 +131,26 @@ def consumed(
     return {name: portion.amount for name, portion in portions.items()}
 
 
-def refused(requests: Amounts, capacities: Mapping[str, Object], fractional: bool) -> dict[str, Quantity]:
+def refused(
+    requests: Amounts, capacities: Mapping[str, Object], arithmetic: Arithmetic
+) -> dict[str, Quantity]:
     """The amounts that a request would take but that the policies of the capacities forbid. Raises CapacityError."""
     portions = {
-        name: _portion(name, requests.get(name), capacity or {}, fractional, {})
+        name: _portion(name, requests.get(name), capacity or {}, arithmetic, {})
         for name, capacity in capacities.items()
     }
     return {name: portion.amount for name, portion in portions.items() if not portion.allowed}
 
 
 def _portion(
-    name: str, requested: Quantity | None, capacity: Object, fractional: bool, known: Portions
+    name: str, requested: Quantity | None, capacity: Object, arithmetic: Arithmetic, known: Portions
 ) -> Portion:
-    key = (name, fractional) if requested is None else (name, fractional, *spelling(requested))
+    key = (name, arithmetic) if requested is None else (name, arithmetic, *spelling(requested))
     portion = known.get(key)
     if portion is None:
-        amount, written = _of_one(name, requested, capacity, fractional)
+        amount, written = _of_one(name, requested, capacity, arithmetic)
         policy = capacity.get("requestPolicy")
-        allowed = policy is None or not _violates(amount, policy, fractional, written)
+        allowed = policy is None or not _violates(amount, policy, arithmetic, written)
         portion = known[key] = Portion(amount, allowed)
     return portion
 
@@ -149,40 +170,42 @@ def has_room(taken: Amounts, capacities: Mapping[str, Object], in_use: Iterable[
 
 
 def _of_one(
-    name: str, requested: Quantity | None, capacity: Object, fractional: bool
+    name: str, requested: Quantity | None, capacity: Object, arithmetic: Arithmetic
 ) -> tuple[Quantity, bool]:
     """The amount, and whether it is written like that in an object rather than worked out."""
     try:
-        amount, written = _rounded(requested, capacity, fractional)
+        amount, written = _rounded(requested, capacity, arithmetic)
     except CapacityError as error:
         raise CapacityError(f"capacity {quote(name)}: {error}") from None
-    if amount.sign() < 0:
+    if amount.sign() < 0 and arithmetic is not Arithmetic.WRAPPING:
         raise CapacityError(f"capacity {quote(name)}: {_NEGATIVE}")
     return amount, written
 
 
-def _rounded(requested: Quantity | None, capacity: Object, fractional: bool) -> tuple[Quantity, bool]:
+def _rounded(requested: Quantity | None, capacity: Object, arithmetic: Arithmetic) -> tuple[Quantity, bool]:
     policy: Object = capacity.get("requestPolicy") or {}
     if requested is None:
         default: Quantity | None = policy.get("default")
         return value_of(capacity) if default is None else default, True
     valid_range, valid_values = policy.get("validRange"), policy.get("validValues")
     if valid_range is not None and "min" in valid_range:
-        return _up_to_step(requested, valid_range, fractional)
+        return _up_to_step(requested, valid_range, arithmetic)
     for value in valid_values or ():
         if requested.cmp(value) <= 0:
             return value, True
     return requested, True
 
 
-def _up_to_step(requested: Quantity, valid_range: Object, fractional: bool) -> tuple[Quantity, bool]:
+def _up_to_step(requested: Quantity, valid_range: Object, arithmetic: Arithmetic) -> tuple[Quantity, bool]:
     least: Quantity = valid_range["min"]
     step: Quantity | None = valid_range.get("step")
     if requested.cmp(least) < 0:
         return least, True
     if step is None:
         return requested, True
-    scale = _unit(valid_range, fractional)
+    if arithmetic is Arithmetic.WRAPPING:
+        return _up_to_step_wrapping(requested, least, step), False
+    scale = _unit(valid_range, arithmetic)
     if scale and not requested.is_milli():
         raise CapacityError(f"{_NOT_REPRESENTABLE}: request {requested} is not a representable milli value")
     if not scale and requested.cmp_int(_MAX_INT64) > 0:
@@ -202,9 +225,21 @@ def _up_to_step(requested: Quantity, valid_range: Object, fractional: bool) -> t
     return Quantity(amount, scale, step.format), False
 
 
-def _unit(valid_range: Object, fractional: bool) -> int:
+def _up_to_step_wrapping(requested: Quantity, least: Quantity, step: Quantity) -> Quantity:
+    first, width = least.scaled_value(0), step.scaled_value(0)
+    beyond = _wrapped(requested.scaled_value(0) - first)
+    steps = abs(beyond) // width * (1 if beyond >= 0 else -1) + bool(beyond % width) if width else 0
+    return Quantity(_wrapped(first + width * steps), 0, BINARY_SI)
+
+
+def _wrapped(number: int) -> int:
+    """As Go's int64 has it."""
+    return (number - _MAX_INT64 - 1) % (1 << 64) - _MAX_INT64 - 1
+
+
+def _unit(valid_range: Object, arithmetic: Arithmetic) -> int:
     """The power of ten in which a range is counted: thousandths if they are wanted and can express all of it."""
-    if not fractional:
+    if arithmetic is not Arithmetic.FRACTIONAL:
         return 0
     bounds = [valid_range[name] for name in ("min", "max", "step") if name in valid_range]
     if not all(bound.is_milli() for bound in bounds):
@@ -212,24 +247,24 @@ def _unit(valid_range: Object, fractional: bool) -> int:
     return -3 if "step" not in valid_range or valid_range["step"].milli_value() >= 1 else 0
 
 
-def _violates(amount: Quantity, policy: Object, fractional: bool, written: bool) -> bool:
+def _violates(amount: Quantity, policy: Object, arithmetic: Arithmetic, written: bool) -> bool:
     """Whether the policy forbids an amount; the default, written the same way, is always allowed."""
     default = policy.get("default")
     if written and default is not None and _same_spelling(amount, default):
         return False
     valid_range, valid_values = policy.get("validRange"), policy.get("validValues") or ()
     if valid_range is not None:
-        return _is_outside(amount, valid_range, fractional)
+        return _is_outside(amount, valid_range, arithmetic)
     return bool(valid_values) and all(amount.cmp(value) for value in valid_values)
 
 
-def _is_outside(amount: Quantity, valid_range: Object, fractional: bool) -> bool:
+def _is_outside(amount: Quantity, valid_range: Object, arithmetic: Arithmetic) -> bool:
     most, step = valid_range.get("max"), valid_range.get("step")
     if most is not None and amount.cmp(most) > 0:
         return True
     if step is None:
         return False
-    scale = _unit(valid_range, fractional)
+    scale = _unit(valid_range, arithmetic)
     if scale and not amount.is_milli():
         return True
     least = valid_range["min"].scaled_value(scale) if "min" in valid_range else 0

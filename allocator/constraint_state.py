@@ -34,38 +34,42 @@ State = tuple[Any, ...]
 """What a constraint remembers of the devices that were taken: empty before the first."""
 
 
-def extended(constraint: Constraint, state: State, attribute: Object | None, lists: bool) -> State | None:
+def extended(
+    constraint: Constraint, state: State, attribute: Object | None, lists: bool, request: str = ""
+) -> State | None:
     """The state with one device more; None if the constraint refuses it.
 
-    `attribute`: that of the device, None if it lacks it; `lists`: whether DRAListTypeAttributes is on.
+    :param attribute: that of the device, None if it lacks it.
+    :param lists: whether DRAListTypeAttributes is on.
+    :param request: before 1.37, the request that gets the device: `distinctAttribute` remembers the last device of each.
     """
     if attribute is None:
         return None
-    if lists:
-        return _with_lists(constraint, state, values_of(attribute))
-    value = scalar_of(attribute)
+    value: Any = values_of(attribute) if lists else scalar_of(attribute)
+    # Without lists, kube-scheduler takes the first device without a look at the type.
+    if value is None and (lists or state):
+        return None
+    if constraint.distinct:
+        others = [other for _, other in state] if request else state
+        if value is not None and any(_clash(value, other, lists) for other in others if other is not None):
+            return None
+        if not request:
+            return (*state, value)
+        return (*[entry for entry in state if entry[0] != request], (request, value))
     if not state:
-        # kube-scheduler takes the first device without a look at the type.
         return (value,)
-    if value is None:
-        return None
-    if constraint.distinct:
-        return None if value in state else (*state, value)
-    return state if value == state[0] else None
-
-
-def _with_lists(constraint: Constraint, state: State, values: Values | None) -> State | None:
-    """Lists are sets, a scalar is a list of one: they must share a value, or none with any other."""
-    if values is None:
-        return None
-    kind, elements = values
-    if not state:
-        return (values,)
-    if constraint.distinct:
-        clash = any(kind == other and not elements.isdisjoint(taken) for other, taken in state)
-        return None if clash else (*state, values)
+    if not lists:
+        return state if value == state[0] else None
+    kind, elements = value
     common = state[0][1] & elements
     return ((kind, common),) if kind == state[0][0] and common else None
+
+
+def _clash(value: Any, other: Any, lists: bool) -> bool:
+    """Whether two devices have a value in common; lists are sets, a scalar is a list of one."""
+    if not lists:
+        return bool(value == other)
+    return value[0] == other[0] and not value[1].isdisjoint(other[1])
 
 
 def values_of(attribute: Object) -> Values | None:

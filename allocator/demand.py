@@ -186,7 +186,7 @@ def _read_constraints(demand: ClaimDemand, features: Features) -> None:
         requests = frozenset(entry.get("requests") or ())
         if "matchAttribute" in entry:
             demand.constraints.append(Constraint(entry["matchAttribute"], False, requests))
-        elif "distinctAttribute" in entry and not features.stable:
+        elif "distinctAttribute" in entry and not features.basic:
             demand.constraints.append(Constraint(entry["distinctAttribute"], True, requests))
         else:
             demand.problem = (
@@ -224,20 +224,25 @@ def _read_request(
     found.problem = found.problem or _capacity_problem(found, features)
     for alternative in found.alternatives:
         _complete(alternative, classes, selectors, features)
+    first, *others = found.alternatives
+    if features.minor < 36 and others and first.takes_all and others[0].takes_all:
+        others[
+            0
+        ].selectors = first.selectors  # what All finds out for the first counts for the second as well
     return found
 
 
 def _capacity_problem(request: RequestDemand, features: Features) -> Text:
-    """The stable allocator does not know capacity requests and ignores them."""
-    if features.consumable_capacity or features.stable:
+    if features.consumable_capacity or features.basic:
         return ()
     for alternative in request.alternatives:
         if "capacity" in alternative.details:
-            what = "subrequest" if alternative.subrequest else "request"
+            main = not alternative.subrequest or features.minor < 35
+            what, name = ("request", request.name) if main else ("subrequest", alternative.short_name)
             return (
                 "claim ",
                 alternative.claim,
-                f", {what} {alternative.short_name}: has capacity requests, but the DRAConsumableCapacity feature is disabled",
+                f", {what} {name}: has capacity requests, but the DRAConsumableCapacity feature is disabled",
             )
     return ()
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from weakref import WeakValueDictionary
 
 from allocator.capacity_requests import DeviceCapacities
+from allocator.features import NEWEST_READING, Reading
 from deviceselectors.device_properties import DeviceProperties, properties_key
 from resourceapi.amounts import values_of
 from resourceapi.canonical import canonical, fingerprint
@@ -99,9 +100,9 @@ class SliceShape:
 class ShapeRegistry:
     """One object per shape, as long as there is something of that shape."""
 
-    def __init__(self, *, stable: bool = False) -> None:
-        """`stable`: shapes as kube-scheduler's stable allocator knows them."""
-        self.stable = stable
+    def __init__(self, reading: Reading = NEWEST_READING) -> None:
+        """`reading`: how kube-scheduler's allocator reads slices."""
+        self.reading = reading
         self._devices: WeakValueDictionary[tuple[str, str], DeviceShape] = WeakValueDictionary()
         self._properties: WeakValueDictionary[str, DeviceProperties] = WeakValueDictionary()
         self._capacities: WeakValueDictionary[str, DeviceCapacities] = WeakValueDictionary()
@@ -127,7 +128,12 @@ class ShapeRegistry:
         key = properties_key(driver, device)
         found = self._properties.get(key)
         if found is None:
-            found = self._properties[key] = DeviceProperties(driver, device, hide_sharing=self.stable)
+            found = self._properties[key] = DeviceProperties(
+                driver,
+                device,
+                hide_sharing=self.reading.hides_sharing,
+                hide_lists=self.reading.hides_lists,
+            )
         return found
 
     def _capacities_of(self, capacity: Object) -> DeviceCapacities:

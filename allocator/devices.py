@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 class SliceHeader(SliceRecord):
     """A ResourceSlice without its devices, as they refer to it: so a slice and its devices form no circle."""
 
-    def __init__(self, slice: Object, *, stable: bool = False) -> None:
-        """`slice`: a ResourceSlice of v1 in normal form (see `resourceapi.decoding`); `stable` as of `ShapeRegistry`."""
+    def __init__(self, slice: Object, *, counters_everywhere: bool = False) -> None:
+        """`slice`: a ResourceSlice of v1 in normal form (see `resourceapi.decoding`); the rest as of `Reading`."""
         super().__init__(slice)
         spec: Object = slice.get("spec") or EMPTY
         #: without devices
         self.spec: Object = {name: value for name, value in spec.items() if name != "devices"}
-        #: whether it counts on all nodes, whatever it says: as the stable allocator takes slices with counters
-        self.everywhere = stable and bool(self.spec.get("sharedCounters"))
+        #: whether it counts on all nodes, whatever it says
+        self.everywhere = counters_everywhere and bool(self.spec.get("sharedCounters"))
         if self.everywhere:
             self.node_name = ""
         self.per_device: bool = self.spec.get("perDeviceNodeSelection") is True
@@ -127,7 +127,7 @@ class Slice(SliceHeader):
     def __init__(self, slice: Object, shapes: ShapeRegistry | None = None) -> None:
         """`slice`: a ResourceSlice of v1 in normal form (see `resourceapi.decoding`); `shapes` are those known."""
         shapes = shapes or ShapeRegistry()
-        header = SliceHeader(slice, stable=shapes.stable)
+        header = SliceHeader(slice, counters_everywhere=shapes.reading.counters_everywhere)
         vars(self).update(vars(header))
         driver, spec = self.pool.driver, slice.get("spec") or EMPTY
         self.devices = tuple(

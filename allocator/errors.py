@@ -91,6 +91,18 @@ class RefusedDeviceError(AllocationError):
     )
 
 
+class CrashError(AllocationError):
+    """kube-scheduler panics, which ends it; when it comes up again, the pod is still there.
+
+    :param reason: what Go's runtime says.
+    """
+
+    fix = "this claim crashes kube-scheduler of this release again and again: delete it, or update kube-scheduler"
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"panic: runtime error: {reason}")
+
+
 class UnreadyPoolError(AllocationError):
     """A request for all devices meets a pool that is incomplete or invalid."""
 

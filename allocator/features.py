@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from allocator.capacity_requests import Arithmetic
+from resourceapi.measured import NEWEST
 
 STABLE, INCUBATING, EXPERIMENTAL = "stable", "incubating", "experimental"
 
-_INCUBATING = ("consumable_capacity", "fractional_capacity_range", "binding_conditions")
-_EXPERIMENTAL = ("derived_attributes", "compatibility_groups", "list_attributes", "optional_node_operations")
+# By the first release (minor number): what kube-scheduler's stable allocator does not know, and its incubating one neither.
+_INCUBATING = {
+    0: ("admin_access", "prioritized_list", "partitionable_devices", "device_taints"),
+    36: ("consumable_capacity", "fractional_capacity_range", "binding_conditions"),
+}
+_EXPERIMENTAL = {
+    0: ("device_status", "binding_conditions", "consumable_capacity"),
+    35: ("binding_conditions", "consumable_capacity"),
+    36: ("derived_attributes", "compatibility_groups", "list_attributes", "optional_node_operations"),
+}
 
 GATES = frozenset(
     (
@@ -29,29 +41,50 @@ GATES = frozenset(
 """The gates that matter here."""
 
 
+class Reading(NamedTuple):
+    """How kube-scheduler's allocator reads slices, where releases and implementations differ."""
+
+    #: whether selectors always see a device that cannot be shared
+    hides_sharing: bool = False
+    #: whether selectors fail on devices with attributes that are lists
+    hides_lists: bool = False
+    #: whether slices with counter sets count on all nodes, whatever they say
+    counters_everywhere: bool = False
+
+
+NEWEST_READING = Reading()
+
+
 class Features:
     """The feature gates of kube-scheduler that change what its allocator answers; never changed once made."""
 
     __slots__ = (
         "admin_access",
+        "arithmetic",
         "binding_conditions",
         "compatibility_groups",
         "consumable_capacity",
         "derived_attributes",
         "device_patches",
+        "device_status",
         "device_taints",
         "fractional_capacity_range",
         "gates",
         "group_snapshots",
         "implementation",
         "list_attributes",
+        "minor",
         "optional_node_operations",
         "partitionable_devices",
         "prioritized_list",
     )
 
-    def __init__(self, gates: Iterable[str] = (), *, group_snapshots: bool = True) -> None:
+    def __init__(
+        self, gates: Iterable[str] = (), minor: int = NEWEST, *, group_snapshots: bool = True
+    ) -> None:
         """`gates`: the names of those that are on; others than the allocator's are ignored.
+
+        `minor`: the release whose kube-scheduler it is, 1.`minor`.
 
         `group_snapshots`: compatibility groups as KEP-5963 has them, remembered in claims; without, as in kube-scheduler
         1.37, which knows only what slices say now.
@@ -59,7 +92,9 @@ class Features:
         on = frozenset(gates)
         #: those of the allocator's gates that are on
         self.gates = on & GATES
+        self.minor = minor
         self.admin_access = "DRAAdminAccess" in on
+        self.device_status = "DRAResourceClaimDeviceStatus" in on
         #: one works only with the other
         self.binding_conditions = on >= {"DRADeviceBindingConditions", "DRAResourceClaimDeviceStatus"}
         self.compatibility_groups = "DRADeviceCompatibilityGroups" in on
@@ -70,6 +105,7 @@ class Features:
         self.group_snapshots = group_snapshots
         self.device_taints = "DRADeviceTaints" in on
         self.fractional_capacity_range = "DRAFractionalCapacityRange" in on
+        self.arithmetic = Arithmetic.of(minor, fractional=self.fractional_capacity_range)
         self.list_attributes = "DRAListTypeAttributes" in on
         self.optional_node_operations = "DRAOptionalNodeOperations" in on
         self.partitionable_devices = "DRAPartitionableDevices" in on
@@ -78,9 +114,13 @@ class Features:
         self.implementation = self._implementation()
 
     def _implementation(self) -> str:
-        if any(getattr(self, name) for name in _EXPERIMENTAL):
+        if self._has_any(_EXPERIMENTAL):
             return EXPERIMENTAL
-        return INCUBATING if any(getattr(self, name) for name in _INCUBATING) else STABLE
+        return INCUBATING if self._has_any(_INCUBATING) else STABLE
+
+    def _has_any(self, by_release: Mapping[int, Iterable[str]]) -> bool:
+        names = by_release[max(since for since in by_release if since <= self.minor)]
+        return any(getattr(self, name) for name in names)
 
     @property
     def knows_node_operations(self) -> bool:
@@ -91,3 +131,32 @@ class Features:
     def stable(self) -> bool:
         """Whether kube-scheduler uses its stable allocator, which differs in some ways without any gate."""
         return self.implementation == STABLE
+
+    @property
+    def basic(self) -> bool:
+        """Whether kube-scheduler uses an allocator without what came with consumable capacity and binding conditions.
+
+        It ignores capacity requests and `bindsToNode`, refuses `distinctAttribute`, and hides from selectors which devices
+        can be shared.
+        """
+        return self.stable or (self.implementation == INCUBATING and self.minor < 36)
+
+    @property
+    def counters_by_slice(self) -> bool:
+        """Whether devices draw only from counters of their own slices."""
+        return self.minor < 35 or (self.minor < 36 and self.stable)
+
+    @property
+    def reading(self) -> Reading:
+        """How its allocator reads slices."""
+        return Reading(
+            hides_sharing=self.basic,
+            hides_lists=self.minor < 37 and not self.list_attributes,
+            counters_everywhere=self.minor == 36
+            or ((self.minor == 35) is not self.stable and self.minor >= 35),
+        )
+
+    @property
+    def slices_as_they_came(self) -> bool:
+        """Whether the slices of a pool are taken in no certain order, rather than by name."""
+        return self.stable or self.minor < 36

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from allocator.counter_sets import Counters, counters_of
 from allocator.device_shapes import ShapeRegistry
 from allocator.devices import Device, Slice
+from allocator.features import NEWEST_READING, Reading
 from allocator.patches.applied import NOTHING, Applied
 from allocator.patches.changes import Changes
 from allocator.patches.device_names import pools_with
@@ -81,11 +82,11 @@ class Inventory:
     replaced stays as it was. So no device is ever given away without the taint or the missing attribute that forbids it.
     """
 
-    def __init__(self, slices: Iterable[Object | Slice] = (), *, stable: bool = False) -> None:
-        """`slices`: ResourceSlices of v1 in normal form; `stable`: as kube-scheduler's stable allocator reads them."""
+    def __init__(self, slices: Iterable[Object | Slice] = (), reading: Reading = NEWEST_READING) -> None:
+        """`slices`: ResourceSlices of v1 in normal form; `reading`: how kube-scheduler's allocator reads them."""
         #: told of every change
         self.listeners: list[Listener] = []
-        self._shapes = ShapeRegistry(stable=stable)
+        self._shapes = ShapeRegistry(reading)
         self._slices: dict[str, Slice] = {}
         self._by_pool: dict[PoolId, PoolSlices] = {}
         self._of_node: dict[str, dict[str, Slice]] = {}

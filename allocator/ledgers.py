@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from allocator.allocated import AllocatedState
 from allocator.compatibility_groups import NO_GROUPS, Common, Groups, joined, joined_unless_contrary
+from allocator.devices import Slice
 from allocator.pools import Pool
 from resourceapi.quantity import Quantity
 
@@ -21,8 +22,11 @@ class Ledger:
 
     __slots__ = ("_changed", "_inventory", "_slices", "groups", "overdrawn", "remembered")
 
-    def __init__(self, pool: Pool, allocated: AllocatedState) -> None:
-        self._inventory, self._slices = pool.inventory, pool.counter_slices
+    def __init__(
+        self, pool: Pool, allocated: AllocatedState, slices: tuple[Slice, ...] | None = None
+    ) -> None:
+        """`slices`: those with the counters and the devices, if not all of the pool count."""
+        self._inventory, self._slices = pool.inventory, slices or pool.counter_slices
         #: what is left of the counters from which allocated devices draw; thousands of nodes may see the same counters
         self._changed: dict[CounterKey, Quantity] = {}
         self.groups: dict[str, Common] = {}
@@ -31,8 +35,9 @@ class Ledger:
         for id in allocated.of_pool(pool.id) if allocated.has_snapshots else ():
             for snapshot in allocated.groups(id):
                 self._join_remembered(snapshot)
-        for device in (*pool.devices, *pool.elsewhere):
-            if not device.consumes or not allocated.holds(device.id):
+        devices = [each for slice in slices for each in slice.devices] if slices else pool.devices
+        for device in (*devices, *pool.elsewhere):
+            if not device.consumes or not allocated.draws(device.id):
                 continue
             for name, counters, groups in device.consumes:
                 if not allocated.has_snapshots:
@@ -45,7 +50,8 @@ class Ledger:
                         self._changed[name, counter] = left.sub(amount)
         #: counters of which less than nothing is left
         self.overdrawn = [key for key, left in self._changed.items() if left.sign() < 0]
-        self.overdrawn += [key for key in pool.counters.negative if key not in self._changed]
+        negative = self._inventory.counters(self._slices).negative
+        self.overdrawn += [key for key in negative if key not in self._changed]
 
     def left(self, counter_set: str, counter: str) -> Quantity | None:
         """What is left of a counter, maybe less than nothing; None if there is no such counter."""

@@ -16,6 +16,7 @@ from allocator.demand import MEMORY_BYTES, Alternative, ClaimDemand
 from allocator.devices import Device, Slice
 from allocator.errors import AllocationError
 from allocator.features import Features
+from allocator.pools import namesakes
 from allocator.selection import Selectors
 from allocator.states import PoolState
 from allocator.time_limit import TimeLimit
@@ -48,14 +49,15 @@ class NodeEquivalence:
 
     def of(self, node: Object, declares: bool, states: Sequence[PoolState], time_limit: TimeLimit) -> object:
         """Equal for nodes that serve the claims alike. `declares`: see `declares_node_operations`."""
-        return declares, *(self._pool(node, state, time_limit) for state in states)
+        alike = namesakes([state.pool for state in states], self._features)
+        return declares, alike, *(self._pool(node, state, time_limit) for state in states)
 
     def _pool(self, node: Object, state: PoolState, time_limit: TimeLimit) -> object:
         pool = state.pool
         if not pool.usable:
             return pool.incomplete
         devices = tuple([self._slice(slice, time_limit) for slice in pool.slices])
-        return devices, pool.slice_shapes[1], pool.reached(node), state.signature
+        return pool.incomplete, devices, pool.slice_shapes[1:], pool.reached(node), state.signature
 
     def _slice(self, slice: Slice, time_limit: TimeLimit) -> object:
         known = self._slices.get(slice.shape.number)

@@ -16,7 +16,7 @@ from allocator.allocated import AllocatedState
 from allocator.devices import Slice, node_name
 from allocator.features import Features
 from allocator.inventory import Inventory
-from allocator.pools import Pool, pool_of, rank, visible_by_pool
+from allocator.pools import Pool, namesakes, pool_of, rank, visible_by_pool
 from allocator.results import only_on
 from allocator.rules.node_operations import declares_node_operations
 from allocator.shared_pools import Reach, SharedPools
@@ -271,8 +271,10 @@ class Nodes:
         pools = sorted(self._own_pools(entry, ids), key=rank)
         own: dict[PoolId, int | PoolId] = {pool.id: index for index, pool in enumerate(pools)}
         others = [state.pool for id, state in shared.states.items() if id not in ids]
-        pattern = tuple(own.get(pool.id, pool.id) for pool in sorted([*pools, *others], key=rank))
-        key = (entry.declares, tuple(pool.shape(entry.node) for pool in pools), pattern, shared)
+        ordered = sorted([*pools, *others], key=rank)
+        pattern = tuple(own.get(pool.id, pool.id) for pool in ordered)
+        shapes = tuple(pool.shape(entry.node) for pool in pools)
+        key = (entry.declares, shapes, pattern, shared, namesakes(ordered, self._features))
         layout = self._layouts.get(key)
         if layout is None:
             layout = self._layouts[key] = Layout(pattern, shared)
@@ -329,7 +331,7 @@ class Nodes:
             state
             for id, each in found.items()
             if (state := self._shared_state(id, tuple(each))) is not None
-            and (state.pool.size or not state.pool.usable)
+            and (state.pool.size or state.pool.incomplete or state.pool.invalid)
         ]
         states.sort(key=lambda state: rank(state.pool))
         return shared.fill(states, [state.pool.shape(shared.node) for state in states])

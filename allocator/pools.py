@@ -12,7 +12,8 @@ from typing import Any
 from allocator.counter_sets import Counters
 from allocator.device_shapes import SliceShape
 from allocator.devices import Device, Slice, node_name
-from allocator.features import Features
+from allocator.errors import AllocationError, Mention
+from allocator.features import EXPERIMENTAL, Features
 from allocator.inventory import Inventory, PoolSlices
 from resourceapi.objects import Object
 from resourceapi.records.pools import PoolId, by_pool, newest
@@ -50,6 +51,7 @@ class Pool:
         "inventory",
         "slice_shapes",
         "slices",
+        "usable",
     )
 
     def __init__(self, id: PoolId, inventory: Inventory) -> None:
@@ -71,6 +73,8 @@ class Pool:
         self.counter_slices: tuple[Slice, ...] = ()
         #: its counters, if other nodes see other slices of the pool that count here as well
         self.counting: Counting | None = None
+        #: whether devices can be taken from it
+        self.usable = True
         self._shape: Shape | None = None
 
     @property
@@ -133,11 +137,6 @@ class Pool:
             before += len(slice.devices)
         return None
 
-    @property
-    def usable(self) -> bool:
-        """Whether devices can be taken from it."""
-        return not (self.incomplete or self.invalid)
-
 
 def pools_of(inventory: Inventory, node: Object, features: Features) -> list[Pool]:
     """The pools that a node sees, in the order in which they are tried."""
@@ -156,6 +155,17 @@ def rank(pool: Pool) -> tuple[bool, PoolId]:
     return pool.binds_late, pool.id
 
 
+def namesakes(pools: Sequence[Pool], features: Features) -> tuple[int, ...]:
+    """The place of the first pool with each pool's name, where pools of a name share counters (see `AttemptState.account`).
+
+    Empty if no two pools with counters have the same name.
+    """
+    if features.minor >= 37:
+        return ()
+    names = [pool.id.pool for pool in pools if pool.counter_slices]
+    return tuple(map(names.index, names)) if len(set(names)) < len(names) else ()
+
+
 def visible_by_pool(slices: Iterable[Slice], features: Features) -> dict[PoolId, list[Slice]]:
     """Of slices that a node sees those that count, by pool."""
     visible = by_pool([slice for slice in slices if _is_visible(slice, features)])
@@ -167,7 +177,9 @@ def visible_by_pool(slices: Iterable[Slice], features: Features) -> dict[PoolId,
 
 def _is_visible(slice: Slice, features: Features) -> bool:
     """Whether the features that the slice uses are on."""
-    partitioned = "perDeviceNodeSelection" in slice.spec or bool(slice.counter_sets)
+    partitioned = "perDeviceNodeSelection" in slice.spec or (
+        bool(slice.counter_sets) and features.minor >= 35
+    )
     if partitioned and not features.partitionable_devices:
         return False
     return _may_have_groups(features) or not slice.has_groups
@@ -182,9 +194,11 @@ def pool_of(id: PoolId, slices: Sequence[Slice], inventory: Inventory, features:
     """The pool that these slices for a node belong to; None if they are obsolete."""
     pool = Pool(id, inventory)
     everywhere = inventory.of_pool(id)
-    if len(slices) > 1 and features.stable:
-        slices = _as_they_came(slices, everywhere.by_name)
+    if len(slices) > 1 and features.slices_as_they_came:
+        slices = _as_they_came(slices, everywhere.by_name, late=features.implementation == EXPERIMENTAL)
     expected, generation = slices[0].count_in_pool, slices[0].generation
+    if features.minor < 35:
+        return _former_pool(pool, slices, everywhere)
     elsewhere = False
     if len(slices) != expected:
         # Only now slices for other nodes are looked at; a newer generation among them goes unnoticed otherwise.
@@ -192,23 +206,46 @@ def pool_of(id: PoolId, slices: Sequence[Slice], inventory: Inventory, features:
             return None
         known = everywhere.of_generation(generation, with_groups=_may_have_groups(features))
         if known.size != expected:
-            pool.incomplete = True
+            pool.incomplete, pool.usable = True, False
             return pool
         names = {slice.name for slice in slices}
         elsewhere = any(slice.name not in names for slice in known.counting)
-    if len(slices) > 1 and not features.stable:
+    if len(slices) > 1 and not features.slices_as_they_came:
         slices = sorted(slices, key=lambda slice: slice.name)
     if elsewhere and features.partitionable_devices:
         _fill_from_afar(pool, slices, _counting(everywhere, generation, features, inventory), everywhere)
     else:
         _fill(pool, slices, features, everywhere)
+    pool.usable = not pool.invalid
     return pool
 
 
-def _as_they_came(slices: Sequence[Slice], known: Iterable[str]) -> list[Slice]:
-    """In the order in which the stable allocator takes slices, while the others take them by name."""
+def _former_pool(pool: Pool, slices: Sequence[Slice], everywhere: PoolSlices) -> Pool:
+    """As before 1.35: without a look at slices for other nodes, and all but All gets devices of incomplete pools."""
+    pool.incomplete = len(slices) != slices[0].count_in_pool
+    _take_devices(pool, slices, everywhere)
+    pool.slice_shapes = (tuple(slice.shape for slice in pool.slices),)
+    return pool
+
+
+def closed_pool(pool: Pool) -> AllocationError:
+    """The error with which a search ends that comes to an invalid pool, before 1.35."""
+    name = pool.invalid.rpartition(" ")[2]
+    device = next(each for each in pool.devices if each.id.device == name)
+    return AllocationError(
+        Mention("pool ", pool, "a pool", short=True),
+        " is invalid: duplicate device name",
+        Mention(" ", device, short=True),
+    )
+
+
+def _as_they_came(slices: Sequence[Slice], known: Iterable[str], *, late: bool) -> list[Slice]:
+    """In the order in which they came, for allocators that do not take them by name.
+
+    :param late: whether those with binding conditions come last.
+    """
     order = {name: index for index, name in enumerate(known)}
-    return sorted(slices, key=lambda slice: order[slice.name])
+    return sorted(slices, key=lambda slice: (slice.binds_late and late, order[slice.name]))
 
 
 def _fill(pool: Pool, slices: Sequence[Slice], features: Features, everywhere: PoolSlices) -> None:

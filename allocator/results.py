@@ -31,7 +31,7 @@ def _device_result(taken: Taken, features: Features) -> Object:
     }
     if alternative.admin_access:
         result["adminAccess"] = True
-    if alternative.tolerations:
+    if alternative.tolerations and features.minor >= (36 if features.stable else 35):
         result["tolerations"] = alternative.tolerations
     if features.binding_conditions:
         for name in ("bindingConditions", "bindingFailureConditions"):
@@ -48,9 +48,9 @@ def _device_result(taken: Taken, features: Features) -> Object:
     return result
 
 
-def _chosen(claim: ClaimDemand, taken: Iterable[Taken]) -> list[Alternative]:
+def _chosen(claim: ClaimDemand, taken: Sequence[Taken]) -> list[Alternative]:
     """The alternative that serves each request. One that is served without any device is the first."""
-    served = {each.alternative.main: each.alternative for each in taken}
+    served = {each.alternative.main: each.alternative for each in reversed(taken)}
     return [served.get(request.name, request.alternatives[0]) for request in claim.requests]
 
 
@@ -69,24 +69,29 @@ def _class_config(chosen: Sequence[Alternative]) -> list[Object]:
     ]
 
 
-def _claim_config(claim: ClaimDemand, chosen: Sequence[Alternative]) -> list[Object]:
+def _claim_config(claim: ClaimDemand, chosen: Sequence[Alternative], features: Features) -> list[Object]:
     """The claim's own configuration, as far as it is for all requests, for one of them or for a chosen alternative."""
-    names = {name for alternative in chosen for name in (alternative.main, alternative.name)}
-    return [
-        {"source": "FromClaim", "requests": entry.get("requests") or [], **_parameters(entry)}
-        for entry in claim.devices.get("config") or ()
-        if not entry.get("requests") or not names.isdisjoint(entry["requests"])
-    ]
+    found = []
+    for entry in claim.devices.get("config") or ():
+        requests = entry.get("requests") or []
+        times = sum(each.main in requests or each.name in requests for each in chosen) if requests else 1
+        if features.minor >= 37:
+            times = min(times, 1)  # releases before repeat it for each of the requests
+        found += [{"source": "FromClaim", "requests": requests, **_parameters(entry)}] * times
+    return found
 
 
 def _parameters(entry: Object) -> Object:
     return {"opaque": entry["opaque"]} if "opaque" in entry else {}
 
 
-def _without_needless_requests(entry: Object, chosen: Iterable[Alternative]) -> Object:
-    """No requests means all of them, and is used where all of them are listed."""
+def _without_needless_requests(entry: Object, chosen: Iterable[Alternative], features: Features) -> Object:
+    """No requests means all of them, and is used where all of them are listed, which releases before 1.37 leave."""
     requests = entry["requests"]
-    if all(alternative.main in requests or alternative.name in requests for alternative in chosen):
+    if not requests or (
+        features.minor >= 37
+        and all(alternative.main in requests or alternative.name in requests for alternative in chosen)
+    ):
         return {name: value for name, value in entry.items() if name != "requests"}
     return entry
 
@@ -110,9 +115,8 @@ def _shared_selector(taken: Sequence[Taken]) -> Object | None:
 
 def _is_bound(taken: Iterable[Taken], features: Features) -> bool:
     """Whether a device can be used on one node only."""
-    # The stable allocator does not know bindsToNode.
     return any(
-        "nodeName" in device.placement or (device.spec.get("bindsToNode") is True and not features.stable)
+        "nodeName" in device.placement or (device.spec.get("bindsToNode") is True and not features.basic)
         for device, _, _ in taken
     )
 
@@ -199,8 +203,8 @@ class ResultTemplate:
             for request, alternative in zip(claim.requests, chosen, strict=True)
             if request.is_list
         ]
-        config = [*_class_config(chosen), *_claim_config(claim, chosen)]
-        self._config = [_without_needless_requests(entry, chosen) for entry in config]
+        config = [*_class_config(chosen), *_claim_config(claim, chosen, features)]
+        self._config = [_without_needless_requests(entry, chosen, features) for entry in config]
         self._is_bound = _is_bound(taken, features)
         self._selector = None if self._is_bound else _shared_selector(taken)
 

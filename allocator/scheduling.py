@@ -86,7 +86,7 @@ class SchedulingState:
         self.resources = resources
         self.nodes = {node_name(node): node for node in nodes}
         self.allocated = AllocatedState(features)
-        self.inventory = Inventory(slices, stable=features.stable)
+        self.inventory = Inventory(slices, features.reading)
         self._features = features
         self._classes = dict(classes)
         for device_class in self._classes.values():

@@ -147,7 +147,7 @@ class Search:
             mark = attempt.mark()
             if not attempt.take(alternative, device, must=False):
                 continue
-            outcome = yield from self._go_on(goal, alternative, device, mark, index + 1)
+            outcome = yield from self._go_on(goal, alternative, device, mark, attempt.after(device, index))
             if outcome is Outcome.TOO_MANY:
                 return outcome
             self._count_backtrack()
@@ -157,8 +157,13 @@ class Search:
         self, goal: Goal, alternative: Alternative, device: Device, mark: int, start: int
     ) -> Generator[Goal, Outcome, Outcome]:
         """Continue after a device is taken, with the next one from `start` on; give it back if that fails."""
-        outcome = yield Goal(goal.claim, goal.request, alternative, goal.devices + 1, start)
-        self._attempt.undo(mark)
+        attempt = self._attempt
+        following = alternative
+        if attempt.features.minor < 36 and alternative in self._all_devices:
+            # Before 1.36, All goes on with the first alternative, whichever it has begun with.
+            following = self._claims[goal.claim].requests[goal.request].alternatives[0]
+        outcome = yield Goal(goal.claim, goal.request, following, goal.devices + 1, start)
+        attempt.give_back(mark, alternative, device)
         return outcome
 
     def _count_backtrack(self) -> None:

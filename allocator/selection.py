@@ -17,6 +17,7 @@ from deviceselectors.runtime.program import EvaluationError, Program, ProgramErr
 from deviceselectors.runtime.values import with_hint
 from resourceapi.bounded_cache import remember
 from resourceapi.limits import SELECTORS
+from resourceapi.measured import NEWEST
 from resourceapi.objects import Object
 from resourceapi.shortening import shortened
 
@@ -82,14 +83,15 @@ class CompileError(Exception):
 
 
 class Selectors:
-    """Evaluates expressions of stored objects, which may use whatever the newest release knows.
+    """Evaluates expressions of stored objects, which may use whatever a release knows.
 
     Results are kept with the properties of devices; an evaluation that the time limit ends has none. Not for several threads.
     A time limit is looked at before each evaluation, and meanwhile.
     """
 
-    def __init__(self) -> None:
-        """Begin without any program."""
+    def __init__(self, minor: int = NEWEST) -> None:
+        """Begin without any program, as kube-scheduler 1.`minor`."""
+        self.minor = minor
         self._programs: dict[tuple[str, bool], Program | str] = {}
         self._characters = 0  # of the expressions among them
 
@@ -112,6 +114,8 @@ class Selectors:
         except CompileError as error:
             raise AllocationError(*selector.place, f": CEL compile error: {error}") from None
         if isinstance(outcome, str):
+            if self.minor < 37:
+                raise ExpressionError(*selector.place, f": CEL runtime error: {outcome}")
             raise ExpressionError(
                 *selector.place,
                 Mention(" on device ", device),
@@ -172,7 +176,9 @@ class Selectors:
         key = (expression, derived)
         found = self._programs.get(key)
         if found is None:
-            compiled = compile_expression(expression, Environment("stored", derived=derived))
+            compiled = compile_expression(
+                expression, Environment("stored", derived=derived, release=self.minor)
+            )
             try:
                 found = compiled.error if compiled.error is not None else program(compiled)
             except ProgramError as error:

@@ -44,7 +44,7 @@ class ClusterObjects:
         """
         self.profile = profile
         # claims remember compatibility groups only where proposals are served
-        self.features = Features(profile.gates, group_snapshots=profile.name == PROPOSALS)
+        self.features = Features(profile.gates, profile.minor, group_snapshots=profile.name == PROPOSALS)
         self.namespaces = Collection(labels_of)
         self.nodes = Collection(read_node)
         #: the pods that are on nodes

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from deviceselectors.runtime.device import Device as PreparedDevice
 
 
+_SCALARS = ("string", "int", "bool", "version")
+
+
 def properties_key(driver: str, device: Object) -> str:
     """Something to group devices by: equal for devices with equal :class:`DeviceProperties`.
 
@@ -36,18 +39,20 @@ class DeviceProperties:
     What has been found out about selectors on such devices is kept here, for as long as there are any.
     """
 
-    def __init__(self, driver: str, device: Object, *, hide_sharing: bool = False) -> None:
+    def __init__(
+        self, driver: str, device: Object, *, hide_sharing: bool = False, hide_lists: bool = False
+    ) -> None:
         """Take the properties of an element of `spec.devices`, of v1 in normal form.
 
-        :param hide_sharing: whether expressions always see a device that cannot be shared, as in kube-scheduler's
-            stable allocator.
+        :param hide_sharing: whether expressions always see a device that cannot be shared.
+        :param hide_lists: whether they fail where an attribute is a list.
         """
         self.driver = driver
         self.attributes: Object = device.get("attributes") or EMPTY
         #: with request policies, which selectors do not see, but requests for capacity do
         self.capacity: Object = device.get("capacity") or EMPTY
         self.multiple = device.get("allowMultipleAllocations") is True
-        self._hide_sharing = hide_sharing
+        self._hide_sharing, self._hide_lists = hide_sharing, hide_lists
         #: what expressions see of `multiple`
         self.shown_as_multiple = self.multiple and not hide_sharing
         #: outcomes of selectors, by the numbers of their expressions: whether they choose such a device, or the error
@@ -58,7 +63,9 @@ class DeviceProperties:
     def changed(self, attributes: Object, capacity: Object) -> DeviceProperties:
         """Properties that differ in attributes and capacity."""
         device = {"attributes": attributes, "capacity": capacity, "allowMultipleAllocations": self.multiple}
-        return DeviceProperties(self.driver, device, hide_sharing=self._hide_sharing)
+        return DeviceProperties(
+            self.driver, device, hide_sharing=self._hide_sharing, hide_lists=self._hide_lists
+        )
 
     @cached_property
     def fingerprint(self) -> str:
@@ -80,10 +87,15 @@ class DeviceProperties:
             return known
         device = {
             "allowMultipleAllocations": self.shown_as_multiple,
-            "attributes": {name: attribute or {} for name, attribute in self.attributes.items()},
+            "attributes": {name: self._shown(attribute or {}) for name, attribute in self.attributes.items()},
             "capacity": {name: {"value": str(total)} for name, total in values_of(self.capacity).items()},
         }
         return prepare_device(device, self.driver)
+
+    def _shown(self, attribute: Object) -> Object:
+        if not self._hide_lists:
+            return attribute
+        return {name: attribute[name] for name in _SCALARS if name in attribute}
 
     @cached_property
     def is_plain(self) -> bool:

@@ -139,7 +139,7 @@ def _feasibility(
         return None
     if not has_devices:  # the cluster is followed by workers only
         return None
-    return Feasibility(mode, cluster.devices, profile.gates, is_for_known_clients=not trusts_everybody)
+    return Feasibility(mode, cluster.devices, profile, is_for_known_clients=not trusts_everybody)
 
 
 def left_out(config: Config) -> str:

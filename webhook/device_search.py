@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from time import perf_counter, thread_time
 from typing import NamedTuple
 
+from allocator.capacity_requests import Arithmetic
 from allocator.rules.capacity import serves
 from allocator.time_limit import OutOfTime, TimeLimit
 from deviceselectors.compiler import Compiled, compile_expression
@@ -50,11 +51,11 @@ class Search:
     ``matched`` are those that do, of the first ``position`` groups.
     """
 
-    def __init__(self, demand: Demand, environment: Environment, fractional: bool) -> None:
+    def __init__(self, demand: Demand, environment: Environment, arithmetic: Arithmetic) -> None:
         self.demand = demand
         self.matched: list[PlacedGroup] = []
         self._environment = environment
-        self._fractional = fractional
+        self._arithmetic = arithmetic
         self._size = 100 + sum(map(len, (*demand.class_selectors, *demand.selectors)))
         # None where an expression took too long, which is not tried again
         self._outcomes: dict[PlacedGroup, bool | None] = {}
@@ -158,7 +159,7 @@ class Search:
     def _compiled(self) -> Iterator[Compiled]:
         """The expressions, first those of the class."""
         for expression in self.demand.class_selectors:
-            yield compile_expression(expression, Environment("stored"))
+            yield compile_expression(expression, Environment("stored", release=self._environment.server))
         for expression in self.demand.selectors:
             yield compile_expression(expression, self._environment)
 
@@ -182,7 +183,7 @@ class Search:
         if not matches:
             return matches
         amounts = self.demand.capacity
-        return not amounts or serves(dict(amounts), group.properties.capacity, self._fractional)
+        return not amounts or serves(dict(amounts), group.properties.capacity, self._arithmetic)
 
     def _make_programs(self, deadline: float) -> Iterator[Program | None]:
         """What evaluates the expressions; None for one that cannot be."""

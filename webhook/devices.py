@@ -58,17 +58,17 @@ class DeviceIndex:
         :param nodes: the nodes for :mod:`webhook.fitting`, which is not asked without any.
         """
         self._profile = profile
-        features = Features(profile.gates)
-        self._shapes = ShapeRegistry(stable=features.stable)
+        features = Features(profile.gates, profile.minor)
+        self._shapes = ShapeRegistry(features.reading)
         self.slices = Collection(self._read_slice)
         self.patches = Collection(partial(self._read, RESOURCE_SLICE_PATCH.name))
         self.device_classes = Collection(partial(self._read, DEVICE_CLASS.name))
         self.lock = Lock()
         self.nodes = nodes
-        self.fitting = Fitting(profile.gates, nodes)
+        self.fitting = Fitting(profile.gates, nodes, profile.minor)
         self.revision = 0
         self.groups: dict[DeviceProperties, PlacedGroup] = {}
-        self._inventory = Inventory(stable=features.stable)
+        self._inventory = Inventory(reading=features.reading)
         self._inventory.stepwise = True
         # what has changed in it and is not indexed yet
         self._replaced: list[Replaced] = []

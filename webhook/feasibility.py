@@ -12,13 +12,14 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from time import perf_counter
 
+from allocator.features import Features
 from deviceselectors.environment import Environment
-from deviceselectors.interface import CONSUMABLE_CAPACITY, LIST_ATTRIBUTES
 from resourceapi.counting import number
 from resourceapi.field_path import Path
 from resourceapi.logs import log
 from resourceapi.objects import EMPTY, Object
 from resourceapi.quantity import Quantity
+from resourceapi.releases import Profile
 from resourceapi.weighed_cache import WeighedCache
 from webhook.device_search import Demand, OverBudget, Search, expressions
 from webhook.devices import DeviceIndex, PlacedGroup
@@ -36,7 +37,6 @@ REASONS_BYTES = 16 << 20
 Problem = tuple[Path, str]
 """Where in the claim something is impossible, and why."""
 ALL = "All"
-FRACTIONAL_RANGE = "DRAFractionalCapacityRange"
 
 
 class Allowance:
@@ -66,7 +66,7 @@ class Feasibility:
     name = "feasibility"
 
     def __init__(
-        self, mode: str, devices: DeviceIndex, gates: frozenset[str], *, is_for_known_clients: bool = True
+        self, mode: str, devices: DeviceIndex, profile: Profile, *, is_for_known_clients: bool = True
     ) -> None:
         self.mode = mode
         self.is_for_known_clients = is_for_known_clients
@@ -75,11 +75,14 @@ class Feasibility:
         self._reasons: WeighedCache[tuple[str, Demand, int], str] = WeighedCache(REASONS_BYTES)
         self._groups: list[PlacedGroup] = []
         self._revision = -1
+        features = Features(profile.gates, profile.minor)
         self._environment = Environment(
-            consumable_capacity=CONSUMABLE_CAPACITY in gates, list_attributes=LIST_ATTRIBUTES in gates
+            consumable_capacity=features.consumable_capacity,
+            list_attributes=features.list_attributes,
+            release=profile.minor,
         )
-        self._consumable = CONSUMABLE_CAPACITY in gates
-        self._fractional = FRACTIONAL_RANGE in gates
+        self._consumable = features.consumable_capacity
+        self._arithmetic = features.arithmetic
         self._allowance = Allowance()
 
     def problems(self, spec: Object, at: Path) -> list[Problem]:
@@ -124,7 +127,7 @@ class Feasibility:
         """What is known about a demand."""
         search = self._searches.get(demand)
         if search is None:
-            search = self._searches[demand] = Search(demand, self._environment, self._fractional)
+            search = self._searches[demand] = Search(demand, self._environment, self._arithmetic)
             while len(self._searches) > 1 and sum(map(len, self._searches.values())) > MAX_REMEMBERED:
                 self._searches.popitem(last=False)
         self._searches.move_to_end(demand)

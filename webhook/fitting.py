@@ -23,6 +23,7 @@ from allocator.time_limit import OutOfTime, TimeLimit
 from cluster import store
 from resourceapi.canonical import canonical
 from resourceapi.logs import LOGGER
+from resourceapi.measured import NEWEST
 from resourceapi.objects import EMPTY, Object
 from resourceapi.weighed_cache import WeighedCache
 from webhook.object_cache import NodeLabels
@@ -51,15 +52,15 @@ Change = Callable[[SchedulingState], object]
 class Fitting:
     """Is told of changes of the cluster (objects of v1 in normal form), and asked about specs of claims."""
 
-    def __init__(self, gates: frozenset[str], nodes: NodeLabels | None = None) -> None:
-        """Make one that knows no slices and classes yet.
+    def __init__(self, gates: frozenset[str], nodes: NodeLabels | None = None, minor: int = NEWEST) -> None:
+        """Make one that knows no slices and classes yet, for kube-scheduler 1.`minor` with these gates.
 
         :param nodes: all nodes, with their labels; without any it cannot be asked.
         """
         self._nodes = nodes
         self._queue: SimpleQueue[Change | Question | None] = SimpleQueue()
         self._results = _Results()
-        self._features = Features(gates - _IGNORED_GATES)
+        self._features = Features(gates - _IGNORED_GATES, minor)
         self._thread: Thread | None = None
         weakref.finalize(self, self._queue.put, None)
         if nodes is not None:

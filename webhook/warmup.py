@@ -73,4 +73,4 @@ def _evaluate(server: Server) -> None:
     devices.device_classes.replace([_CLASS])
     devices.patches.replace([])
     spec = hub_object(_CLAIM, server.profile.schemas, defaults=server.now())["spec"]
-    Feasibility(WARN, devices, server.profile.gates).problems(spec, ("spec",))
+    Feasibility(WARN, devices, server.profile).problems(spec, ("spec",))

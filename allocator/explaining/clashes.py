@@ -103,11 +103,12 @@ def _groups(left: Mapping[Alternative, Sequence[Device]], sets: bool) -> str:
 
 def _counters(view: NodeView, left: Mapping[Alternative, Sequence[Device]]) -> str:
     """What is left of the counters that the devices draw from."""
-    sets: dict[tuple[PoolId, str], None] = {}
+    sets: dict[tuple[PoolId, str], Device] = {}
     for devices in left.values():
         for device in devices:
-            sets.update(dict.fromkeys((device.slice.pool, entry.counter_set) for entry in device.consumes))
-    texts = [_left_of(view, pool, name) for pool, name in list(sets)[:MAX_NAMED]]
+            for entry in device.consumes:
+                sets.setdefault((device.slice.pool, entry.counter_set), device)
+    texts = [_left_of(view, device, name) for (_, name), device in list(sets.items())[:MAX_NAMED]]
     more = f" and {number(len(sets) - MAX_NAMED, 'other set')}" if len(sets) > MAX_NAMED else ""
     return "together they need more than is left of " + "; ".join(texts) + more
 
@@ -125,8 +126,8 @@ def _capacity(view: NodeView, left: Mapping[Alternative, Sequence[Device]]) -> s
     return "together they need more than is left of " + "; ".join(texts) + more
 
 
-def _left_of(view: NodeView, pool: PoolId, name: str) -> str:
-    available = view.attempt.counters_left(pool)
+def _left_of(view: NodeView, device: Device, name: str) -> str:
+    available = view.attempt.counters_left(device)
     amounts = [
         f"{counter} {amount}" for (counter_set, counter), amount in available.items() if counter_set == name
     ]

@@ -244,7 +244,9 @@ def _look_closer(
     openings: Mapping[str, str],
     made_for: Mapping[str, str],
 ) -> None:
-    outcomes = SelectorOutcomes(trials.time_limit, trials.time_limit.part(SECONDS_FOR_REASONS))
+    snapshot = trials.snapshot
+    time_for_reasons = trials.time_limit.part(SECONDS_FOR_REASONS)
+    outcomes = SelectorOutcomes(trials.time_limit, time_for_reasons, snapshot.features.minor)
     explanation.claim_users, explanation.spared = trials.snapshot.claim_users, trials.spared
     if explanation.verdict == FITS:
         assert explanation.placed is not None

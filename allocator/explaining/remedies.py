@@ -139,7 +139,7 @@ def _taints(finder: Finder) -> dict[Taint, str]:
         for claim in demanded
         for request in claim.requests
         for alternative in request.alternatives
-        for taint in blocking_taints(device, alternative)
+        for taint in blocking_taints(device, alternative, view.features)
     }
 
 
@@ -208,7 +208,7 @@ def _gates(finder: Finder, gates: Mapping[str, frozenset[str]]) -> Iterator[Reme
     features = finder.trials.snapshot.features
     for gate in sorted(gates.keys() & GATES):
         needed = gates[gate]
-        more = Features(features.gates | needed, group_snapshots=features.group_snapshots)
+        more = Features(features.gates | needed, features.minor, group_snapshots=features.group_snapshots)
         variation = Variation(finder.trials.claims, features=more)
         if finder.works(variation):
             yield from finder.confirm(GATE, _with_gates(needed), gate, None, variation)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import cmp_to_key, partial
 
-from allocator.capacity_requests import CapacityError, consumed
+from allocator.capacity_requests import Arithmetic, CapacityError, consumed
 from allocator.demand import ALL, EXACT_COUNT
 from allocator.explaining.changes import (
     Part,
@@ -208,9 +208,9 @@ def _amounts(finder: Finder, part: Part, name: str, wanted: Quantity | None) -> 
             used = view.snapshot.allocated.capacity.get(device.id) or {}
             if name in used:
                 left = left.sub(used[name])
-            fractional = view.features.fractional_capacity_range
+            arithmetic = view.features.arithmetic
             for most in (left, left.sub(others)):
-                usable = _down_to_policy(name, most, device.capacity, fractional)
+                usable = _down_to_policy(name, most, device.capacity, arithmetic)
                 if (wanted is None or usable.cmp(wanted) < 0) and usable.sign() > 0:
                     found.setdefault(str(usable), usable)
     amounts = list(found.values())
@@ -228,7 +228,7 @@ def _requested_by_others(claims: Claims, part: Part, name: str) -> Quantity:
     return total
 
 
-def _down_to_policy(name: str, left: Quantity, capacity: Object, fractional: bool) -> Quantity:
+def _down_to_policy(name: str, left: Quantity, capacity: Object, arithmetic: Arithmetic) -> Quantity:
     """The largest amount up to `left` that the policy of a capacity admits."""
     policy: Object = (capacity[name] or {}).get("requestPolicy") or {}
     most: Quantity | None = (policy.get("validRange") or {}).get("max")
@@ -238,7 +238,7 @@ def _down_to_policy(name: str, left: Quantity, capacity: Object, fractional: boo
         if value.cmp(left) <= 0:
             return value  # type: ignore[no-any-return]
     try:
-        rounded = (consumed({name: left}, {name: capacity[name]}, fractional) or {}).get(name)
+        rounded = (consumed({name: left}, {name: capacity[name]}, arithmetic) or {}).get(name)
     except CapacityError:
         return left
     step: Quantity | None = (policy.get("validRange") or {}).get("step")

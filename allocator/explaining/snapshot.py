@@ -190,7 +190,7 @@ class Snapshot:
         patches = [each for each in self.patches if name_of(each) != change.without_patch]
         slices = [self._published[name] for name in names]
         known = {each.name: each for each in self.inventory.published()}
-        if features.stable != self.features.stable:
+        if features.reading != self.features.reading:
             known = {}
         return Snapshot(
             features, nodes, classes, slices, claims, self._rules, patches, known, time_limit=time_limit

@@ -256,7 +256,7 @@ def merged_slices(
         return list(slices)
     for each in classes.values():
         merge.put_class(each)
-    shapes = ShapeRegistry(stable=features.stable)
+    shapes = ShapeRegistry(features.reading)
     return [_merged_object(each, merge, shapes) for each in slices]
 
 

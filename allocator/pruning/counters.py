@@ -131,7 +131,7 @@ class CounterSets:
         for index in drawing:
             pool = devices[index].slice.pool
             if pool not in left:
-                left[pool] = attempt.counters_left(pool)
+                left[pool] = attempt.counters_left(devices[index])
             for name, counters, groups in devices[index].consumes:
                 key = (pool, name)
                 places.setdefault(key, len(places))

@@ -8,6 +8,7 @@ from contextlib import suppress
 from allocator.attempt_state import AttemptState
 from allocator.capacity_requests import (
     Amounts,
+    Arithmetic,
     CapacityError,
     DeviceCapacities,
     Share,
@@ -104,22 +105,25 @@ def consumption(state: AttemptState, alternative: Alternative, device: Device) -
 def could_serve(state: AttemptState, alternative: Alternative, device: Device) -> bool:
     """Whether the capacity of the device would do if nobody else used it: those are the devices of mode All.
 
+    Before 1.37 they are those of which so much is left.
+
     :raises AllocationError: if the amounts go beyond the server's arithmetic.
     """
     if not state.features.consumable_capacity:
         return True
+    if state.features.minor < 37:
+        return Capacity.admits(state, alternative, device)
     return share_for(state, alternative, device, short=True).fits
 
 
-def serves(requests: Amounts, capacity: Object, fractional: bool) -> bool:
+def serves(requests: Amounts, capacity: Object, arithmetic: Arithmetic) -> bool:
     """Whether a device could serve a request for capacity if nobody else used it.
 
     :param capacity: the `capacity` of the device in normal form, with request policies.
-    :param fractional: whether DRAFractionalCapacityRange is on.
     :returns: False as well if the amounts go beyond the server's arithmetic.
     """
     try:
-        return share_of(requests, request_key(requests), DeviceCapacities(capacity), fractional).fits
+        return share_of(requests, request_key(requests), DeviceCapacities(capacity), arithmetic).fits
     except CapacityError:
         return False
 
@@ -128,8 +132,8 @@ def _share(state: AttemptState, alternative: Alternative, device: Device) -> Sha
     capacities = device.shape.capacities
     share = alternative.shares.get(capacities)
     if share is None:
-        fractional = state.features.fractional_capacity_range
-        share = share_of(alternative.capacity, alternative.capacity_key, capacities, fractional)
+        arithmetic = state.features.arithmetic
+        share = share_of(alternative.capacity, alternative.capacity_key, capacities, arithmetic)
         remember(alternative.shares, capacities, share)
         alternative.claim.weight += MEMORY_BYTES
     return share
@@ -162,7 +166,7 @@ def _unservable(state: AttemptState, alternative: Alternative, device: Device) -
     if lacking:
         has = f"; it has {', '.join(sorted(device.capacity))}" if device.capacity else ""
         return (Cause(f"has no capacity {', '.join(sorted(lacking))}{has}"),)
-    amounts = refused(alternative.capacity, device.capacity, state.features.fractional_capacity_range)
+    amounts = refused(alternative.capacity, device.capacity, state.features.arithmetic)
     return tuple(
         Cause(
             f"its policy does not admit {_taken(alternative, device, name, amount)}",

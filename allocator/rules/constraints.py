@@ -31,16 +31,22 @@ class Constraints(Rule):
 
     @staticmethod
     def admits(state: AttemptState, alternative: Alternative, device: Device) -> bool:
-        for place, constraint in alternative.constraints:
+        return Constraints.accepted(state, alternative, device) == len(alternative.constraints)
+
+    @staticmethod
+    def accepted(state: AttemptState, alternative: Alternative, device: Device) -> int:
+        """How many constraints accept the device, one after the other; the next refuses it."""
+        for accepted, (place, constraint) in enumerate(alternative.constraints):
             key = (alternative.claim, place)
-            attribute = attribute_of(state, alternative, device, constraint.attribute)
+            attribute = _compared(state, alternative, device, constraint)
+            before = state.constraints.get(key, ())
             after = extended(
-                constraint, state.constraints.get(key, ()), attribute, state.features.list_attributes
+                constraint, before, attribute, state.features.list_attributes, state.slot(alternative)
             )
             if after is None:
-                return False
+                return accepted
             state.trail.set(state.constraints, key, after)
-        return True
+        return len(alternative.constraints)
 
     def looks_at(
         self, evidence: Evidence, alternative: Alternative, devices: Sequence[Device]
@@ -50,7 +56,7 @@ class Constraints(Rule):
     def objection(self, evidence: Evidence, alternative: Alternative, device: Device) -> Objection | None:
         state, name = evidence.state, self.about
         try:
-            attribute = attribute_of(state, alternative, device, name)
+            attribute = _compared(state, alternative, device, self._constraint)
         except AllocationError as error:
             return because(f"fails: {error}", failed=True)
         if attribute is None:
@@ -59,9 +65,22 @@ class Constraints(Rule):
         if extended(self._constraint, (), attribute, lists) is None:
             return because(f"the value of {name} cannot be compared")
         before = state.constraint_state(alternative.claim, self._place)
-        if extended(self._constraint, before, attribute, lists) is None:
+        if extended(self._constraint, before, attribute, lists, state.slot(alternative)) is None:
             return because(f"the value of {name} does not go with those of the devices taken")
         return None
+
+
+def _compared(
+    state: AttemptState, alternative: Alternative, device: Device, constraint: Constraint
+) -> Object | None:
+    """What the constraint compares of a device; raises as `attribute_of`.
+
+    Before 1.35, `distinctAttribute` compares where values are stored, and so tells apart any two devices.
+    """
+    attribute = attribute_of(state, alternative, device, constraint.attribute)
+    if attribute is not None and constraint.distinct and state.features.minor < 35:
+        return {"string": str(device.id)}
+    return attribute
 
 
 def attribute_of(state: AttemptState, alternative: Alternative, device: Device, name: str) -> Object | None:

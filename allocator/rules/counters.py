@@ -17,11 +17,14 @@ MAX_NAMED = 3
 
 def draws(state: AttemptState, device: Device) -> bool:
     """Whether taking the device draws from counters: of a shared one that is in use already, further shares do not."""
-    if not device.consumes or not state.features.partitionable_devices:
+    features, allocated = state.features, state.allocated
+    if not device.consumes or not features.partitionable_devices:
         return False
     if not device.multiple or not state.is_shared(device):
         return True
-    return not state.allocated.is_shared(device.id) and device.id not in state.shares
+    # Before 1.37 a share without consumed capacity goes unnoticed.
+    is_held = device.id in allocated.capacity if features.minor < 37 else allocated.is_shared(device.id)
+    return not is_held and device.id not in state.shares
 
 
 class Counters(Rule):
@@ -34,26 +37,28 @@ class Counters(Rule):
     def admits(state: AttemptState, alternative: Alternative, device: Device) -> bool:
         if not draws(state, device):
             return True
-        pool, drawn = device.slice.pool, state.drawn
+        account, drawn = state.account(device), state.drawn
         for name, counters, _ in device.consumes:
             for counter, amount in counters.items():
-                key = (pool, (name, counter))
+                key = (account, (name, counter))
                 before = drawn.get(key)
                 state.trail.set(drawn, key, amount if before is None else before.add(amount))
         # From others nothing is drawn that was not looked at before.
-        ledger = state.ledger(pool)
+        ledger = state.ledger(device)
         for name, counters, _ in device.consumes:
             for counter in counters:
                 left = ledger.left(name, counter)
-                if left is not None and left.cmp(drawn[pool, (name, counter)]) < 0:
+                if left is not None and left.cmp(drawn[account, (name, counter)]) < 0:
                     return False
-        return all((pool, key) in drawn for key in ledger.overdrawn)
+        if state.kept and any(left.sign() < 0 for left in state.counters_left(device).values()):
+            return False
+        return all((account, key) in drawn for key in ledger.overdrawn)
 
     def objection(self, evidence: Evidence, alternative: Alternative, device: Device) -> Objection | None:
         state, pool = evidence.state, device.slice.pool
         if not draws(state, device):
             return None
-        available = state.counters_left(pool)
+        available = state.counters_left(device)
         wanted: dict[CounterKey, Quantity] = {}
         for name, counters, _ in device.consumes:
             for counter, amount in counters.items():

@@ -33,7 +33,7 @@ class CompatibilityGroups(Rule):
         if not _joins(state, device):
             return True
         pool = device.slice.pool
-        ledger = state.ledger(pool)
+        ledger = state.ledger(device)
         if not state.features.compatibility_groups:
             return all(entry.counter_set not in ledger.remembered for entry in device.consumes)
         for name, _, groups in device.consumes:
@@ -51,7 +51,7 @@ class CompatibilityGroups(Rule):
         for name, _, groups in device.consumes:
             common = joining.get(name) or state.common_groups(pool, name)
             is_on = state.features.compatibility_groups
-            if admits(common, groups) if is_on else name not in state.ledger(pool).remembered:
+            if admits(common, groups) if is_on else name not in state.ledger(device).remembered:
                 joining[name] = joined(common, groups)
                 continue
             claims, gone = drawing(evidence, pool, {name}), _gone(evidence, pool, name)

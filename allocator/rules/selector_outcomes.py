@@ -14,6 +14,7 @@ from deviceselectors.explaining import Explainer, Reason
 from deviceselectors.lookups import ATTRIBUTES, looks_up_only, lookups, mentioned, unguarded
 from deviceselectors.runtime import effort
 from deviceselectors.runtime.showing import show
+from resourceapi.measured import NEWEST
 from resourceapi.objects import EMPTY
 
 #: Of more devices that differ in what an expression looks at than this it is only said that they do not match.
@@ -43,13 +44,14 @@ _MATCH = Outcome(True)
 class SelectorOutcomes:
     """Evaluates expressions, with reasons."""
 
-    def __init__(self, time_limit: TimeLimit, for_reasons: TimeLimit) -> None:
+    def __init__(self, time_limit: TimeLimit, for_reasons: TimeLimit, minor: int = NEWEST) -> None:
         """Begin with no expression.
 
         :param time_limit: how long outcomes may be looked for.
         :param for_reasons: how long reasons may be; later ones are left out.
+        :param minor: the release whose kube-scheduler evaluates, 1.`minor`.
         """
-        self.selectors = Selectors()
+        self.selectors = Selectors(minor)
         self.time_limit = time_limit
         self.for_reasons = for_reasons
         self._expressions: dict[str, _Expression] = {}
@@ -78,7 +80,7 @@ class _Expression:
         self._among = among
         self._outcomes: dict[DeviceProperties, Outcome] = {}
         self._explained: dict[object, tuple[Reason, ...]] = {}
-        self._root = compile_expression(expression, Environment("stored")).ast
+        self._root = compile_expression(expression, Environment("stored", release=among.selectors.minor)).ast
         self._explainer = Explainer(self._root) if self._root is not None else None
         self._lookups = None
         if self._root is not None and looks_up_only(self._root):

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from allocator.attempt_state import AttemptState
 from allocator.demand import Alternative
 from allocator.devices import Device
+from allocator.features import Features
 from allocator.rules.rule import Evidence, Objection, Rule, because
 from resourceapi.objects import Object
 
@@ -24,23 +25,25 @@ class Taints(Rule):
         return not (
             device.taints
             and state.features.device_taints
-            and any(_blocks(taint, alternative.tolerations) for taint in device.taints)
+            and any(_blocks(taint, alternative.tolerations, state.features) for taint in device.taints)
         )
 
     def objection(self, evidence: Evidence, alternative: Alternative, device: Device) -> Objection | None:
-        blocking = blocking_taints(device, alternative) if evidence.state.features.device_taints else ()
+        features = evidence.state.features
+        blocking = blocking_taints(device, alternative, features) if features.device_taints else ()
         return because(f"tainted {', '.join(map(spelled, blocking))}") if blocking else None
 
 
-def blocking_taints(device: Device, alternative: Alternative) -> list[Object]:
+def blocking_taints(device: Device, alternative: Alternative, features: Features) -> list[Object]:
     """The taints that keep the request from the device."""
-    return [taint for taint in device.taints if _blocks(taint, alternative.tolerations)]
+    return [taint for taint in device.taints if _blocks(taint, alternative.tolerations, features)]
 
 
-def _blocks(taint: Object, tolerations: Iterable[Object]) -> bool:
-    return taint.get("effect") in _EFFECTS and not any(
-        tolerates(toleration, taint) for toleration in tolerations
-    )
+def _blocks(taint: Object, tolerations: Iterable[Object], features: Features) -> bool:
+    """Before 1.35, taints with unknown effects are to be tolerated as well."""
+    if taint.get("effect") not in _EFFECTS and features.minor >= 35:
+        return False
+    return not any(tolerates(toleration, taint) for toleration in tolerations)
 
 
 def tolerates(toleration: Object, taint: Object) -> bool:

@@ -40,7 +40,7 @@ class Filters:
         _insist("--node", options.only_node, nodes)
         self._node: Object | None = nodes.get(options.only_node) if options.only_node else None
         _insist("--class", options.only_class, devices.state.classes)
-        self._selectors, self._limit = Selectors(), limit
+        self._selectors, self._limit = Selectors(devices.state.features.minor), limit
         self._expressions: list[tuple[str, str]] = []
         if options.only_class:
             for expression in class_expressions(devices.state.classes[options.only_class]):

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from allocator.capacity_requests import CapacityError, consumed
+from allocator.capacity_requests import Arithmetic, CapacityError, consumed
 from resourceapi.quantity import parse
 
 MAX = "9223372036854775807"
@@ -56,14 +56,16 @@ def test_rounding(rules: dict[str, Any] | None, asked: str | None, expected: str
     if rules is not None:
         capacity["requestPolicy"] = rules
     requests = {} if asked is None else {"m": parse(asked)}
-    taken = consumed(requests, {"m": capacity}, True)
+    taken = consumed(requests, {"m": capacity}, Arithmetic.FRACTIONAL)
     written = None if taken is None else {name: str(amount) for name, amount in taken.items()}
     assert written == (None if expected is None else {"m": expected})
 
 
 def test_without_fractions_each_number_is_rounded_up_first() -> None:
     """With DRAFractionalCapacityRange off a step of 250m counts as 1, a minimum of 500m as 1."""
-    taken = consumed({"m": parse("1500m")}, {"m": {"value": parse("10"), "requestPolicy": FRACTIONS}}, False)
+    taken = consumed(
+        {"m": parse("1500m")}, {"m": {"value": parse("10"), "requestPolicy": FRACTIONS}}, Arithmetic.WHOLE
+    )
     assert taken is not None
     assert str(taken["m"]) == "2"
 
@@ -94,7 +96,11 @@ OVERFLOWS = {
 def test_not_representable(rules: dict[str, Any], asked: str, fractional: bool, text: str) -> None:
     """What does not fit into 64 bits is an error, not a device to skip."""
     with pytest.raises(CapacityError) as caught:
-        consumed({"m": parse(asked)}, {"m": {"value": parse("1"), "requestPolicy": rules}}, fractional)
+        consumed(
+            {"m": parse(asked)},
+            {"m": {"value": parse("1"), "requestPolicy": rules}},
+            Arithmetic.of(37, fractional=fractional),
+        )
     reason = "capacity request cannot be represented in the device's range arithmetic"
     assert str(caught.value) == f'capacity "m": {reason}: {text}'
 
@@ -102,11 +108,13 @@ def test_not_representable(rules: dict[str, Any], asked: str, fractional: bool, 
 def test_negative() -> None:
     """A negative amount would make others' shares larger."""
     with pytest.raises(CapacityError, match='capacity "m": capacity value is negative'):
-        consumed({"m": parse("-1")}, {"m": {"value": parse("1")}}, True)
+        consumed({"m": parse("-1")}, {"m": {"value": parse("1")}}, Arithmetic.FRACTIONAL)
 
 
 def test_no_step_of_zero() -> None:
     """The API allows none; a stored one must not crash."""
     rules = policy(min="1", step="0")
-    taken = consumed({"m": parse("3")}, {"m": {"value": parse("10"), "requestPolicy": rules}}, True)
+    taken = consumed(
+        {"m": parse("3")}, {"m": {"value": parse("10"), "requestPolicy": rules}}, Arithmetic.FRACTIONAL
+    )
     assert taken == {"m": parse("3")}

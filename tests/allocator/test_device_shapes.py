@@ -8,6 +8,7 @@ import pytest
 
 from advice.device_inventory import NamedGroup
 from allocator.device_shapes import ShapeRegistry
+from allocator.features import Reading
 from deviceselectors.device_properties import DeviceGroup, properties_key
 from resourceapi.objects import Object
 from tests.allocator.objects import DRIVER, device, draws, slice_of
@@ -74,10 +75,10 @@ def test_node_names_do_not_count() -> None:
 def test_the_stable_allocator_hides_sharing() -> None:
     """kube-scheduler's stable allocator does not tell expressions that a device can be shared."""
     (one,) = _decoded(device("a", allowMultipleAllocations=True))
-    for stable in (False, True):
-        properties = ShapeRegistry(stable=stable).of_device(DRIVER, one).properties
+    for hidden in (False, True):
+        properties = ShapeRegistry(Reading(hides_sharing=hidden)).of_device(DRIVER, one).properties
         assert properties.multiple
-        assert properties.prepared.multiple is not stable
+        assert properties.prepared.multiple is not hidden
 
 
 def test_one_notion_of_a_device_group() -> None:

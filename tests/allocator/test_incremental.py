@@ -122,7 +122,7 @@ class ChangingCluster:
         """The answers of all nodes, node by node."""
         inventory = Inventory(
             merged_slices(self.slices.values(), (), self.rules.values(), {}, ALL_FEATURES),
-            stable=self.features.stable,
+            reading=self.features.reading,
         )
         allocated = AllocatedState(self.features)
         for each in self.claims:

@@ -25,7 +25,7 @@ def seen(*slices: Object, features: Features = ALL_FEATURES) -> list[str]:
             if pool.incomplete
             else pool.invalid or " ".join(device.id.device for device in pool.devices)
         )
-        for pool in pools_of(Inventory(slices, stable=features.stable), NODE, features)
+        for pool in pools_of(Inventory(slices, features.reading), NODE, features)
     ]
 
 

@@ -108,7 +108,7 @@ class Cluster:
         ):
             collection.replace(list(objects))
         self.picture.warm_up()
-        self.feasibility = Feasibility("Warn", self.index, PROFILE.gates)
+        self.feasibility = Feasibility("Warn", self.index, PROFILE)
         self.webhook = SchedulingState(
             Features(PROFILE.gates),
             nodes,

@@ -110,7 +110,7 @@ def configured() -> tuple[Context, FakeApi]:
         quota=quota.observed,
         labels=LabelGuard("Enforce", [label], users=(), groups=()),
         pods=PreScheduledPods("Enforce", str),
-        feasibility=Feasibility("Warn", devices, PROFILE.gates),
+        feasibility=Feasibility("Warn", devices, PROFILE),
     )
     return made, quota.api
 

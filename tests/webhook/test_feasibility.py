@@ -94,7 +94,7 @@ def known() -> DeviceIndex:
 def policy(known: DeviceIndex, monkeypatch: pytest.MonkeyPatch) -> Feasibility:
     monkeypatch.setattr(feasibility, "SECONDS", 60.0)
     monkeypatch.setattr(feasibility, "MOST_SAVED", 600.0)
-    return Feasibility("Warn", known, PROFILE.gates)
+    return Feasibility("Warn", known, PROFILE)
 
 
 def exactly(class_name: str = "gpu", *expressions: str, **more: Any) -> Object:
@@ -218,7 +218,7 @@ def test_enforce_mode_refuses(known: DeviceIndex, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(feasibility, "MOST_SAVED", 600.0)
     obj = one("gpus") if version == "v1" else claim({"name": "r", **exactly("gpus")})
     obj["apiVersion"] = f"resource.k8s.io/{version}"
-    judged = context(rules=False, feasibility=Feasibility("Enforce", known, PROFILE.gates))
+    judged = context(rules=False, feasibility=Feasibility("Enforce", known, PROFILE))
     response = validate(admission(obj), judged)["response"]
     assert response["status"]["code"] == 422
     assert response["status"]["details"]["causes"] == [
@@ -253,9 +253,9 @@ def test_updates_of_metadata_are_not_looked_at(policy: Feasibility) -> None:
 def test_nothing_is_said_about_what_is_not_known(known: DeviceIndex) -> None:
     """Without slices, or without classes, nothing can be told."""
     assert warnings(None, one("gpus")) == []
-    assert warnings(Feasibility("Warn", DeviceIndex(PROFILE), PROFILE.gates), one("gpus")) == []
+    assert warnings(Feasibility("Warn", DeviceIndex(PROFILE), PROFILE), one("gpus")) == []
     known.device_classes.lose()
-    assert warnings(Feasibility("Warn", known, PROFILE.gates), one("gpus")) == []
+    assert warnings(Feasibility("Warn", known, PROFILE), one("gpus")) == []
 
 
 def test_cluster_without_devices(policy: Feasibility, known: DeviceIndex) -> None:
@@ -329,7 +329,7 @@ def test_requests_together_are_about_patched_devices(
     known.slices.replace(copy.deepcopy(SLICES))
     known.device_classes.replace(copy.deepcopy(CLASSES))
     known.patches.replace([])
-    policy = Feasibility("Warn", known, PROFILE.gates)
+    policy = Feasibility("Warn", known, PROFILE)
     requests = [exactly("gpu", model("h100")), exactly("gpu", model("b200"))]
     both = claim(*({"name": f"r{index}", "exactly": each} for index, each in enumerate(requests)))
     known.patches.put(patch("p", "b200", pool="node-2"))
@@ -372,7 +372,7 @@ def test_time_is_bounded(
         feasibility, "SECONDS", 300.0
     )  # of which the clock lets one pass whenever it is looked at
     monkeypatch.setattr(feasibility, "MOST_SAVED", 1_000_000.0)
-    policy = Feasibility("Warn", many, PROFILE.gates)
+    policy = Feasibility("Warn", many, PROFILE)
     wanted = one("gpu", model("none"))
     reviews = [warnings(policy, wanted) for _ in range(40)]
     assert reviews[0] == []
@@ -400,7 +400,7 @@ def test_reviews_share_what_time_there_is(known: DeviceIndex, monkeypatch: pytes
             now[0] += seconds
         now[0] += 0.001
     assert feasibility.MOST_SAVED <= spent <= feasibility.MOST_SAVED + 1.1 * feasibility.SHARE * now[0]
-    policy = Feasibility("Warn", known, PROFILE.gates)
+    policy = Feasibility("Warn", known, PROFILE)
     assert warnings(policy, one("nic"))
     monkeypatch.setattr(feasibility, "SECONDS", -1.0)
     assert warnings(policy, one("nic"))
@@ -565,7 +565,7 @@ def test_never_wrong_in_random_clusters() -> None:
         cluster = SchedulingState(features, nodes, classes, slices.values())
         for _ in range(10):
             wanted = random_clusters.random_claim(draw, "c")
-            policy = Feasibility("Warn", known, PROFILE.gates)
+            policy = Feasibility("Warn", known, PROFILE)
             if policy.problems(copy.deepcopy(wanted["spec"]), ("spec",)):
                 called += 1
                 answers = cluster.place([wanted], Mode.ALL_NODES, UNLIMITED).nodes
@@ -609,7 +609,7 @@ def test_strangers_get_no_warnings(
     """Nobody but an API server is told of devices, or has the service look for them, unless that is configured so."""
     review = admission(one("gpus"))
     nobody = Caller("a client certificate is needed", RequestBudget(60.0, 1_000_000))
-    for_all = Feasibility("Warn", known, PROFILE.gates, is_for_known_clients=False)
+    for_all = Feasibility("Warn", known, PROFILE, is_for_known_clients=False)
     assert validate(review, context(rules=False, feasibility=for_all), nobody)["response"]["warnings"]
     judged = context(rules=False, feasibility=policy)
     assert validate(review, judged)["response"]["warnings"]
@@ -621,7 +621,7 @@ def test_strangers_get_no_warnings(
 
 def test_strangers_are_refused_where_it_is_enforced(known: DeviceIndex, policy: Feasibility) -> None:
     """What cannot be told cannot be admitted either, be it possible or not."""
-    judged = context(rules=False, feasibility=Feasibility("Enforce", known, PROFILE.gates))
+    judged = context(rules=False, feasibility=Feasibility("Enforce", known, PROFILE))
     stranger = Caller("a client certificate is needed", RequestBudget(60.0, 1_000_000))
     messages = set()
     for obj in (one("gpus"), one("gpu")):

@@ -73,7 +73,7 @@ def known(monkeypatch: pytest.MonkeyPatch) -> DeviceIndex:
 
 @pytest.fixture
 def policy(known: DeviceIndex) -> Feasibility:
-    return Feasibility("Warn", known, PROFILE.gates)
+    return Feasibility("Warn", known, PROFILE)
 
 
 def requests(*details: Object, **constraint: Any) -> Object:

@@ -24,7 +24,7 @@ class Reallocations:
         self._cluster = devices.cluster
         self._inventory = devices.inventory
         self._features = devices.state.features
-        self._outcomes = SelectorOutcomes(UNLIMITED, UNLIMITED)
+        self._outcomes = SelectorOutcomes(UNLIMITED, UNLIMITED, self._features.minor)
         self._pools: dict[str, list[Pool]] = {}
 
     def refused(self, claims: Iterable[Claim]) -> list[tuple[Claim, Refused]]:

@@ -48,6 +48,8 @@ from tests.allocator.random_clusters import NODES, on_every_node, random_claim, 
 PROFILES = {
     "all": Features(GATES),
     "upstream": Features(GATES, group_snapshots=False),
+    "1.36": Features(GATES, 36, group_snapshots=False),
+    "1.35": Features(GATES, 35, group_snapshots=False),
     "no-groups": Features(GATES - {"DRADeviceCompatibilityGroups"}),
     "no-partitions": Features(GATES - {"DRAPartitionableDevices", "DRADeviceBindingConditions"}),
     "stable": Features({"DRAAdminAccess", "DRADeviceTaints", "DRAPrioritizedList"}, group_snapshots=False),
@@ -214,6 +216,8 @@ def _compare(snapshot: Snapshot, claims: list[Object], draw: random.Random, seen
 _SILENT = {
     "all": {"gate"},
     "upstream": {"gate", "node"},
+    "1.36": {"gate", "node"},
+    "1.35": {"gate", "node"},
     "no-groups": {"gate", "node"},
     "no-partitions": {"node", "counters", "groups"},
     "stable": {"node", "capacity", "counters", "groups", "operations"},
