@@ -16,6 +16,7 @@ from allocator.features import Features
 from allocator.selection import Selector
 from allocator.time_limit import TimeLimit
 from resourceapi.go_text import quote
+from resourceapi.manifests import key_of, name_of
 from resourceapi.objects import EMPTY, Object
 from resourceapi.quantity import UNSET, Quantity
 
@@ -132,7 +133,7 @@ class ClaimDemand:
 
     def __init__(self, claim: Object) -> None:
         """`claim`: a ResourceClaim of v1 in normal form."""
-        self.header = ClaimHeader(text_name(claim))
+        self.header = ClaimHeader(key_of(claim))
         self.devices: Object = (claim.get("spec") or EMPTY).get("devices") or EMPTY
         self.requests: list[RequestDemand] = []
         self.problem: Text = ()
@@ -146,13 +147,6 @@ class ClaimDemand:
     def constraints(self) -> list[Constraint]:
         """The claim's, in order."""
         return self.header.constraints
-
-
-def text_name(claim: Object) -> str:
-    """The name of a claim as texts have it, with its namespace if it has one."""
-    metadata = claim.get("metadata") or EMPTY
-    namespace, name = metadata.get("namespace", ""), metadata.get("name", "")
-    return f"{namespace}/{name}" if namespace else name
 
 
 def read_claim(
@@ -304,8 +298,3 @@ def _selectors(place: Text, selectors: Iterable[Any]) -> Iterable[Selector]:
     for index, selector in enumerate(selectors):
         expression = ((selector or EMPTY).get("cel") or EMPTY).get("expression", "")
         yield Selector.of((*place, f": selector #{index}"), expression)
-
-
-def name_of(obj: Object) -> str:
-    """The name of an API object."""
-    return str((obj.get("metadata") or EMPTY).get("name", ""))

@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from time import monotonic
 from typing import NamedTuple
 
-from allocator.demand import name_of
 from allocator.devices import node_name
 from allocator.packing import pack
 from allocator.pod_nodes import HOSTNAME, excluded
 from allocator.results import rank_in
 from allocator.scheduling import Mode, SchedulingState
 from allocator.simulation import UNHURRIED, Limits, Placement, Pod, Simulation
+from resourceapi.manifests import name_of
 from resourceapi.objects import Object
 
 #: The fields that say for which nodes slices and devices are; those of a new node are for that node.

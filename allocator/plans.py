@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from allocator.allocation import Allocator, Arrangement
 from allocator.attempt_state import Taken
 from allocator.claim_contents import ClaimContents, Content
-from allocator.demand import ClaimDemand, text_name
+from allocator.demand import ClaimDemand
 from allocator.error_text import ErrorText
 from allocator.errors import FATAL, NODE, UNDECIDED, AllocationError, NodeError
 from allocator.node_equivalence import NodeEquivalence
@@ -18,6 +18,7 @@ from allocator.nodes import NodeClass, NodeEntry, Nodes
 from allocator.results import Pick, ResultTemplate, is_ordinary
 from allocator.states import PoolState
 from allocator.time_limit import TimeLimit
+from resourceapi.manifests import key_of
 from resourceapi.objects import EMPTY, Object
 from resourceapi.weighed_cache import WeighedCache
 
@@ -84,7 +85,7 @@ class FatalOutcome(Outcome):
 
     def of(self, claims: Sequence[Object]) -> FatalOutcome:
         """The same for these claims of the plan."""
-        return FatalOutcome(self._text, [text_name(each) for each in claims], self.fix)
+        return FatalOutcome(self._text, [key_of(each) for each in claims], self.fix)
 
     def error_on(self, states: Sequence[PoolState]) -> str:
         """As of :class:`Outcome`, with the names of devices and pools there."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from allocator.attempt_state import Taken
-from allocator.demand import Alternative, ClaimDemand, name_of
+from allocator.demand import Alternative, ClaimDemand
 from allocator.devices import Device, node_name
 from allocator.features import Features
+from resourceapi.manifests import name_of
 from resourceapi.objects import EMPTY, Object
 
 

@@ -13,7 +13,7 @@ from allocator.answers import Answers, NodeAnswer, PodAnswer
 from allocator.attempt import Attempt
 from allocator.best_fit import BestPlans, Proposal, Rank, best
 from allocator.claim_contents import ClaimContents
-from allocator.demand import ClaimDemand, name_of, read_claim
+from allocator.demand import ClaimDemand, read_claim
 from allocator.devices import Slice, node_name
 from allocator.errors import FATAL, NODE, OUT_OF_TIME
 from allocator.features import Features
@@ -29,7 +29,7 @@ from allocator.scheduling_outcome import SchedulingOutcome, enough_nodes, feasib
 from allocator.states import PoolState
 from allocator.still_fitting import still_fits
 from allocator.time_limit import OutOfTime, TimeLimit
-from resourceapi.manifests import full_name, key_of
+from resourceapi.manifests import full_name, key_of, name_of
 from resourceapi.objects import Object
 from resourceapi.records.claims import Allocation, allocation_of
 from resourceapi.records.pools import PoolId

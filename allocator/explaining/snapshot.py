@@ -8,13 +8,14 @@ from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
 from allocator.allocated import AllocatedState
-from allocator.demand import ClaimDemand, name_of, read_claim
+from allocator.demand import ClaimDemand, read_claim
 from allocator.devices import Slice, node_name
 from allocator.explaining.holders import Holder, holder
 from allocator.features import Features
 from allocator.inventory import Inventory
 from allocator.scheduling import SchedulingState
 from allocator.time_limit import OutOfTime, TimeLimit
+from resourceapi.manifests import name_of
 from resourceapi.objects import Object
 from resourceapi.quantity import UNSET
 from resourceapi.records.claims import Claim, allocation_of

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import count
 from typing import NamedTuple
 
-from allocator.demand import name_of
 from allocator.device_shapes import ShapeRegistry
 from allocator.devices import Device, Slice, first_of
 from allocator.features import Features
@@ -21,6 +20,7 @@ from allocator.patches.patch import Patch, class_expressions
 from allocator.patches.taint_rule import TaintRule
 from allocator.time_limit import UNLIMITED, TimeLimit
 from resourceapi.go_text import quote
+from resourceapi.manifests import name_of
 from resourceapi.objects import Object
 from resourceapi.records.pools import DeviceId
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from allocator.demand import name_of
 from allocator.expansion import Template
 from claimcheck.answers.cluster_state import ClusterState
 from commandline.errors import UsageError
 from commandline.reading import read
+from resourceapi.manifests import name_of
 from resourceapi.objects import Object
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from allocator.demand import name_of
 from allocator.features import GATES, Features
 from allocator.scheduling import Mode, NodeAnswer, SchedulingState
 from allocator.time_limit import UNLIMITED
 from resourceapi.decoding import decode
+from resourceapi.manifests import name_of
 from resourceapi.model.versions import SCHEMAS_WITH_PROPOSALS
 from resourceapi.objects import Object
 

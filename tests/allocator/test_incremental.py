@@ -8,7 +8,6 @@ import pytest
 
 from allocator.allocated import AllocatedState
 from allocator.allocation import Allocator
-from allocator.demand import name_of
 from allocator.devices import node_name
 from allocator.errors import AllocationError, NodeError
 from allocator.features import GATES, Features
@@ -16,6 +15,7 @@ from allocator.inventory import Inventory
 from allocator.patches import merged_slices
 from allocator.scheduling import FATAL, NODE, Mode, NodeAnswer, SchedulingState
 from allocator.time_limit import UNLIMITED
+from resourceapi.manifests import name_of
 from resourceapi.objects import Object
 from resourceapi.records.claims import Allocation
 from tests.allocator.objects import ALL_FEATURES, DRIVER, claim, device, device_class, exactly, node, slice_of

@@ -16,12 +16,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
-from allocator.demand import name_of
 from allocator.features import GATES, Features
 from allocator.packing import pack
 from allocator.scheduling import Mode, SchedulingState
 from allocator.simulation import UNHURRIED, Placement, Pod, Simulation
 from allocator.time_limit import UNLIMITED
+from resourceapi.manifests import name_of
 from resourceapi.objects import Object
 from tests.allocator.mig import ARRIVALS, LAYOUTS, gpus, pods, random_layouts, wanted
 from tests.allocator.objects import decoded

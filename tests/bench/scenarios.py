@@ -6,11 +6,11 @@ import time
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from allocator.demand import name_of
 from allocator.features import GATES, Features
 from allocator.scheduling import Mode, SchedulingState
 from allocator.time_limit import UNLIMITED
 from resourceapi.decoding import decode
+from resourceapi.manifests import name_of
 from resourceapi.model.versions import SCHEMAS
 from resourceapi.objects import Object
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 
-from allocator.demand import name_of
 from allocator.features import GATES, Features
 from allocator.scheduling import Mode, NodeAnswer, SchedulingState
 from allocator.time_limit import UNLIMITED
 from resourceapi.decoding import decode
 from resourceapi.encoding import encode
+from resourceapi.manifests import name_of
 from resourceapi.measured import NEWEST
 from resourceapi.model.versions import SCHEMAS
 from resourceapi.objects import Object

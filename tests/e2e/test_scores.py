@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from random import Random
 
-from allocator.demand import name_of
 from allocator.features import Features
 from allocator.time_limit import UNLIMITED
+from resourceapi.manifests import name_of
 from resourceapi.objects import Object
 from resourceapi.releases import Profile
 from scheduler.scoring import Offer, places_of, upstream_percent
