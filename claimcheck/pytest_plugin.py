@@ -21,17 +21,26 @@ def assert_valid(
     kube_version: str | None = None,
     feature_gates: Mapping[str, bool] | None = None,
     cluster: Cluster | None = None,
+    old: Any = None,
+    namespace: str = "default",
     warnings: bool = False,
 ) -> None:
     """Fail if kube-apiserver would refuse some of the objects, with all that it would say.
 
-    :param objects: as for :func:`claimcheck.validate`.
+    :param objects: as for :func:`claimcheck.validate`, as are ``old``, the stored objects, and all else.
     :param warnings: whether warnings, those of lints among them, fail as well.
     """
     from claimcheck import validate
 
     __tracebackhide__ = True
-    findings = validate(objects, kube_version=kube_version, feature_gates=feature_gates, cluster=cluster)
+    findings = validate(
+        objects,
+        kube_version=kube_version,
+        feature_gates=feature_gates,
+        cluster=cluster,
+        old=old,
+        namespace=namespace,
+    )
     failing = [
         each for each in findings if each.severity == "error" or (warnings and each.severity == "warning")
     ]

@@ -112,6 +112,12 @@ def test_invalid():
     assert_valid(wrong)
 
 
+def test_update():
+    assert_valid(claim(), old=claim(), namespace="team")
+    with pytest.raises(pytest.fail.Exception, match="immutable"):
+        assert_valid(claim(count=2), old=claim(), namespace="team")
+
+
 def test_warnings(dra_cluster):
     wanted = claim()
     wanted["spec"]["devices"]["requests"][0]["exactly"]["deviceClassName"] = "gpu.example.org"
@@ -162,7 +168,7 @@ def test_the_plugin(tmp_path: Path) -> None:
     # it is named above, whether or not the checkout is installed with its entry point
     environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     done = subprocess.run(command, cwd=ROOT, env=environment, check=False, capture_output=True, text=True)
-    assert "1 failed, 6 passed, 1 error" in done.stdout
+    assert "1 failed, 7 passed, 1 error" in done.stdout
     assert "object: error: ResourceClaim default/GPU: specs: unknown field" in done.stdout
     assert "hint: remove it: `spec` is there as well" in done.stdout
     assert "name the files of the cluster with @pytest.mark.dra_cluster(FILE, …)" in done.stdout
