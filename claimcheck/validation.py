@@ -11,14 +11,14 @@ from advice.lints.facts import REFERRED, Facts
 from claimcheck.answers.cluster_context import ClusterContext
 from claimcheck.answers.outcome import Outcome
 from claimcheck.answers.stored import StoredObjects
-from claimcheck.answers.validate.batch import Batch, Knowledge
-from claimcheck.answers.validate.review import Reviewer
+from claimcheck.answers.validate.batch import Batch
+from claimcheck.answers.validate.knowledge import Knowledge
+from claimcheck.answers.validate.review import Question, Reviewer
 from claimcheck.answers.validate.sending import CREATE_ONLY
 from claimcheck.inputs import Objects, each_of, manifests_in, manifests_of
 from claimcheck.profiles import profile_of
 from resourceapi import runtime_config
 from resourceapi.errors import Unanswerable
-from validation.server import Server
 
 if TYPE_CHECKING:
     import advice.findings
@@ -135,27 +135,13 @@ def _outcome(
     if cluster is not None:
         existing = _batch(profile, namespace, cluster, lints=lints)
         existing.read_inventory(cluster.manifests)
-        batch.knowledge.add(existing.knowledge.learnt())
-        batch.knowledge.forgo(cluster.unread)
-    context = batch.knowledge.context
-    context.finish()
-    server = Server(profile, namespaces=context.namespaces, nodes=context.nodes)
+        batch.know(existing, cluster.unread)
+    server = batch.knowledge.server(profile)
     stored = None
     if old is not None:
         stored = StoredObjects(manifests_in(old, profile), server, namespace, "old")
-    reviewer = Reviewer(
-        server,
-        context,
-        batch.outcome,
-        facts=batch.knowledge.facts,
-        stored=stored,
-        namespace=namespace,
-        notes=notes,
-        sender=CREATE_ONLY,
-    )
-    batch.review(reviewer)
-    if stored is not None:
-        stored.insist_on_use()
+    question = Question(namespace, sender=CREATE_ONLY, notes=notes)
+    batch.review(Reviewer(server, batch.knowledge, batch.outcome, question, stored=stored))
     return batch.outcome
 
 

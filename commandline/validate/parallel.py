@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from claimcheck.answers.outcome import Outcome
 from claimcheck.answers.reading import Input, read_files
-from claimcheck.answers.validate.batch import Batch, Knowledge
+from claimcheck.answers.validate.batch import Batch
+from claimcheck.answers.validate.knowledge import Knowledge
 from claimcheck.answers.validate.looking_ahead import limit
 from commandline.progress import Progress
 from commandline.reports import WITH_LINES

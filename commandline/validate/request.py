@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from claimcheck.answers.outcome import Outcome
-from claimcheck.answers.validate.batch import Batch, Knowledge, decodable
-from claimcheck.answers.validate.review import Reviewer
+from claimcheck.answers.validate.batch import Batch, decodable
+from claimcheck.answers.validate.knowledge import Knowledge
+from claimcheck.answers.validate.review import Question, Reviewer
 from claimcheck.answers.validate.sending import APPLY, AS_SENT, CREATE_ONLY, PATCH, SERVER_SIDE
 from commandline.errors import UsageError
 from commandline.namespace_labels import context_of
@@ -16,7 +17,6 @@ from commandline.reading import read_named
 from documents.errors import DocumentError
 from documents.parsing import first_document
 from documents.sources import read_file
-from validation.server import Server
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -64,25 +64,21 @@ def reviewer_of(
 
     :param checks: the live cluster that files are checked against.
     """
-    context = knowledge.context
-    context.finish()
+    knowledge.context.finish()
     if checks is not None:
-        checks.look_up_namespaces(context)
-    return Reviewer(
-        Server(profile, namespaces=context.namespaces, nodes=context.nodes),
-        context,
-        Outcome(profile.name),
-        facts=knowledge.facts,
-        subresource=options.subresource,
+        checks.look_up_namespaces(knowledge.context)
+    question = Question(
         namespace=options.namespace,
-        live=checks is None and asks_for_cluster(options),
-        checks=checks,
         only_namespace=options.namespace_given if options.paths else "",
-        notes=options.notes,
-        disabled=options.disable,
+        subresource=options.subresource,
         sender=sender_of(options),
         change=change_of(options) if options.server_side or options.patch else None,
+        live=checks is None and asks_for_cluster(options),
+        notes=options.notes,
+        disabled=frozenset(options.disable),
     )
+    outcome = Outcome(profile.name)
+    return Reviewer(knowledge.server(profile), knowledge, outcome, question, checks=checks)
 
 
 def sender_of(options: Namespace) -> str:

@@ -139,13 +139,12 @@ def _validate(
             inventory.outcome.failures += checks.failures
             return inventory.outcome
     inventory.read_inventory(existing(options, profile))
-    batch.knowledge.add(inventory.knowledge.learnt())
     unread = {
         failure.kind: {failure.read_namespace}.difference({""})
         for failure in batch.outcome.failures
         if isinstance(failure, Unread)
     }
-    batch.knowledge.forgo(unread if checks is None else checks.unread)
+    batch.know(inventory, unread if checks is None else checks.unread)
     reviewer = reviewer_of(options, profile, batch.knowledge, checks)
     stored = None
     if options.old:
@@ -155,12 +154,13 @@ def _validate(
         stored = StoredObjects(found, reviewer.server, options.namespace, f"--old {options.old}")
         reviewer.stored = stored
     progress = Progress("objects", len(batch.objects), shown=not options.quiet)
-    batch.review(reviewer, progress.step)
-    progress.done()
-    if stored is not None:
-        stored.insist_on_use()
-        if reviewer.sender == SERVER_SIDE and not options.force_conflicts and not stored.has_managers:
-            complain(f"claimcheck: {_NO_MANAGERS.format(options.old)}")
+    try:
+        batch.review(reviewer, progress.step)
+    finally:
+        progress.done()
+    is_applied = reviewer.question.sender == SERVER_SIDE and not options.force_conflicts
+    if stored is not None and is_applied and not stored.has_managers:
+        complain(f"claimcheck: {_NO_MANAGERS.format(options.old)}")
     batch.outcome.failures += inventory.outcome.failures
     if checks is not None:
         batch.outcome.failures += checks.failures

@@ -8,50 +8,17 @@ from typing import TYPE_CHECKING, Any
 from advice.findings import Result
 from claimcheck.answers.outcome import Failure, Outcome
 from claimcheck.answers.reading import readable, unusable
-from claimcheck.answers.treatment import CONTEXT, NOT_SERVED, SKIP, treatment
+from claimcheck.answers.treatment import NOT_SERVED, SKIP, treatment
+from claimcheck.answers.validate.knowledge import Knowledge
 from resourceapi.decoding import DecodingError
 from resourceapi.kinds import kind_of
 from resourceapi.manifests import pod_spec
 from resourceapi.recognition import is_known, is_manifest, is_preview
 
 if TYPE_CHECKING:
-    from advice.lints.facts import Facts
-    from claimcheck.answers.cluster_context import ClusterContext
     from claimcheck.answers.validate.review import Reviewer
     from documents.manifest import Manifest
     from resourceapi.releases import Profile
-
-
-class Knowledge:
-    """What manifests say about each other: namespaces and nodes, and the facts for lints unless these are off."""
-
-    def __init__(self, context: ClusterContext, facts: Facts | None) -> None:
-        self.context = context
-        self.facts = facts
-
-    def forgo(self, unread: Mapping[str, Collection[str]]) -> None:
-        """Take nothing for missing of kinds of which objects could not be read, but in the namespaces where all were."""
-        if self.facts is not None:
-            self.facts.complete = self.facts.complete.difference(unread)
-            self.facts.complete_in = {kind: set(namespaces) for kind, namespaces in unread.items()}
-
-    def learn(self, manifest: Manifest, how: str) -> None:
-        """Learn what a manifest says about others; ``how`` is its treatment."""
-        if how == CONTEXT:
-            self.context.learn(manifest.value)
-        elif self.facts is not None:
-            self.facts.learn(manifest.value, manifest.file)
-
-    def learnt(self) -> Any:
-        """Everything learnt so far, as plain data for another process."""
-        return self.context.learnt(), None if self.facts is None else self.facts.learnt()
-
-    def add(self, learnt: Any) -> None:
-        """Add what another process has learnt from manifests that come later."""
-        context, facts = learnt
-        self.context.add(context)
-        if self.facts is not None:
-            self.facts.add(facts)
 
 
 class Batch:
@@ -113,6 +80,14 @@ class Batch:
         for manifest in readable(inputs, self.outcome.failures):
             self.knowledge.learn(manifest, treatment(manifest.value))
 
+    def know(self, inventory: Batch, unread: Mapping[str, Collection[str]]) -> None:
+        """Add what an inventory says, which comes later than all objects of the input.
+
+        :param unread: see :meth:`Knowledge.forgo`.
+        """
+        self.knowledge.add(inventory.knowledge.learnt())
+        self.knowledge.forgo(unread)
+
     def namespaces_of_users(self) -> set[str]:
         """The namespaces of pods and workloads that name claims or templates, which are looked up there."""
         facts = self.knowledge.facts
@@ -125,7 +100,10 @@ class Batch:
         }
 
     def review(self, reviewer: Reviewer, step: Callable[[], None] = lambda: None) -> None:
-        """Review the manifests that were read; ``step`` is called before each."""
+        """Review the manifests that were read; ``step`` is called before each.
+
+        :raises Unanswerable: if there are stored objects, and none of them is of these manifests, or the server cannot read one.
+        """
         reviewer.outcome = self.outcome
         for found, how in self.objects:
             step()
@@ -133,6 +111,8 @@ class Batch:
                 self.outcome.results.append(found)
             else:
                 reviewer.review(found, how)
+        if reviewer.stored is not None:
+            reviewer.stored.insist_on_use()
 
 
 def decodable(

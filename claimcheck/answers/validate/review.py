@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from advice.findings import UPDATES_REFUSED, Result
 from claimcheck.answers.outcome import Outcome, Skipped
@@ -39,8 +38,8 @@ from validation.rule_names import (
 if TYPE_CHECKING:
     from advice.interpreter import Interpreter
     from advice.lints import Facts, Warning
-    from claimcheck.answers.cluster_context import ClusterContext
     from claimcheck.answers.stored import StoredObjects
+    from claimcheck.answers.validate.knowledge import Knowledge
     from claimcheck.answers.validate.live_checks import LiveChecks
     from claimcheck.answers.validate.looking_ahead import LookingAhead
     from claimcheck.answers.validate.patching import Change
@@ -49,54 +48,54 @@ if TYPE_CHECKING:
     from validation.server import Server
 
 
+class Question(NamedTuple):
+    """What is asked about objects.
+
+    :param namespace: the namespace of objects that do not name one.
+    :param only_namespace: the namespace that the objects must be in; empty for any.
+    :param subresource: ``status`` for updates of the status.
+    :param sender: who sends the objects of files, see :mod:`claimcheck.answers.validate.sending`.
+    :param change: how stored objects are changed by server-side apply and patches.
+    :param live: whether the objects come from a cluster, so that their status counts.
+    :param notes: whether lints may add notes.
+    :param disabled: the codes of lints that are left out.
+    """
+
+    namespace: str = "default"
+    only_namespace: str = ""
+    subresource: str = ""
+    sender: str = APPLY
+    change: Change | None = None
+    live: bool = False
+    notes: bool = False
+    disabled: frozenset[str] = frozenset()
+
+
 class Reviewer:
     """Adds the results of objects to an outcome.
 
-    :param facts: what lints know about other objects; None for no lints.
+    :param knowledge: what objects say about each other; without facts there are no lints.
     :param stored: the stored objects, of which the input has updates; None for requests to create objects.
-    :param subresource: ``status`` for updates of the status.
-    :param namespace: the namespace of objects that do not name one.
-    :param live: whether the objects come from a cluster, so that their status counts.
     :param checks: the cluster in which the objects would be created or updated.
-    :param only_namespace: the namespace that the objects must be in; empty for any.
-    :param notes: whether lints may add notes.
-    :param disabled: the codes of lints that are left out.
-    :param sender: who sends the objects of files, see :mod:`claimcheck.answers.validate.sending`.
-    :param change: how stored objects are changed by server-side apply and patches.
     """
 
     def __init__(
         self,
         server: Server,
-        context: ClusterContext,
+        knowledge: Knowledge,
         outcome: Outcome,
+        question: Question = Question(),  # noqa: B008 - nobody can change it
         *,
-        facts: Facts | None = None,
         stored: StoredObjects | None = None,
-        subresource: str = "",
-        namespace: str = "default",
-        live: bool = False,
         checks: LiveChecks | None = None,
-        only_namespace: str = "",
-        notes: bool = False,
-        disabled: Iterable[str] = (),
-        sender: str = APPLY,
-        change: Change | None = None,
     ) -> None:
         self.server = server
-        self.context = context
+        self.context, self.facts = knowledge.context, knowledge.facts
         self.outcome = outcome
-        self.facts = facts
+        self.question = question
+        self.update = STATUS if question.subresource == "status" else UPDATE
         self.stored = stored
-        self.update = STATUS if subresource == "status" else UPDATE
-        self.namespace = namespace
-        self.live = live
         self.checks = checks
-        self.only_namespace = only_namespace
-        self.notes = notes
-        self.disabled = frozenset(disabled)
-        self.sender = sender
-        self.change = change
         self._interpreter: Interpreter | None = None
         self._ahead: LookingAhead | None = None
 
@@ -108,7 +107,7 @@ class Reviewer:
         if how not in (ASK, NOT_SERVED):
             self.outcome.skipped.append(_skipped(manifest, context=how == CONTEXT))
             return
-        if self.live:
+        if self.question.live:
             manifest = self._as_served(manifest)
         result = self._result(manifest)
         self.outcome.results.append(result)
@@ -119,7 +118,11 @@ class Reviewer:
             rule, message = problem
             self._interpret().add_refusal(result, manifest, rule, message, ("metadata", "namespace"))
             return
-        if self.sender in (APPLY, SERVER_SIDE) and not self.live and _needs_generated_name(manifest.value):
+        if (
+            self.question.sender in (APPLY, SERVER_SIDE)
+            and not self.question.live
+            and _needs_generated_name(manifest.value)
+        ):
             path, message = ("metadata", "generateName"), "cannot use generate name with apply"
             self._interpret().add_error(result, manifest, GENERATED_NAME, path, message)
         kept = self._find_stored(result, manifest)
@@ -132,19 +135,19 @@ class Reviewer:
             if error.of_configuration:
                 self._interpret().add_refusal(result, manifest, error.rule, str(error), error.path)
                 return
-            if self.change is not None and self.change.patch is not None:
-                manifest = self._place_in(result, self.change.patch)
+            if self.question.change is not None and self.question.change.patch is not None:
+                manifest = self._place_in(result, self.question.change.patch)
             self._interpret().add_error(result, manifest, error.rule, error.path, str(error))
             return
-        if self.sender == PATCH:
+        if self.question.sender == PATCH:
             if request.old is None:
                 message = f'{_resource(result)} "{result.name}" not found'
                 self._interpret().add_refusal(
                     result, manifest, OBJECT_NOT_FOUND, message, ("metadata", "name")
                 )
                 return
-            assert self.change is not None
-            manifest = self._place_in(result, self.change.in_patch(request.body))
+            assert self.question.change is not None
+            manifest = self._place_in(result, self.question.change.in_patch(request.body))
         answer = self._without_version_warning(self._answer(request, manifest))
         if answer.code == 404:
             result.answer = answer
@@ -152,16 +155,18 @@ class Reviewer:
             self._look_behind_version(result, manifest, request)
         elif not answer.accepted or answer.warnings:
             self._interpret().add_answer(result, manifest, answer)
-        if self.facts is not None and self.sender != PATCH:
+        if self.facts is not None and self.question.sender != PATCH:
             self._lint(result, manifest, answer, self.facts, kept)
         if answer.accepted and result.stored is not None and result.stored.updates == UPDATES_REFUSED:
             message = f"updates of the stored object are refused: {result.stored.message}"
             self._interpret().add_refusal(result, manifest, UPDATE_REFUSED, message, ("metadata", "name"))
         if answer.code == BAD_REQUEST:
             self._look_ahead(result, manifest, request, answer)
-        if self.disabled:
-            result.findings = [each for each in result.findings if each.rule not in self.disabled]
-            result.afterwards = [each for each in result.afterwards if each.rule not in self.disabled]
+        if self.question.disabled:
+            result.findings = [each for each in result.findings if each.rule not in self.question.disabled]
+            result.afterwards = [
+                each for each in result.afterwards if each.rule not in self.question.disabled
+            ]
 
     def _look_behind_version(self, result: Result, manifest: Manifest, request: Request) -> None:
         """Add what the server would report if the object were in a version that it serves."""
@@ -174,7 +179,7 @@ class Reviewer:
         from advice.afterwards.foretelling import foretell, is_unreadable
         from claimcheck.answers.validate.looking_ahead import LookingAhead
 
-        as_it_stands = self.sender == AS_SENT
+        as_it_stands = self.question.sender == AS_SENT
         if not is_unreadable(answer) or (as_it_stands and manifest.has_repeated_keys):
             return
         as_it_stands = as_it_stands and bool(manifest.json_text)
@@ -201,7 +206,7 @@ class Reviewer:
         if known is not None and not known.namespaced:
             namespace = ""
         elif not isinstance(namespace, str) or not namespace:
-            namespace = self.namespace
+            namespace = self.question.namespace
         return Result(
             manifest.file,
             manifest.index + 1,
@@ -214,7 +219,7 @@ class Reviewer:
 
     def _namespace_problem(self, result: Result, manifest: Manifest) -> tuple[str, str] | None:
         """The rule and what kubectl or the server says, if the object cannot be in its namespace."""
-        wanted = self.only_namespace
+        wanted = self.question.only_namespace
         if wanted and result.namespace and result.namespace != wanted:
             from claimcheck.answers.namespaces import namespace_mismatch
 
@@ -243,13 +248,17 @@ class Reviewer:
         elif self.checks is not None:
             old = self.checks.stored(result, self.server)
             result.verb = CREATE if old is None else self.update
-        if self.change is not None and self.sender == SERVER_SIDE and not self.live:
-            body = self.change.applied(old, body, result.namespace)
-        elif old is not None and self.change is not None and self.sender == PATCH:
-            body = self.change.patched(old)
-        elif old is not None and self.checks is not None and self.sender == APPLY:
+        if (
+            self.question.change is not None
+            and self.question.sender == SERVER_SIDE
+            and not self.question.live
+        ):
+            body = self.question.change.applied(old, body, result.namespace)
+        elif old is not None and self.question.change is not None and self.question.sender == PATCH:
+            body = self.question.change.patched(old)
+        elif old is not None and self.checks is not None and self.question.sender == APPLY:
             body = applied(old, body, result.namespace) or old
-        if old is None and self.sender == APPLY and not self.live:
+        if old is None and self.question.sender == APPLY and not self.question.live:
             body = created(body, result.namespace)
         return Request(
             verb=CREATE if old is None else self.update,
@@ -259,8 +268,8 @@ class Reviewer:
             name="" if old is None else result.name,
             body=body,
             old=old,
-            is_patch=self.sender in (SERVER_SIDE, PATCH)
-            or (self.sender == APPLY and self.checks is not None),
+            is_patch=self.question.sender in (SERVER_SIDE, PATCH)
+            or (self.question.sender == APPLY and self.checks is not None),
             deleted=old is not None and "deletionTimestamp" in mapping(old, "metadata"),
         )
 
@@ -268,10 +277,10 @@ class Reviewer:
         """What the client gets; where `kubectl apply` finds nothing to change, it asks nothing."""
         if self.checks is not None and request.body is request.old:
             return Answer(200, build=lambda: request.body)
-        return send(self.server, request, manifest, self.sender)
+        return send(self.server, request, manifest, self.question.sender)
 
     def _without_version_warning(self, answer: Answer) -> Answer:
-        if self.live:  # we chose the version, not the user
+        if self.question.live:  # we chose the version, not the user
             answer.warnings = [text for text in answer.warnings if " is deprecated in " not in text]
         return answer
 
@@ -296,7 +305,7 @@ class Reviewer:
         """Note of an object that was read from a server what becomes of it there; returns the answer to an update."""
         if self.stored is not None or self.checks is not None:
             return None  # it is an update already
-        if not (self.live or was_read_from_server(manifest.value)):
+        if not (self.question.live or was_read_from_server(manifest.value)):
             return None
         from claimcheck.answers.validate.upgrade import update_of_stored
         from resourceapi.decoding import DecodingError
@@ -312,7 +321,7 @@ class Reviewer:
 
         It keeps fields that the stored object has, and drops the status of a new object in any case.
         """
-        if path[0] == "status" and not self.live and self.stored is None:
+        if path[0] == "status" and not self.question.live and self.stored is None:
             return False
         return not answer.accepted or value_at(answer.object, path) is MISSING
 
@@ -334,7 +343,7 @@ class Reviewer:
             if warning.code == DROPPED.code and result.stored is not None and _loses(kept, warning.path):
                 result.stored.lost.append(render(warning.path))
         for code, count in facts.hidden_notes.items():
-            if code not in self.disabled:
+            if code not in self.question.disabled:
                 self.outcome.hidden_notes += count
         if manifest.text:
             from advice.lints import yaml_texts
@@ -355,7 +364,7 @@ class Reviewer:
 
         return [
             warning
-            for warning in lint(value, self.facts, file, notes=self.notes)
+            for warning in lint(value, self.facts, file, notes=self.question.notes)
             if warning.code != DROPPED.code or (answer.code != 404 and self._is_dropped(answer, warning.path))
         ]
 

@@ -10,6 +10,7 @@ from advice.lints import Facts
 from claimcheck.answers.cluster_context import ClusterContext
 from claimcheck.answers.outcome import Outcome
 from claimcheck.answers.treatment import treatment
+from claimcheck.answers.validate.knowledge import Knowledge
 from claimcheck.answers.validate.review import Reviewer
 from documents.document import Document
 from documents.parsing import parse
@@ -38,7 +39,7 @@ def validated(obj: Any, profile: Profile) -> Result:
     assert isinstance(document, Document)
     facts.learn(document.value)
     server = Server(profile, namespaces=context.namespaces)
-    Reviewer(server, context, outcome, facts=facts).review(document, treatment(document.value))
+    Reviewer(server, Knowledge(context, facts), outcome).review(document, treatment(document.value))
     return outcome.results[0]
 
 

@@ -16,6 +16,7 @@ from advice.lints.facts import REFERRED, Facts
 from claimcheck.answers.cluster_context import ClusterContext
 from claimcheck.answers.outcome import Outcome
 from claimcheck.answers.treatment import ASK, treatment
+from claimcheck.answers.validate.knowledge import Knowledge
 from claimcheck.answers.validate.review import Reviewer
 from commandline.reports import FORMATS, write
 from commandline.validate.serialization import pack, unpack
@@ -94,7 +95,7 @@ def test_no_manifest_is_too_strange(
     text = "".join(f"{json.dumps(manifest)}\n" for manifest in manifests)
     outcome, context = Outcome(profile.name), ClusterContext()
     facts = Facts(profile, complete=REFERRED if inventory else ())
-    reviewer = Reviewer(Server(profile, namespaces=context.namespaces), context, outcome, facts=facts)
+    reviewer = Reviewer(Server(profile, namespaces=context.namespaces), Knowledge(context, facts), outcome)
     documents = [found for found in parse(text, "file.json") if isinstance(found, Document)]
     for document in documents:
         if treatment(document.value) == ASK:
