@@ -8,7 +8,6 @@ from pathlib import Path
 from threading import Event, Thread
 
 from deviceselectors.request_budget import RequestBudget
-from deviceselectors.runtime import compilation
 from resourceapi.logs import log
 from serving import supervisor
 from serving.bodies import Limits
@@ -26,7 +25,7 @@ from webhook.routes import ReviewLimits, deadline, make_routes
 from webhook.warmup import warm_up
 
 # Sections that take effect at the start of the service only; so does what is watched of the cluster.
-_FIXED = ("listen", "tls", "timeouts", "limits", "expressions", "logging")
+_FIXED = ("listen", "tls", "timeouts", "limits", "logging")
 
 
 def check(config: Config) -> list[str]:
@@ -72,7 +71,6 @@ class Webhooks(Configured):
     def prepare(self) -> None:
         """Check the configuration and load what is loaded at first use, for all workers."""
         _check_connections(self._config)
-        compilation.set_enabled(self._config.get("expressions", "compile"))
         warm_up(make_context(self._config).server)
         if said := left_out(self._config):
             log(logging.WARNING, said)
@@ -98,7 +96,6 @@ class WebhookWorker:
         from webhook.metrics import Metrics
 
         self.metrics = Metrics()
-        compilation.watch_refusals(self.metrics.not_compiled.inc)
         self._config = config
         self._is_first = is_first
         self._cluster = make_cluster(config)

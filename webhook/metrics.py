@@ -24,11 +24,6 @@ class Metrics(ServerMetrics):
             registry=self.registry,
         )
         self.claims, self.allocated_claims = _claim_gauges(self.registry)
-        self.not_compiled = Counter(
-            "claimcheck_expressions_not_compiled",
-            "Expressions that are interpreted because the code generated for them was refused.",
-            registry=self.registry,
-        )
 
     def set_claims(self, labels: ClaimLabels, number: int) -> None:
         """Show how many claims there are with these labels."""
