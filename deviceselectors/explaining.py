@@ -11,7 +11,7 @@ from deviceselectors.lookups import ATTRIBUTES, as_lookup, children, device_map,
 from deviceselectors.runtime import effort
 from deviceselectors.runtime.costs import CostExceededError
 from deviceselectors.runtime.device import Device
-from deviceselectors.runtime.interpreter import Interpreter
+from deviceselectors.runtime.evaluator import Evaluator
 from deviceselectors.runtime.planning import Plan, ProgramError
 from deviceselectors.runtime.program import COST_LIMIT
 from deviceselectors.runtime.showing import show
@@ -73,7 +73,7 @@ class Explainer:
         self._root = root
         #: what variables of `cel.bind` stand for, those aside that are bound again elsewhere
         self.bound = _bound_once(root)
-        self._programs: dict[tuple[int, int], Any] = {}
+        self._programs: dict[tuple[int, int], Evaluator | CelError] = {}
         # the wrapped nodes live as long as their programs, which are found by their ids
         self._kept: list[Node] = []
         self._nodes = 0
@@ -103,22 +103,20 @@ class Explainer:
             whole = wrap(node)
             self._kept.append(whole)
             try:
-                program = Interpreter(Plan(whole), COST_LIMIT)
+                program = Evaluator(Plan(whole))
             except ProgramError as error:
-                program = _failing(CelError(str(error)))
+                program = CelError(str(error))
             self._programs[key] = program
+        if isinstance(program, CelError):
+            return program
         effort.begin()
         effort.look()
         try:
-            return program(device)[0]
+            return program.counted(device, COST_LIMIT)[0]
         except CostExceededError:
             return CelError("operation cancelled: actual cost limit exceeded")
         except CelPanic as panic:
             return CelError(panic.message)
-
-
-def _failing(error: CelError) -> Callable[[Device], tuple[CelError, int]]:
-    return lambda device: (error, 0)
 
 
 def _as_it_is(node: Node) -> Node:

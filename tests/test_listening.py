@@ -45,7 +45,6 @@ ALLOWED = {
 # Methods of the project's own that have such a name.
 OTHERS = {
     "classic/simulation/kube_scheduler.py": {"bind"},
-    "deviceselectors/runtime/interpreter.py": {"bind"},
     "scheduler/routes.py": {"bind"},
 }
 

@@ -1,9 +1,8 @@
 """CEL's functions, a library to a file; adding one is a row in its library's file, a `Function`.
 
 The row has all that Claimcheck knows of a function: its overloads with what computes them, what the API server
-estimates a call to cost, what kube-scheduler counts for one, how much that can be at most, and how the fast variant
-writes it. Where the libraries come from: CEL's standard library, optionals, strings 2, sets, lists 3, two-variable
-comprehensions, and Kubernetes' own (URL, regex, quantity, IP and CIDR, format, semver 1, lists, authorizer, whose
+estimates a call to cost, what kube-scheduler counts for one, and how much that can be at most. Where the libraries come
+from: CEL's standard library, optionals, strings 2, sets, lists 3, two-variable comprehensions, and Kubernetes' own (URL, regex, quantity, IP and CIDR, format, semver 1, lists, authorizer, whose
 functions are declared although no expression can get an authorizer), as kube-apiserver 1.37 has them for DRA. Rows that
 kube-apiserver 1.30 does not have for named resources say since when they are there.
 

@@ -24,8 +24,8 @@ from deviceselectors.runtime.values import (
     Timestamp,
     TypeValue,
     Uint,
+    classes_named,
     no_such_overload,
-    type_name,
 )
 from resourceapi.measured import NEWEST
 
@@ -67,14 +67,6 @@ def resolve(name: str, overloads: tuple[str, ...]) -> Run:
     return function.resolved[former]
 
 
-def result_class(function: Function, overloads: tuple[str, ...]) -> type | None:
-    """The class of what a call gives if it is no error, when the overloads that the checker left promise one."""
-    if function.run is not None:
-        return function.result_class
-    kinds = {o.result.kind for o in function.overloads if not overloads or o.id in overloads}
-    return _CLASSES.get(kinds.pop()) if len(kinds) == 1 else None
-
-
 def _checked(function: Function, overload_id: str) -> Run:
     """What computes the overload, behind the check of its arguments' types."""
     overload = function.overload(overload_id)
@@ -83,12 +75,35 @@ def _checked(function: Function, overload_id: str) -> Run:
         return _strings_only(run)
     if function.guard is BY_COUNT:
         return run
+    classes = [_classes(declared) for declared in overload.arguments]
+    if len(classes) == 1 and classes[0] is not None:
+        return _of_class(function.name, run, classes[0])
+    if len(classes) == 2 and classes[0] is not None and classes[1] is not None:
+        return _of_classes(function.name, run, classes[0], classes[1])
     fits = _matcher(overload)
 
     def call(*arguments: Any) -> Any:
         if not fits(arguments):
             raise no_such_overload(function.name, *arguments)
         return run(*arguments)
+
+    return call
+
+
+def _of_class(name: str, run: Run, classes: frozenset[type]) -> Run:
+    def call(value: Any) -> Any:
+        if value.__class__ not in classes:
+            raise no_such_overload(name, value)
+        return run(value)
+
+    return call
+
+
+def _of_classes(name: str, run: Run, first: frozenset[type], second: frozenset[type]) -> Run:
+    def call(left: Any, right: Any) -> Any:
+        if left.__class__ not in first or right.__class__ not in second:
+            raise no_such_overload(name, left, right)
+        return run(left, right)
 
     return call
 
@@ -141,6 +156,15 @@ def _matcher(overload: Overload) -> _Fits:
     return fits
 
 
+def _classes(declared: static.Type) -> frozenset[type] | None:
+    """The classes of the values that may be passed for a declared type, None if these are not all that counts."""
+    kind = declared.kind
+    if kind in (static.DYN, static.ANY, static.TYPE_PARAMETER, static.LIST, static.MAP):
+        return None
+    cls = _CLASSES.get(kind)
+    return classes_named(declared.name) if cls is None else frozenset((cls,))
+
+
 @functools.cache
 def _predicate(declared: static.Type) -> Callable[[Any], bool] | None:
     """The check whether a value may be passed for a declared type, or None when any may.
@@ -154,11 +178,9 @@ def _predicate(declared: static.Type) -> Callable[[Any], bool] | None:
         return _list_predicate(_predicate(declared.parameters[0]))
     if kind == static.MAP:
         return _map_predicate(_predicate(declared.parameters[0]), _predicate(declared.parameters[1]))
-    cls = _CLASSES.get(kind)
-    if cls is not None:
-        return lambda value: value.__class__ is cls
-    name = declared.name
-    return lambda value: type_name(value) == name
+    classes = _classes(declared)
+    assert classes is not None
+    return lambda value: value.__class__ in classes
 
 
 def _list_predicate(element: Callable[[Any], bool] | None) -> Callable[[Any], bool]:

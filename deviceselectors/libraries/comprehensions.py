@@ -19,6 +19,5 @@ FUNCTIONS = (
         Overload("@mapInsert_map_map map(K, V); map(K, V) > map(K, V)", operators.insert_all),
         paid_after=True,
         result_size=_inserted,
-        is_statement=True,
     ),
 )

@@ -1,7 +1,7 @@
 """What a library says about a function, in one row: `Function`, with an `Overload` for each signature.
 
 The checker takes the signatures, the estimate of cost what the API server takes a call for, the runtime how a call is
-computed and what it costs, the bound of cost how much that can be, and the generator the fast form.
+computed and what it costs, and the bound of cost how much that can be.
 """
 
 from __future__ import annotations
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from deviceselectors.ast import Call
     from deviceselectors.issues import Issues
     from deviceselectors.libraries.estimates import Argument
-    from deviceselectors.runtime.inlines import Inline
-    from deviceselectors.runtime.writer import Writer
     from deviceselectors.sizes import Size
 
 Run = Callable[..., Any]
@@ -33,8 +31,6 @@ Bound = Callable[[list[MaxSize], MaxSize], float]
 """The greatest cost of a call, by the greatest sizes of its arguments and of its result."""
 ResultSize = Callable[[list[MaxSize]], MaxSize]
 """The greatest size of a call's result, by those of its arguments."""
-Fast = Callable[["Writer", "Call", "list[Inline]", Run], "Inline | None"]
-"""A Python expression for a call in the fast variant, None where its arguments do not allow one."""
 
 #: How the actual types of arguments are checked before an overload's `run`: by its signature; only that they are two
 #: strings, whose error names no signature; only their number.
@@ -125,7 +121,6 @@ class Function:
     :param name: with its namespace if it has one: `charAt`, `sets.contains`
     :param overloads: in the order in which the checker tries them
     :param run: computes all overloads, and looks at the types of its arguments itself
-    :param result_class: the Python class of what `run` gives, if there is only one
     :param guard: how types are checked before an overload's own `run`
     :param stops_at_error: whether an error in an argument ends a call before the next argument is evaluated, though
         the function has few; so it is with all calls of more than two
@@ -139,8 +134,6 @@ class Function:
     :param paid_after: see `Overload`
     :param bound: the greatest cost; without, one that holds for functions that read two arguments a few times
     :param result_size: the greatest size of the result; without it is unknown unless the type says it
-    :param fast: its Python expression; a call of `run` without
-    :param is_statement: whether it must not become a Python expression, since other code does better
     :param needs_untyped_attributes: whether it is declared only where attributes may be lists
     :param since: see `Overload`; without, the release that has its library
     :param server: see `Overload`
@@ -157,10 +150,8 @@ class Function:
         "_own",
         "bound",
         "cost",
-        "fast",
         "folds",
         "guard",
-        "is_statement",
         "last_if_stored",
         "literal_check",
         "literals_matter",
@@ -169,7 +160,6 @@ class Function:
         "overloads",
         "paid_after",
         "resolved",
-        "result_class",
         "result_size",
         "run",
         "search",
@@ -181,7 +171,6 @@ class Function:
         name: str,
         *overloads: Overload,
         run: Run | None = None,
-        result_class: type | None = None,
         guard: str = BY_SIGNATURE,
         stops_at_error: bool = False,
         search: Run | None = None,
@@ -193,8 +182,6 @@ class Function:
         paid_after: bool = False,
         bound: Bound | None = None,
         result_size: ResultSize | None = None,
-        fast: Fast | None = None,
-        is_statement: bool = False,
         needs_untyped_attributes: bool = False,
         last_if_stored: bool = False,
         since: int | None = None,
@@ -203,7 +190,6 @@ class Function:
         self.name = name
         self.overloads = overloads
         self.run = run
-        self.result_class = result_class
         self.guard = guard
         self.stops_at_error = stops_at_error
         self.search = search
@@ -214,8 +200,6 @@ class Function:
         self.paid_after = paid_after
         self.bound = bound
         self.result_size = result_size
-        self.fast = fast
-        self.is_statement = is_statement
         self.needs_untyped_attributes = needs_untyped_attributes
         self.last_if_stored = last_if_stored
         #: what computes a call, by the only overload that is left, or by those of earlier releases that are; see `calls.resolve`
@@ -255,7 +239,6 @@ class Function:
             *other.overloads,
             bound=self.bound or other.bound,
             result_size=self.result_size or other.result_size,
-            fast=_first_of(self.fast, other.fast),
             folds=self.folds or other.folds,
             literal_check=self.literal_check or other.literal_check,
         )
@@ -294,12 +277,3 @@ class Function:
     def is_paid_after(self, overloads: tuple[str, ...]) -> bool:
         """Whether a call is paid when it is done, by the ids of the overloads that the checker left."""
         return bool(self._by_id[overloads[0]].paid_after if len(overloads) == 1 else self.paid_after)
-
-
-def _first_of(first: Fast | None, second: Fast | None) -> Fast | None:
-    """The first form, the second where the arguments do not allow that."""
-    if first is None or second is None:
-        return first or second
-    return lambda code, node, arguments, run: (
-        first(code, node, arguments, run) or second(code, node, arguments, run)
-    )

@@ -1,26 +1,20 @@
 """CEL's operators, and `size`.
 
-What they compute is in `deviceselectors.runtime.operators`. Rows without `run` are syntax: the interpreter and the
-generator evaluate them, as they leave operands alone or belong to chains of accesses.
+What they compute is in `deviceselectors.runtime.operators`. Rows without `run` are syntax: `runtime.lazy_calls` and
+`runtime.accesses` compile them, as they leave operands alone or belong to chains of accesses.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from deviceselectors.libraries import actual_costs, estimates, max_sizes
 from deviceselectors.libraries.estimates import Argument
-from deviceselectors.libraries.function import Fast, Function, Overload, Run
+from deviceselectors.libraries.function import Function, Overload, Run
 from deviceselectors.runtime import operators
-from deviceselectors.runtime.values import MISSING, NATIVE_NAMES, DomainMap, EntryMap
+from deviceselectors.runtime.values import NATIVE_NAMES
 from deviceselectors.sizes import TRAVERSAL, Size, scale
 from deviceselectors.types import OPAQUE, STRUCT
-
-if TYPE_CHECKING:
-    from deviceselectors.ast import Call
-    from deviceselectors.runtime.inlines import Inline
-    from deviceselectors.runtime.trees import Tree
-    from deviceselectors.runtime.writer import Writer
 
 # ---------------------------------------------------------------- costs
 
@@ -49,85 +43,6 @@ def _cost_of_equals(left: Any, right: Any) -> int:
 
 def _cost_of_concatenation(left: Any, right: Any) -> int:
     return actual_costs.tenth(actual_costs.size_of(left) + actual_costs.size_of(right))
-
-
-# ---------------------------------------------------------------- fast forms
-
-_ORDERED_IN_PYTHON = frozenset((str, int, bytes))
-
-
-def _fast_comparison(operator: str) -> Fast:
-    def write(code: Writer, node: Call, arguments: list[Inline], run: Run) -> Inline | None:
-        from deviceselectors.runtime import trees
-        from deviceselectors.runtime.inlines import by_class, combined
-
-        left, right = arguments
-        if left.cls in _ORDERED_IN_PYTHON and left.cls is right.cls:
-            return combined(trees.compare(left.tree, operator, right.tree), bool, arguments)
-        if right.constant is not MISSING and right.cls in _ORDERED_IN_PYTHON:
-            tree = by_class(
-                code,
-                left,
-                right.cls,
-                lambda value: trees.compare(value, operator, right.tree),
-                lambda value: trees.call(code.refer(run), value, right.tree),
-            )
-            return combined(tree, bool, arguments, raises=True)
-        return None
-
-    return write
-
-
-def _fast_arithmetic(operator: str) -> Fast:
-    def write(code: Writer, node: Call, arguments: list[Inline], run: Run) -> Inline | None:
-        from deviceselectors.runtime import trees
-        from deviceselectors.runtime.inlines import combined
-
-        left, right = arguments
-        if left.cls is not right.cls or left.cls not in (int, float):
-            return None
-        result = trees.compute(left.tree, operator, right.tree)
-        if left.cls is float:
-            return combined(result, float, arguments)
-        return combined(trees.call(code.refer(operators.checked_int), result), int, arguments, raises=True)
-
-    return write
-
-
-def _fast_division(code: Writer, node: Call, arguments: list[Inline], run: Run) -> Inline | None:
-    from deviceselectors.runtime import trees
-    from deviceselectors.runtime.inlines import combined
-
-    left, right = arguments
-    divisor = right.constant
-    if left.cls is float and divisor.__class__ is float and divisor:
-        return combined(trees.compute(left.tree, "/", right.tree), float, [left])
-    if left.cls is int and divisor.__class__ is int and divisor > 0:
-        local = code.name("t")
-        dividend = trees.name(local)
-        # Python rounds down, CEL towards zero
-        result = trees.choose(
-            trees.compare(trees.named(local, left.tree), ">=", trees.number(0)),
-            trees.compute(dividend, "//", right.tree),
-            trees.minus(trees.compute(trees.minus(dividend), "//", right.tree)),
-        )
-        return combined(result, int, [left])
-    return None
-
-
-def _fast_size(code: Writer, node: Call, arguments: list[Inline], run: Run) -> Inline | None:
-    from deviceselectors.runtime import trees
-    from deviceselectors.runtime.inlines import by_class, combined
-
-    (value,) = arguments
-
-    def length(value: Tree) -> Tree:
-        return trees.call(code.refer(len), value)
-
-    if value.cls in (str, list, DomainMap, EntryMap):
-        return combined(length(value.tree), int, arguments)
-    tree = by_class(code, value, str, length, lambda value: trees.call(code.refer(run), value))
-    return combined(tree, int, arguments, raises=True)
 
 
 # ---------------------------------------------------------------- rows
@@ -162,11 +77,11 @@ def _order(operator: str, relation: str, run: Run) -> Function:
                 cost=actual_costs.compares if is_text else None,
             )
         )
-    return Function(f"_{operator}_", *overloads, run=run, result_class=bool, fast=_fast_comparison(operator))
+    return Function(f"_{operator}_", *overloads, run=run)
 
 
 FUNCTIONS = (
-    Function("!_", Overload("logical_not bool > bool"), run=operators.logical_not, result_class=bool),
+    Function("!_", Overload("logical_not bool > bool"), run=operators.logical_not),
     Function(
         "-_",
         Overload("negate_double double > double"),
@@ -184,7 +99,6 @@ FUNCTIONS = (
         "_==_",
         Overload("equals A; A > bool"),
         run=operators.equal,
-        result_class=bool,
         estimate=_estimate_equals,
         cost=_cost_of_equals,
         bound=max_sizes.reads_shorter,
@@ -193,7 +107,6 @@ FUNCTIONS = (
         "_!=_",
         Overload("not_equals A; A > bool"),
         run=operators.not_equal,
-        result_class=bool,
         estimate=estimates.compares,
         cost=actual_costs.compares,
         bound=max_sizes.reads_shorter,
@@ -208,7 +121,6 @@ FUNCTIONS = (
         ),
         Overload("in_map A; map(A, B) > bool"),
         run=operators.contains,
-        result_class=bool,
         paid_after=True,
     ),
     Function(
@@ -225,7 +137,6 @@ FUNCTIONS = (
         Overload("add_uint64 uint; uint > uint"),
         run=operators.add,
         result_size=max_sizes.concatenated,
-        fast=_fast_arithmetic("+"),
     ),
     Function(
         "_-_",
@@ -236,7 +147,6 @@ FUNCTIONS = (
         Overload("subtract_timestamp_timestamp timestamp; timestamp > duration"),
         Overload("subtract_uint64 uint; uint > uint"),
         run=operators.subtract,
-        fast=_fast_arithmetic("-"),
     ),
     Function(
         "_*_",
@@ -244,7 +154,6 @@ FUNCTIONS = (
         Overload("multiply_int64 int; int > int"),
         Overload("multiply_uint64 uint; uint > uint"),
         run=operators.multiply,
-        fast=_fast_arithmetic("*"),
     ),
     Function(
         "_/_",
@@ -252,7 +161,6 @@ FUNCTIONS = (
         Overload("divide_int64 int; int > int"),
         Overload("divide_uint64 uint; uint > uint"),
         run=operators.divide,
-        fast=_fast_division,
     ),
     Function(
         "_%_",
@@ -277,7 +185,7 @@ FUNCTIONS = (
         literals_matter=True,
     ),
     Function("_?._", Overload("select_optional_field dyn; string > optional(V)")),
-    Function("@not_strictly_false", Overload("not_strictly_false bool > bool"), is_statement=True),
+    Function("@not_strictly_false", Overload("not_strictly_false bool > bool")),
     Function(
         "size",
         *[
@@ -291,7 +199,5 @@ FUNCTIONS = (
             for overload in (f"size_{name}", f".{name}_size")
         ],
         run=operators.size,
-        result_class=int,
-        fast=_fast_size,
     ),
 )

@@ -1,6 +1,6 @@
 """CEL's library of optional values.
 
-`or` and `orValue` have no `run`: the interpreter and the generator evaluate their argument only if it is needed.
+`or` and `orValue` have no `run`: `runtime.lazy_calls` evaluates their argument only if it is needed.
 """
 
 from __future__ import annotations
@@ -99,16 +99,13 @@ FUNCTIONS = (
         server=33,
         result_size=max_sizes.of_first,
     ),
-    Function(
-        "or", Overload(".optional_or_optional optional(V); optional(V) > optional(V)"), is_statement=True
-    ),
-    Function("orValue", Overload(".optional_orValue_value optional(V); V > V"), is_statement=True),
-    Function("hasValue", Overload(".optional_hasValue optional(V) > bool", _has_value), is_statement=True),
+    Function("or", Overload(".optional_or_optional optional(V); optional(V) > optional(V)")),
+    Function("orValue", Overload(".optional_orValue_value optional(V); V > V")),
+    Function("hasValue", Overload(".optional_hasValue optional(V) > bool", _has_value)),
     Function(
         "value",
         Overload(".optional_value optional(V) > V", _value),
         result_size=max_sizes.of_first,
-        is_statement=True,
     ),
     Function(
         "first",

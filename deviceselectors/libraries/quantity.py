@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from deviceselectors.libraries import actual_costs, estimates, max_sizes
-from deviceselectors.libraries.function import Fast, Function, Overload, Run
+from deviceselectors.libraries.function import Function, Overload
 from deviceselectors.runtime.values import INT_MIN, CelError, register_type
 from resourceapi import quantity as api
 from resourceapi.quantity import DECIMAL_EXPONENT, Quantity
-
-if TYPE_CHECKING:
-    from deviceselectors.ast import Call
-    from deviceselectors.runtime.inlines import Inline
-    from deviceselectors.runtime.trees import Tree
-    from deviceselectors.runtime.writer import Writer
 
 
 class ComputedQuantity(Quantity):
@@ -110,63 +102,6 @@ def _computed(value: Quantity) -> ComputedQuantity:
     return ComputedQuantity(value.mantissa, value.scale, value.format, big=value.big)
 
 
-# ---------------------------------------------------------------- fast forms
-
-
-def _fast_order(relation: str) -> Fast:
-    """A comparison with a constant quantity, by `trees.relate`."""
-
-    def write(code: Writer, node: Call, arguments: list[Inline], run: Run) -> Inline | None:
-        from deviceselectors.runtime import trees
-        from deviceselectors.runtime.inlines import by_class, combined
-
-        value, other = arguments
-        if other.constant.__class__ is not Quantity:
-            return None
-        cls = int if relation == "<=>" else bool
-        if value.cls is Quantity:
-            return combined(_compared(code, value.tree, other.constant, relation), cls, arguments)
-
-        def of_quantity(tree: Tree) -> Tree:
-            return trees.relate(trees.call_method(tree, "cmp", other.tree), relation, trees.number(0))
-
-        tree = by_class(
-            code, value, Quantity, of_quantity, lambda tree: trees.call(code.refer(run), tree, other.tree)
-        )
-        return combined(tree, cls, [value], raises=True)
-
-    return write
-
-
-def _compared(code: Writer, value: Tree, other: Quantity, relation: str) -> Tree:
-    """Most quantities have the same scale as the constant, so that the mantissas tell."""
-    from deviceselectors.runtime import trees
-
-    local = code.name("t")
-    quantity = trees.name(local)
-    scale = trees.attribute(trees.named(local, value), "scale")
-    return trees.choose(
-        trees.compare(scale, "==", code.refer(other.scale)),
-        trees.relate(trees.attribute(quantity, "mantissa"), relation, code.refer(other.mantissa)),
-        trees.relate(trees.call_method(quantity, "cmp", code.refer(other)), relation, trees.number(0)),
-    )
-
-
-def _fast_method(function: Any, cls: type, *, raises: bool = False) -> Fast:
-    """A function of what is known to be a quantity, without a check of that."""
-
-    def write(code: Writer, node: Call, arguments: list[Inline], run: Run) -> Inline | None:
-        from deviceselectors.runtime import trees
-        from deviceselectors.runtime.inlines import combined
-
-        (value,) = arguments
-        if value.cls is not Quantity:
-            return None
-        return combined(trees.call(code.refer(function), value.tree), cls, arguments, raises=raises)
-
-    return write
-
-
 # ---------------------------------------------------------------- rows
 
 FUNCTIONS = (
@@ -188,27 +123,22 @@ FUNCTIONS = (
     Function(
         "asInteger",
         Overload(".quantity_get_int Quantity > int", _as_integer),
-        fast=_fast_method(_as_integer, int, raises=True),
     ),
     Function(
         "asApproximateFloat",
         Overload(".quantity_get_float Quantity > double", _as_approximate_float),
-        fast=_fast_method(_as_approximate_float, float),
     ),
     Function(
         "isGreaterThan",
         Overload(".quantity_is_greater_than Quantity; Quantity > bool", _is_greater_than),
-        fast=_fast_order(">"),
     ),
     Function(
         "isLessThan",
         Overload(".quantity_is_less_than Quantity; Quantity > bool", _is_less_than),
-        fast=_fast_order("<"),
     ),
     Function(
         "compareTo",
         Overload(".quantity_compare_to Quantity; Quantity > int", _compare_to),
-        fast=_fast_order("<=>"),
     ),
     Function(
         "add",

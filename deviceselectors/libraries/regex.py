@@ -12,16 +12,14 @@ from deviceselectors.ast import Literal
 from deviceselectors.libraries import estimates, max_sizes
 from deviceselectors.libraries.actual_costs import plain_size, size_of
 from deviceselectors.libraries.estimates import Argument
-from deviceselectors.libraries.function import Function, Overload, Run
+from deviceselectors.libraries.function import Function, Overload
 from deviceselectors.runtime.values import RECEIVERS, CelError
 from deviceselectors.sizes import Size
 
 if TYPE_CHECKING:
     from deviceselectors.ast import Call
     from deviceselectors.issues import Issues
-    from deviceselectors.runtime.inlines import Inline
     from deviceselectors.runtime.regexes import Regex
-    from deviceselectors.runtime.writer import Writer
 
 _NO_OVERLOAD = "no such overload"
 
@@ -100,29 +98,6 @@ def _cost_of_find(text: Any, pattern: Any, *limit: Any) -> int:
     return ceil((1.0 + plain_size(text)) * 0.1) * ceil(plain_size(pattern) * 0.25)
 
 
-def _fast_matches(code: Writer, node: Call, arguments: list[Inline], run: Run) -> Inline | None:
-    from deviceselectors.runtime import trees
-    from deviceselectors.runtime.inlines import by_class, combined
-    from deviceselectors.runtime.regex_syntax import RegexError
-    from deviceselectors.runtime.regexes import compile_regex
-
-    text, pattern = arguments
-    if pattern.constant.__class__ is not str:
-        return None
-    try:
-        search = code.refer(compile_regex(pattern.constant).search)
-    except RegexError:
-        return None
-    tree = by_class(
-        code,
-        text,
-        str,
-        lambda value: trees.compare(trees.call(search, value), "is not", trees.NULL),
-        lambda value: trees.call(code.refer(run), value, code.refer("")),
-    )
-    return combined(tree, bool, [text], raises=text.cls is not str)
-
-
 # ---------------------------------------------------------------- rows
 
 FUNCTIONS = (
@@ -131,12 +106,10 @@ FUNCTIONS = (
         Overload("matches string; string > bool"),
         Overload(".matches_string string; string > bool"),
         run=_matches,
-        result_class=bool,
         search=_search,
         literal_check=_check_literal,
         estimate=estimates.searches,
         cost=_cost_of_matches,
-        fast=_fast_matches,
     ),
     Function(
         "find",

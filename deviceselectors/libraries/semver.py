@@ -5,19 +5,11 @@ Source: Semantic Versioning 2.0.0; error texts are those of kube-apiserver 1.37.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from deviceselectors.libraries import actual_costs, estimates, max_sizes
-from deviceselectors.libraries.function import Fast, Function, Overload, Run
+from deviceselectors.libraries.function import Function, Overload
 from deviceselectors.runtime import effort
 from deviceselectors.runtime.values import UINT_MAX, CelError, register_type
 from resourceapi.go_text import quote
-
-if TYPE_CHECKING:
-    from deviceselectors.ast import Call
-    from deviceselectors.runtime.inlines import Inline
-    from deviceselectors.runtime.trees import Tree
-    from deviceselectors.runtime.writer import Writer
 
 _DIGITS = frozenset("0123456789")
 _IDENTIFIER = frozenset("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-")
@@ -45,18 +37,6 @@ class Semver:
             not prerelease,
             tuple([(0, int(p), "") if _DIGITS.issuperset(p) else (1, 0, p) for p in prerelease]),
         )
-
-    def __eq__(self, other: object) -> bool:
-        """CEL's equality with the version on the left: comparing it with anything else is an error."""
-        if other.__class__ is not Semver:
-            raise CelError("no such overload")
-        return self.key == other.key
-
-    def __ne__(self, other: object) -> bool:
-        """CEL's `!=`: true for what cannot be compared."""
-        return other.__class__ is not Semver or self.key != other.key
-
-    __hash__ = None  # type: ignore[assignment]
 
     def __str__(self) -> str:
         text = f"{self.major}.{self.minor}.{self.patch}"
@@ -184,31 +164,6 @@ def _wrapped(number: int) -> int:
     return number if number < 1 << 63 else number - (1 << 64)
 
 
-def _fast_order(relation: str) -> Fast:
-    """A comparison with a constant version, by the keys that order them."""
-
-    def write(code: Writer, node: Call, arguments: list[Inline], run: Run) -> Inline | None:
-        from deviceselectors.runtime import trees
-        from deviceselectors.runtime.inlines import by_class, combined
-
-        value, other = arguments
-        if other.constant.__class__ is not Semver:
-            return None
-        if value.cls is Semver and relation == "<=>" and not trees.is_atom(value.tree):
-            return None  # it would stand in the result twice
-
-        def of_version(tree: Tree) -> Tree:
-            return trees.relate(trees.attribute(tree, "key"), relation, code.refer(other.constant.key))
-
-        tree = by_class(
-            code, value, Semver, of_version, lambda tree: trees.call(code.refer(run), tree, other.tree)
-        )
-        cls = int if relation == "<=>" else bool
-        return combined(tree, cls, arguments, raises=value.cls is not Semver)
-
-    return write
-
-
 FUNCTIONS = (
     Function(
         "semver",
@@ -231,16 +186,13 @@ FUNCTIONS = (
     Function(
         "isGreaterThan",
         Overload(".semver_is_greater_than Semver; Semver > bool", _is_greater_than),
-        fast=_fast_order(">"),
     ),
     Function(
         "isLessThan",
         Overload(".semver_is_less_than Semver; Semver > bool", _is_less_than),
-        fast=_fast_order("<"),
     ),
     Function(
         "compareTo",
         Overload(".semver_compare_to Semver; Semver > int", _compare_to),
-        fast=_fast_order("<=>"),
     ),
 )

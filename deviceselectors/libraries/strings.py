@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 from math import ceil
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from deviceselectors.libraries import actual_costs, estimates, max_sizes
 from deviceselectors.libraries.actual_costs import size_of, tenth
 from deviceselectors.libraries.estimates import Argument, element_of, wrapped
-from deviceselectors.libraries.function import TWO_STRINGS, Fast, Function, Overload, Run
+from deviceselectors.libraries.function import TWO_STRINGS, Function, Overload, Run
 from deviceselectors.libraries.max_sizes import MaxSize
 from deviceselectors.runtime import effort
 from deviceselectors.runtime.showing import checked_length, show
 from deviceselectors.runtime.values import LIST_CLASSES, MAX_CHARACTERS, CelError, out_of_memory
 from deviceselectors.sizes import TRAVERSAL, Size, add, multiply, scale
-
-if TYPE_CHECKING:
-    from deviceselectors.ast import Call
-    from deviceselectors.runtime.inlines import Inline
-    from deviceselectors.runtime.trees import Tree
-    from deviceselectors.runtime.writer import Writer
 
 #: what Go's strings.TrimSpace trims; Python's strip() takes more
 _SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
@@ -249,48 +243,6 @@ def _joined_size(sizes: list[MaxSize]) -> MaxSize:
     return MaxSize(sizes[0].count * (sizes[0].element().count + separator))
 
 
-# ---------------------------------------------------------------- fast forms
-
-
-def _in(code: Writer, text: Tree, part: Tree) -> Tree:
-    from deviceselectors.runtime import trees
-
-    return trees.compare(part, "in", text)
-
-
-def _method(name: str) -> Any:
-    def write(code: Writer, text: Tree, other: Tree) -> Tree:
-        from deviceselectors.runtime import trees
-
-        return trees.call_method(text, name, other)
-
-    return write
-
-
-def _fast_test(test: Any) -> Fast:
-    """A test of two strings that Python has."""
-
-    def write(code: Writer, node: Call, arguments: list[Inline], run: Run) -> Inline | None:
-        from deviceselectors.runtime import trees
-        from deviceselectors.runtime.inlines import by_class, combined
-
-        text, other = arguments
-        if other.cls is not str or (other.raises and test is _in):
-            return None
-        if text.cls is not str and not trees.is_atom(other.tree):
-            return None  # it would stand in the result twice
-        tree = by_class(
-            code,
-            text,
-            str,
-            lambda value: test(code, value, other.tree),
-            lambda value: trees.call(code.refer(run), value, other.tree),
-        )
-        return combined(tree, bool, arguments, raises=text.cls is not str)
-
-    return write
-
-
 # ---------------------------------------------------------------- rows
 
 
@@ -328,7 +280,6 @@ FUNCTIONS = (
         _contains,
         estimate=_estimate_contains,
         cost=_cost_of_contains,
-        fast=_fast_test(_in),
     ),
     _test(
         "startsWith",
@@ -336,7 +287,6 @@ FUNCTIONS = (
         _starts_with,
         estimate=estimates.reads(1),
         cost=actual_costs.reads(1),
-        fast=_fast_test(_method("startswith")),
     ),
     _test(
         "endsWith",
@@ -344,7 +294,6 @@ FUNCTIONS = (
         _ends_with,
         estimate=estimates.reads(1),
         cost=actual_costs.reads(1),
-        fast=_fast_test(_method("endswith")),
     ),
     Function(
         "charAt",

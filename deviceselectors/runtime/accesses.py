@@ -1,4 +1,4 @@
-"""Code for accesses to fields and elements: `base.field`, `base[key]`, `base.?field`, `has(base.field)`.
+"""Accesses to fields and elements: `base.field`, `base[key]`, `base.?field`, `has(base.field)`.
 
 cel-go collects the accesses that follow each other and applies them together to the innermost object. That shows: only
 that object is looked at for being an optional, and the whole costs one unit besides one for each access.
@@ -6,232 +6,288 @@ that object is looked at for being an optional, and the whole costs one unit bes
 
 from __future__ import annotations
 
-from copy import copy
+from collections.abc import Callable
+from typing import Any
 
 from deviceselectors import types as static
-from deviceselectors.ast import IDENT, Node
-from deviceselectors.runtime import operators, trees
-from deviceselectors.runtime.plan_writer import DEVICE, PlanWriter
-from deviceselectors.runtime.shapes import is_call
-from deviceselectors.runtime.trees import Tree
-from deviceselectors.runtime.values import NONE, DomainMap, Optional
-from deviceselectors.runtime.writer import Value
+from deviceselectors.ast import IDENT, Ident, Node, Select
+from deviceselectors.runtime import operators
+from deviceselectors.runtime.closures import Compiler
+from deviceselectors.runtime.device import Device
+from deviceselectors.runtime.frames import Closure, Frame
+from deviceselectors.runtime.shapes import gets_unit_back, is_access, is_call, is_presence, split_access
+from deviceselectors.runtime.values import MISSING, NONE, CelError, Optional
 
-#: Where the fields of `device` are, and their class.
-DEVICE_FIELDS: dict[str, tuple[Tree, type]] = {
-    "driver": (trees.attribute(DEVICE, "driver"), str),
-    "allowMultipleAllocations": (trees.attribute(DEVICE, "multiple"), bool),
-    "attributes": (trees.attribute(DEVICE, "attributes"), DomainMap),
-    "capacity": (trees.attribute(DEVICE, "capacity"), DomainMap),
-}
+Steps = list[tuple[Node | str, bool]]
+"""The accesses of a chain: a field name or the node of a key, and whether it is optional."""
+Follow = Callable[[Device, Frame], tuple[Any, bool]]
+"""What a chain leads to, and whether that is an optional: of one it is the content, `MISSING` if there is none."""
+
 _NEVER_OPTIONAL = frozenset((static.LIST, static.MAP, static.STRING, static.INT, static.BOOL, static.UINT))
 
 
-class AccessChain:
-    """Accesses to fields and elements one after the other: `base.field[key].?field`.
+def unpaid(compiler: Compiler, node: Node) -> Closure:
+    """What computes a node; a variable or an access does without its own unit: in branches of `?:` and as keys."""
+    if not compiler.plan.is_constant(node):
+        if isinstance(node, Ident):
+            return compiler.variable(node.name)
+        if is_access(node):
+            return _access(compiler, node)
+        if is_presence(node):
+            return _unwrapped_presence(compiler, node)
+    return compiler.closure(node)
 
-    From the first optional access on, or if the base is an optional, what is missing is no error, and the result an
-    optional. `optional` is True or False, or the name of a local where that is known only at run time.
-    """
 
-    def __init__(self, generator: PlanWriter, base: Node) -> None:
-        self.generator = generator
-        self.device = False
-        self.fails = False
-        self.misses = False
-        self.optional: bool | str = False
-        self.cls: type | None = None
-        #: the local with the object, once there is one
-        self.local = ""
-        if base.kind == IDENT and base.name == "device" and "device" not in generator.scope:  # type: ignore[attr-defined]
-            self.device = True
-            self.object = DEVICE
-            return
-        value = generator.raw(base) if base.kind == IDENT or is_call(base, "_?_:_") else generator.value(base)
-        self.fails, self.cls = value.fails, value.cls
-        self.object = value.tree
-        kind = base.type.kind if base.type is not None else static.DYN
-        if value.cls is Optional or (value.cls is None and kind not in _NEVER_OPTIONAL):
-            self._find_out()
+def select(compiler: Compiler, node: Select) -> Closure:
+    """`operand.field` or `has(operand.field)`."""
+    return _presence(compiler, node) if node.test_only else access(compiler, node)
 
-    def _find_out(self) -> None:
-        generator = self.generator
-        self._own_local()
-        self.optional = generator.name("t")
-        generator.assign(self.optional, generator.is_class(self.object, Optional))
-        content = trees.attribute(self.object, "value")
-        generator.assign_when(trees.name(self.optional), self.local, content)
-        self.misses = True
 
-    def step(self, key: Node | str, optional: bool) -> None:
-        """One access; the key is a field name or the node of an index."""
-        generator = self.generator
+def access(compiler: Compiler, node: Node) -> Closure:
+    """A chain of accesses costs 1, besides 1 for each; one to a `?:` costs only what each access does."""
+    closure = _access(compiler, node)
+    base, _ = split_access(node)
+    return closure if is_call(base, "_?_:_") else compiler.paid(closure, 1)
+
+
+def _access(compiler: Compiler, node: Node) -> Closure:
+    base, steps = split_access(node)
+    plain = _plain_chain(compiler, base, steps)
+    if plain is not None:
+        return plain
+    follow = _chain(compiler, base, steps)
+    return lambda device, frame: _wrapped(*follow(device, frame))
+
+
+def _wrapped(value: Any, optional: bool) -> Any:
+    """What a chain of accesses gives for what it leads to."""
+    if not optional or value.__class__ is CelError:
+        return value
+    return NONE if value is MISSING else Optional(value)
+
+
+# ---------------------------------------------------------------- chains
+
+
+def _plain_chain(compiler: Compiler, base: Node, steps: Steps) -> Closure | None:
+    """A chain that can neither begin with an optional nor become one."""
+    if any(optional for _, optional in steps):
+        return None
+    start, done = _start(compiler, base, steps)
+    if not done and (base.type is None or base.type.kind not in _NEVER_OPTIONAL):
+        return None
+    for key, _ in steps[done:]:
+        start = _field(compiler, start, key) if isinstance(key, str) else _element(compiler, start, key)
+    return start
+
+
+def _field(compiler: Compiler, container: Closure, field: str) -> Closure:
+    counts = compiler.counts
+
+    def evaluate(device: Device, frame: Frame) -> Any:
+        value = container(device, frame)
+        if value.__class__ is CelError:
+            return value
+        if counts:
+            frame.pay(1)
+        try:
+            return operators.access(value, field)
+        except CelError as error:
+            return error.with_traceback(None)
+
+    return evaluate
+
+
+def _element(compiler: Compiler, container: Closure, key: Node) -> Closure:
+    counts, position = compiler.counts, unpaid(compiler, key)
+
+    def evaluate(device: Device, frame: Frame) -> Any:
+        value = container(device, frame)
+        if value.__class__ is CelError:
+            return value
+        found = position(device, frame)
+        if counts:
+            frame.pay(1)
+        if found.__class__ is CelError:
+            return found
+        try:
+            return operators.access_any(value, found)
+        except CelError as error:
+            return error.with_traceback(None)
+
+    return evaluate
+
+
+def _chain(compiler: Compiler, base: Node, steps: Steps) -> Follow:
+    """Any chain: an optional access costs only if it finds something."""
+    counts = compiler.counts
+    start, done = _start(compiler, base, steps)
+    rest = [
+        (key, None, optional) if isinstance(key, str) else (None, unpaid(compiler, key), optional)
+        for key, optional in steps[done:]
+    ]
+
+    def follow(device: Device, frame: Frame) -> tuple[Any, bool]:
+        value = start(device, frame)
+        optional = value.__class__ is Optional
         if optional:
-            if isinstance(self.optional, str):
-                generator.assign(self.optional, trees.TRUE)
-            self.optional = True
-        if self.device and isinstance(key, str):
-            self._device_field(key)
-            return
-        if isinstance(key, str) and self.cls is DomainMap and not self.misses:
-            # a domain is always there
-            self.object, self.cls = trees.item(self.object, generator.refer(key)), dict
-            generator.pay(1)
-            return
-        self._own_local()
-        tests = self._alive()
-        if tests:
-            generator.flush()
-            with generator.when(trees.both(tests)):
-                self._access(key)
-                generator.flush()
-        else:
-            self._access(key)
-        self.fails = True
-        self.misses = self.misses or self.optional is not False
-        self.cls = None
+            value = value.value
+        for field, position, is_optional in rest:
+            optional = optional or is_optional
+            if value is MISSING or value.__class__ is CelError:
+                continue
+            key = field if position is None else position(device, frame)
+            if counts and not optional:
+                frame.pay(1)
+            if key.__class__ is CelError:
+                value = key
+                continue
+            try:
+                value = (operators.lookup_any if optional else operators.access_any)(value, key)
+            except CelError as error:
+                value = error.with_traceback(None)
+                continue
+            if counts and optional and value is not MISSING:
+                frame.pay(1)
+        return value, optional
 
-    def _device_field(self, key: str) -> None:
-        self.object, self.cls = DEVICE_FIELDS[key]
-        self.device = False
-        self.generator.pay(1)
+    return follow
 
-    def _own_local(self) -> None:
-        """Puts the object into a local that may be assigned to."""
-        self.local = self.generator.name("t")
-        self.generator.assign(self.local, self.object)
-        self.object = trees.name(self.local)
 
-    def _alive(self) -> list[Tree]:
-        tests = []
-        if self.fails:
-            tests.append(self.generator.is_no_error(self.object))
-        if self.misses:
-            tests.append(self.generator.is_there(self.object))
-        return tests
+# ---------------------------------------------------------------- presence
 
-    def _access(self, key: Node | str) -> None:
-        generator = self.generator
-        key_value = generator.constant(key) if isinstance(key, str) else generator.atom(generator.raw(key))
-        if self.optional is False:
-            generator.pay(1)
-        generator.flush()
-        if key_value.fails:
-            with generator.when(generator.is_error(key_value.tree)) as otherwise:
-                if isinstance(self.optional, str) and generator.counts:
-                    with generator.when(trees.negated(trees.name(self.optional))):
-                        generator.pay_one()
-                generator.assign(self.local, key_value.tree)
-            with generator.otherwise(otherwise):
-                self._lookup(key, key_value.tree)
-        else:
-            self._lookup(key, key_value.tree)
 
-    def _lookup(self, key: Node | str, key_tree: Tree) -> None:
-        generator = self.generator
-        checked = isinstance(key, str) or generator.plan.is_constant(key)
-        lookup = generator.refer(operators.lookup if checked else operators.lookup_any)
-        access = generator.refer(operators.access if checked else operators.access_any)
-        looked_up = trees.call(lookup, self.object, key_tree)
-        accessed = trees.call(access, self.object, key_tree)
-        if self.optional is False:
-            generator.assign_guarded(self.local, accessed)
-            return
-        if isinstance(self.optional, str):
-            with generator.when(trees.negated(trees.name(self.optional))) as otherwise:
-                if generator.counts:
-                    generator.pay_one()
-                generator.assign_guarded(self.local, accessed)
-            with generator.otherwise(otherwise):
-                self._lookup_optional(looked_up)
-        else:
-            self._lookup_optional(looked_up)
+def _presence(compiler: Compiler, node: Select) -> Closure:
+    """`has(base.field[key].field)` costs nothing besides its accesses; one of a `?:` gets a unit back."""
+    base, steps = split_access(node.operand)
+    container = _plain_chain(compiler, base, steps)
+    if container is not None:
+        closure = _is_in(compiler, container, node.field)
+    else:
+        follow, is_there = _chain(compiler, base, steps), _presence_test(compiler, node.field)
+        closure = lambda device, frame: is_there(*follow(device, frame), frame)
+    if not compiler.counts or not gets_unit_back(node):
+        return closure
 
-    def _lookup_optional(self, looked_up: Tree) -> None:
-        generator = self.generator
-        generator.assign_guarded(self.local, looked_up)
-        if generator.counts:
-            found = [generator.is_there(self.object), generator.is_no_error(self.object)]
-            with generator.when(trees.both(found)):
-                generator.pay_one()
+    def evaluate(device: Device, frame: Frame) -> Any:
+        value = closure(device, frame)
+        frame.give_back()
+        return value
 
-    def result(self) -> Value:
-        """The value that the chain leads to."""
-        generator = self.generator
-        if self.device:
-            return generator.whole_device()
-        if self.optional is False:
-            return Value(self.object, self.fails, self.cls)
-        wrapped = trees.choose(
-            generator.is_missing(self.object),
-            generator.refer(NONE),
-            trees.call(generator.refer(Optional), self.object),
-        )
-        if isinstance(self.optional, str):
-            wrapped = trees.choose(trees.name(self.optional), wrapped, self.object)
-        if self.fails:
-            wrapped = trees.choose(generator.is_error(self.object), self.object, wrapped)
-        cls = Optional if self.optional is True else None
-        return Value(generator.temporary(wrapped), self.fails, cls)
+    return evaluate
 
-    def unwrapped_presence(self, field: str) -> Value:
-        """What `has` gives in branches of `?:` and as a key: if the chain is optional, an optional of the field."""
-        generator = self.generator
-        if self.optional is False:
-            return self.presence(field)
-        if self.optional is True:
-            self.step(field, False)
-            return self.result()
-        result = generator.name("t")
-        optional, plain = copy(self), copy(self)
-        optional.optional, plain.optional = True, False
-        generator.flush()
-        with generator.when(trees.name(self.optional)) as otherwise:
-            content = optional.unwrapped_presence(field)
-            generator.flush()
-            generator.assign(result, content.tree)
-        with generator.otherwise(otherwise):
-            found = plain.presence(field)
-            generator.flush()
-            generator.assign(result, found.tree)
-        return Value(trees.name(result), True)
 
-    def presence(self, field: str) -> Value:
-        """Whether the field is there: what `has` gives."""
-        generator = self.generator
-        if self.device:
-            generator.pay(1)
-            return Value(trees.TRUE, cls=bool)
-        result = generator.name("t")
-        tests = self._alive()
-        if self.optional is False and not tests:
-            generator.pay(1)
-            self._test_presence(result, field)
-            return Value(trees.name(result), True, bool)
-        self._own_local()
-        generator.flush()
-        with generator.when(trees.both(self._alive() or [trees.TRUE])) as otherwise:
-            self._test_presence(result, field)
-            if generator.counts:
-                self._pay_presence(result)
-        with generator.otherwise(otherwise):
-            absent = trees.choose(generator.is_missing(self.object), trees.FALSE, self.object)
-            generator.assign(result, absent if self.misses else self.object)
-        return Value(trees.name(result), True, bool)
+def _unwrapped_presence(compiler: Compiler, node: Select) -> Closure:
+    """`has` in branches of `?:` and as a key: if there is an optional in the chain, the content of the field."""
+    base, steps = split_access(node.operand)
+    container = _plain_chain(compiler, base, steps)
+    if container is not None:
+        return _is_in(compiler, container, node.field)
+    follow, is_there = _chain(compiler, base, steps), _presence_test(compiler, node.field)
+    counts, field = compiler.counts, node.field
 
-    def _pay_presence(self, result: str) -> None:
-        """An optional access that finds nothing is free."""
-        generator = self.generator
-        if self.optional is False:
-            generator.pay_one()
-            return
-        costs = [trees.compare(trees.name(result), "is", trees.TRUE)]
-        if isinstance(self.optional, str):
-            costs.append(trees.negated(trees.name(self.optional)))
-        with generator.when(trees.either(costs)):
-            generator.pay_one()
+    def evaluate(device: Device, frame: Frame) -> Any:
+        value, optional = follow(device, frame)
+        if not optional:
+            return is_there(value, optional, frame)
+        if value is MISSING or value.__class__ is CelError:
+            return _wrapped(value, optional)
+        try:
+            content = operators.lookup(value, field)
+        except CelError as error:
+            return error.with_traceback(None)
+        if counts and content is not MISSING:
+            frame.pay(1)
+        return _wrapped(content, optional)
 
-    def _test_presence(self, result: str, field: str) -> None:
-        generator = self.generator
-        found = trees.call(generator.refer(operators.lookup), self.object, generator.refer(field))
-        generator.assign_guarded(result, generator.is_there(found))
+    return evaluate
+
+
+def _is_in(compiler: Compiler, container: Closure, field: str) -> Closure:
+    """Whether a field is in a value that is no optional."""
+    is_there = _presence_test(compiler, field)
+    return lambda device, frame: is_there(container(device, frame), False, frame)
+
+
+def _presence_test(compiler: Compiler, field: str) -> Callable[[Any, bool, Frame], Any]:
+    """Whether the field is in a value: costs 1, nothing where an earlier part of the chain is not there or fails."""
+    counts = compiler.counts
+
+    def is_there(value: Any, optional: bool, frame: Frame) -> Any:
+        if value.__class__ is CelError:
+            return value
+        if value is MISSING:
+            return False
+        found: Any
+        try:
+            found = operators.lookup(value, field) is not MISSING
+        except CelError as error:
+            found = error.with_traceback(None)
+        if counts and (not optional or found is True):
+            frame.pay(1)
+        return found
+
+    return is_there
+
+
+# ---------------------------------------------------------------- the device
+
+
+def _start(compiler: Compiler, base: Node, steps: Steps) -> tuple[Closure, int]:
+    """What a chain begins with, and how many of its steps that takes: look-ups in the device are one closure."""
+    found = device_path(compiler, base, steps)
+    if found:
+        closure, counts = _in_device(found), compiler.counts
+        if not counts:
+            return closure, len(found)
+
+        def evaluate(device: Device, frame: Frame) -> Any:
+            frame.pay_units(len(found))
+            return closure(device, frame)
+
+        return evaluate, len(found)
+    if base.kind == IDENT or is_call(base, "_?_:_"):
+        return unpaid(compiler, base), 0
+    return compiler.closure(base), 0
+
+
+def device_path(compiler: Compiler, base: Node, steps: Steps) -> list[str]:
+    """How far a chain looks up constant names in the device: `attributes`, a domain, an identifier."""
+    found: list[str] = []
+    if isinstance(base, Ident) and compiler.sees_device(base.name):
+        for key, optional in steps[:3]:
+            if optional or not isinstance(key, str) or (found and found[0] not in _MAPS):
+                break
+            found.append(key)
+    return found
+
+
+_MAPS = frozenset(("attributes", "capacity"))
+_FIELDS: dict[str, Closure] = {
+    "driver": lambda device, frame: device.driver,
+    "allowMultipleAllocations": lambda device, frame: device.multiple,
+    "attributes": lambda device, frame: device.attributes,
+    "capacity": lambda device, frame: device.capacity,
+}
+
+
+def _in_device(path: list[str]) -> Closure:
+    if len(path) == 1:
+        return _FIELDS[path[0]]
+    of_attributes, domain = path[0] == "attributes", path[1]
+    if len(path) == 2:
+        if of_attributes:
+            return lambda device, frame: device.attributes[domain]
+        return lambda device, frame: device.capacity[domain]
+    name = path[2]
+    message = f"no such key: {name}"
+
+    def attribute(device: Device, frame: Frame) -> Any:
+        value = device.attributes[domain].get(name, MISSING)
+        return CelError(message) if value is MISSING else value
+
+    def capacity(device: Device, frame: Frame) -> Any:
+        value = device.capacity[domain].get(name, MISSING)
+        return CelError(message) if value is MISSING else value
+
+    return attribute if of_attributes else capacity

@@ -1,75 +1,89 @@
-"""Code for list, map and message literals, whose elements may be errors or optional."""
+"""List, map and message literals: the first error among their parts is the literal's value."""
 
 from __future__ import annotations
 
-from deviceselectors.ast import Node
-from deviceselectors.runtime import trees
-from deviceselectors.runtime.plan_writer import PlanWriter
-from deviceselectors.runtime.trees import Tree
-from deviceselectors.runtime.values import MISSING, Optional
-from deviceselectors.runtime.writer import Value
+from collections.abc import Callable
+from typing import Any
+
+from deviceselectors.ast import ListLiteral, MapLiteral, StructLiteral
+from deviceselectors.runtime import costs, operators
+from deviceselectors.runtime.closures import Compiler
+from deviceselectors.runtime.device import Device
+from deviceselectors.runtime.frames import Closure, Frame
+from deviceselectors.runtime.messages import make_message
+from deviceselectors.runtime.showing import not_optional_element, not_optional_entry
+from deviceselectors.runtime.values import MISSING, CelError, Optional
 
 
-class LiteralBuilder:
-    """The elements of a list, map or message literal; the first error among them is the literal's value."""
+def list_literal(compiler: Compiler, node: ListLiteral) -> Closure:
+    """`[a, ?b]` costs 10; an optional element without value is left out."""
+    optionals = frozenset(node.optionals)
+    parts = [
+        (compiler.closure(element), position in optionals) for position, element in enumerate(node.elements)
+    ]
 
-    def __init__(self, generator: PlanWriter) -> None:
-        self.generator = generator
-        #: the local for the first error, once there can be one
-        self.result = ""
+    def evaluate(device: Device, frame: Frame) -> Any:
+        values: list[Any] = []
+        for part, is_optional in parts:
+            value = part(device, frame)
+            if is_optional:
+                value = _content(value, not_optional_element)
+            if value.__class__ is CelError:
+                return value
+            if value is not MISSING:
+                values.append(value)
+        return values
 
-    def add(self, node: Node) -> Value:
-        """Emit what computes an element, unless one before it has failed."""
-        generator = self.generator
-        if not self.result:
-            value = generator.atom(generator.value(node))
-            self._note_error(value)
-        else:
-            generator.flush()
-            with generator.when(self._no_error_yet()):
-                value = generator.atom(generator.value(node))
-                self._note_error(value)
-                generator.flush()
-        return Value(value.tree, False, value.cls)
+    return compiler.paid(evaluate, costs.LIST_COST)
 
-    def _no_error_yet(self) -> Tree:
-        return trees.compare(trees.name(self.result), "is", self.generator.refer(MISSING))
 
-    def _note_error(self, value: Value) -> None:
-        if not value.fails:
-            return
-        generator = self.generator
-        failed = generator.is_error(value.tree)
-        if self.result:
-            generator.assign_when(failed, self.result, value.tree)
-        else:
-            self.result = generator.name("t")
-            first = trees.choose(failed, value.tree, generator.refer(MISSING))
-            generator.assign(self.result, first)
+def map_literal(compiler: Compiler, node: MapLiteral) -> Closure:
+    """`{a: b, ?c: d}` costs 30."""
+    parts = [
+        (compiler.closure(entry.key), compiler.closure(entry.value), entry.optional) for entry in node.entries
+    ]
 
-    def unwrap(self, value: Value, error: Tree) -> Value:
-        """The content of an optional element, `MISSING` if it has none."""
-        generator = self.generator
-        name = generator.name("t")
-        if not self.result:
-            self.result = generator.name("t")
-            generator.assign(self.result, generator.refer(MISSING))
-        generator.flush()
-        with generator.when(self._no_error_yet()):
-            content = trees.attribute(value.tree, "value")
-            is_optional = generator.is_class(value.tree, Optional)
-            generator.assign(name, trees.choose(is_optional, content, error))
-            self._note_error(Value(trees.name(name), True))
-        return Value(trees.name(name))
+    def evaluate(device: Device, frame: Frame) -> Any:
+        pairs: list[tuple[Any, Any]] = []
+        for key_part, value_part, is_optional in parts:
+            key = key_part(device, frame)
+            if key.__class__ is CelError:
+                return key
+            value = value_part(device, frame)
+            if is_optional:
+                value = _content(value, not_optional_entry, key)
+            if value.__class__ is CelError:
+                return value
+            pairs.append((key, value))
+        return operators.make_map(pairs)
 
-    def finish(self, literal: Tree, cls: type | None, *, may_raise: bool = False) -> Value:
-        """The literal's value: the first error, else what the tree makes of the elements."""
-        generator = self.generator
-        if not self.result:
-            return generator.guard(literal) if may_raise else Value(generator.temporary(literal), False, cls)
-        with generator.when(self._no_error_yet()):
-            if may_raise:
-                generator.assign_guarded(self.result, literal)
-            else:
-                generator.assign(self.result, literal)
-        return Value(trees.name(self.result), True, cls)
+    return compiler.paid(evaluate, costs.MAP_COST)
+
+
+def message_literal(compiler: Compiler, node: StructLiteral) -> Closure:
+    """`google.protobuf.Duration{seconds: 1}` costs 40."""
+    parts = [(field.name, compiler.closure(field.value), field.optional) for field in node.fields]
+    type_name = node.type_name
+
+    def evaluate(device: Device, frame: Frame) -> Any:
+        pairs: list[tuple[str, Any]] = []
+        for name, part, is_optional in parts:
+            value = part(device, frame)
+            if is_optional:
+                value = _content(value, not_optional_entry, name)
+            if value.__class__ is CelError:
+                return value
+            pairs.append((name, value))
+        try:
+            return make_message(type_name, pairs)
+        except CelError as error:
+            return error.with_traceback(None)
+
+    return compiler.paid(evaluate, costs.STRUCT_COST)
+
+
+def _content(value: Any, complain: Callable[..., CelError], *key: Any) -> Any:
+    """What an optional element or entry holds, `MISSING` if nothing; an error for what is no optional."""
+    if value.__class__ is Optional:
+        return value.value
+    return value if value.__class__ is CelError else complain(*key, value)

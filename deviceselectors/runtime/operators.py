@@ -7,6 +7,7 @@ and `semver != "x"` true.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import copysign, isfinite, isnan
 from typing import Any
 
@@ -569,43 +570,44 @@ def make_map(pairs: list[tuple[Any, Any]]) -> Any:
     return map_literal(kept)
 
 
-def set_membership(elements: list[Any]) -> frozenset[tuple[str, Any]] | None:
-    """A constant list as set for `in`, or None when its elements are not all scalars.
+def set_membership(elements: list[Any]) -> dict[type, frozenset[Any]] | None:
+    """A constant list as sets for `in`, by class, or None when its elements are not all scalars.
 
     Numbers are in it under each type that holds them exactly.
     """
-    members: set[tuple[str, Any]] = set()
+    members: dict[type, set[Any]] = {}
     for element in elements:
         cls = element.__class__
         if cls not in _QUALIFIERS:
             return None
-        members.add((type_name(element), element))
-        if cls in _NUMERIC:
-            _add_other_numbers(members, element)
-    return frozenset(members)
+        for equal in (element, *_other_numbers(element)) if cls in _NUMERIC else (element,):
+            members.setdefault(equal.__class__, set()).add(equal)
+    return {cls: frozenset(values) for cls, values in members.items()}
 
 
-def _add_other_numbers(members: set[tuple[str, Any]], number: Any) -> None:
+def _other_numbers(number: Any) -> Iterator[Any]:
+    """The numbers of other types that equal a number."""
     if number.__class__ is float:
-        if not isfinite(number) or number != int(number):
-            return
-        if INT_MIN < number < INT_MAX:
-            members.add(("int", int(number)))
-        if 0 <= number <= UINT_MAX:
-            members.add(("uint", Uint(int(number))))
+        if isfinite(number) and number == int(number):
+            if INT_MIN < number < INT_MAX:
+                yield int(number)
+            if 0 <= number <= UINT_MAX:
+                yield Uint(int(number))
         return
-    members.add(("double", float(number)))
+    yield float(number)
     if number.__class__ is int and number >= 0:
-        members.add(("uint", Uint(number)))
+        yield Uint(number)
     elif number.__class__ is Uint and number <= INT_MAX:
-        members.add(("int", int(number)))
+        yield int(number)
 
 
-def in_members(element: Any, members: frozenset[tuple[str, Any]]) -> bool:
+def in_members(element: Any, members: dict[type, frozenset[Any]]) -> bool:
     """`element in [constants]`; what Go cannot hash makes cel-go panic."""
-    if element.__class__ in _QUALIFIERS:
-        return (type_name(element), element) in members
-    if element.__class__ not in HASHABLE:
+    cls = element.__class__
+    values = members.get(cls)
+    if values is not None:
+        return element in values
+    if cls not in HASHABLE:
         raise unhashable(element)
     return False
 

@@ -45,7 +45,7 @@ class Plan:
     """A checked expression with what is known before its evaluation.
 
     Per node (by `id`): `constants` the value of constant nodes (a CelError where computing it fails without making the
-    program impossible: `["a", ?dyn("b")]`), `members` the set of a lookup in a constant list,
+    program impossible: `["a", ?dyn("b")]`), `members` the sets for a look-up in a constant list,
     `patterns` the function for a call with a literal regular expression.
     """
 
@@ -58,7 +58,7 @@ class Plan:
         """
         self.root = root
         self.constants: dict[int, Any] = {}
-        self.members: dict[int, frozenset[tuple[str, Any]]] = {}
+        self.members: dict[int, dict[type, frozenset[Any]]] = {}
         self.patterns: dict[int, Run] = {}
         effort.begin()
         try:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from deviceselectors.ast import Node
 from deviceselectors.environment import Environment
-from deviceselectors.runtime import compilation, effort
+from deviceselectors.runtime import effort
 from deviceselectors.runtime.costs import CostExceededError
 from deviceselectors.runtime.device import Device
-from deviceselectors.runtime.interpreter import Interpreter
+from deviceselectors.runtime.evaluator import Evaluator
 from deviceselectors.runtime.planning import Plan, ProgramError
 from deviceselectors.runtime.results import as_attribute, as_match
 from deviceselectors.runtime.values import CelError, CelPanic, with_hint
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 COST_LIMIT = 1_000_000
 _LIMIT_ERROR = "operation cancelled: actual cost limit exceeded"
 
-#: Stands for the fast variant of expressions whose cost is not bounded.
-_NONE = object()
 
 #: The evaluation on a device failed; printed it is kube-scheduler's text.
 EvaluationError = CelError
@@ -44,11 +42,11 @@ class Result:
 class Program:
     """An expression that can be evaluated on any number of devices, from any number of threads.
 
-    Python code is generated on first use: the exact variant by `evaluate`, the fast one by `matches` and `attribute`.
-    Where it must not be (see `compilation`), or is refused, the expression is interpreted.
+    It is compiled on first use: by `evaluate` to closures that count what kube-scheduler counts; by `matches` and
+    `attribute` to closures that do not, where the cost cannot reach its limit.
     """
 
-    __slots__ = ("_bound", "_cost_limit", "_exact", "_fast", "_finish", "_is_refused", "_plan")
+    __slots__ = ("_bound", "_cost_limit", "_counting", "_finish", "_plan", "_quick")
 
     def __init__(self, root: Node, *, derived: bool = False, cost_limit: int = COST_LIMIT) -> None:
         """`root` has passed the type checker; `derived` tells the expression of a derived attribute from a selector.
@@ -58,98 +56,56 @@ class Program:
         self._plan = Plan(root)
         self._cost_limit = cost_limit
         self._finish: Callable[[Any], Any] = as_attribute if derived else as_match
-        #: the functions that count, without and with comparing to the limit
-        self._exact: list[Any] = [None, None]
         self._bound: float | None = None
-        #: the function that does not count; None before it is needed, `_NONE` if there is none
-        self._fast: Any = None
-        #: whether code that was generated for it may not be run
-        self._is_refused = False
+        self._counting: Evaluator | None = None
+        #: the evaluator that does not count; None before it is needed
+        self._quick: Evaluator | None = None
 
     def prepare(self, device: Device) -> None:
-        """Generate now what `matches` needs on such a device, which takes time once."""
-        fast = self._fast or self._make_fast()
-        if fast is _NONE or not device.plain:
-            self._exact_for(device)
+        """Compile now what `matches` needs on such a device, which takes time once."""
+        if not (device.plain and self._quick_one()):
+            self._counting_one()
 
     def matches(self, device: Device) -> bool:
         """Whether a selector matches the device.
 
         :raises EvaluationError: if the evaluation fails
         """
-        fast = self._fast or self._make_fast()
-        if fast is _NONE or not device.plain:
-            if device.error is not None:
-                raise CelError(device.error)
-            return self._checked(self.evaluate(device))  # type: ignore[no-any-return]
-        effort.begin()
-        try:
-            value = fast(device)
-        except CelPanic as panic:
-            raise CelError(panic.message) from None
-        if value is True or value is False:
-            return value
-        if value.__class__ is CelError:
-            raise value
-        return as_match(value)
+        quick = self._quick or self._quick_one()
+        if quick is None or not device.plain:
+            return self._checked(device)  # type: ignore[no-any-return]
+        value = quick.value(device)
+        return value if value is True or value is False else as_match(value)
 
     def attribute(self, device: Device) -> dict[str, Any]:
         """The derived attribute of the device, as `resource.k8s.io/v1` JSON.
 
         :raises EvaluationError: if the evaluation fails, or gives no attribute value
         """
-        fast = self._fast or self._make_fast()
-        if fast is _NONE or not device.plain:
-            if device.error is not None:
-                raise CelError(device.error)
-            return self._checked(self.evaluate(device))  # type: ignore[no-any-return]
-        effort.begin()
-        try:
-            value = fast(device)
-        except CelPanic as panic:
-            raise CelError(panic.message) from None
-        if value.__class__ is CelError:
-            raise value
-        return as_attribute(value)
+        quick = self._quick or self._quick_one()
+        if quick is None or not device.plain:
+            return self._checked(device)  # type: ignore[no-any-return]
+        return as_attribute(quick.value(device))
 
-    def _checked(self, result: Result) -> Any:
+    def _checked(self, device: Device) -> Any:
+        if device.error is not None:
+            raise CelError(device.error)
+        result = self.evaluate(device)
         if result.error is not None:
             raise CelError(result.error)
         return result.value
 
-    def _make_fast(self) -> Any:
-        self._fast = (self._generated(self._generate_fast) if self._is_bounded() else None) or _NONE
-        return self._fast
+    def _quick_one(self) -> Evaluator | None:
+        """The evaluator that does not count, None where the cost may reach its limit."""
+        if self._quick is None and self.cost_bound < self._cost_limit:
+            effort.begin()
+            self._quick = Evaluator(self._plan, counts=False)
+        return self._quick
 
-    def _generate_fast(self) -> Any:
-        from deviceselectors.runtime.fast_path import FastGenerator
-
-        return FastGenerator(self._plan).program()
-
-    def _exact_for(self, device: Device) -> Any:
-        bounded = device.plain and self._is_bounded()
-        return self._exact[bounded] or self._make_exact(bounded)
-
-    def _make_exact(self, bounded: bool) -> Any:
-        generated = self._generated(lambda: self._generate_exact(bounded))
-        self._exact[bounded] = generated or Interpreter(self._plan, self._cost_limit)
-        return self._exact[bounded]
-
-    def _generate_exact(self, bounded: bool) -> Any:
-        from deviceselectors.runtime.generator import Generator
-
-        return Generator(self._plan, self._cost_limit, bounded=bounded).program()
-
-    def _generated(self, generate: Callable[[], Any]) -> Any:
-        """The function that is generated, None if there can be none."""
-        if self._is_refused or not compilation.is_enabled():
-            return None
-        try:
-            return generate()
-        except compilation.REFUSALS as error:
-            self._is_refused = True
-            compilation.report_refusal(self._plan.root, error)
-            return None
+    def _counting_one(self) -> Evaluator:
+        if self._counting is None:
+            self._counting = Evaluator(self._plan)
+        return self._counting
 
     @property
     def cost_bound(self) -> float:
@@ -160,18 +116,13 @@ class Program:
             self._bound = cost_bound(self._plan)
         return self._bound
 
-    def _is_bounded(self) -> bool:
-        """Whether no device within the API's limits can make the cost reach its limit."""
-        return self.cost_bound < self._cost_limit
-
     def evaluate(self, device: Device) -> Result:
         """The value (a bool, or for a derived attribute the attribute) with the cost that kube-scheduler counts."""
         effort.begin()
         if device.error is not None:
             return Result(None, device.error, None)
-        exact = self._exact_for(device)
         try:
-            value, cost = exact(device)
+            value, cost = self._counting_one().counted(device, self._cost_limit)
         except CostExceededError as error:
             return Result(None, _LIMIT_ERROR, error.cost)
         except CelPanic as panic:

@@ -275,12 +275,9 @@ def _hashable(key: Any) -> Any:
 
 
 class EntryMap(dict[str, Any]):
-    """The attributes or capacities of one domain: an identifier that is not there is an error."""
+    """The attributes or capacities of one domain."""
 
     __slots__ = ()
-
-    def __missing__(self, key: str) -> Any:
-        raise CelError(f"no such key: {key}")
 
 
 EMPTY_MAP = EntryMap()
@@ -426,6 +423,11 @@ def register_type(
 def type_name(value: Any) -> str:
     """The runtime type as errors and `type()` name it."""
     return _TYPE_NAMES[value.__class__]
+
+
+def classes_named(name: str) -> frozenset[type]:
+    """The classes whose values have a runtime type of that name."""
+    return frozenset(cls for cls, known in _TYPE_NAMES.items() if known == name)
 
 
 def type_text(value: Any) -> str:

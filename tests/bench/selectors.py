@@ -13,13 +13,11 @@ import json
 import random
 import statistics
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 from deviceselectors import compiler
 from deviceselectors.environment import Environment
-from deviceselectors.runtime import compilation
 from deviceselectors.runtime.device import prepare_device
 from deviceselectors.runtime.program import EvaluationError, Program
 from tests.e2e import referee
@@ -49,11 +47,6 @@ def main() -> None:
         f"{_SELECTORS} selectors on {_DEVICES} devices{'':22}{'claimcheck':>12}{'upstream':>12}{'ratio':>8}"
     )
     _print("evaluation, median", shares, match)
-    with _interpreting():
-        _, interpreted = _evaluations(expressions, devices)
-    _print("evaluation by the interpreter, median", [t + prepared / _SELECTORS for t in interpreted], match)
-    ratio = statistics.median(slow / fast for slow, fast in zip(interpreted, evaluated, strict=True))
-    print(f"{'':2}the interpreter takes {ratio:.0f} times as long as generated code")
     print(f"{'':2}preparing a device once: {prepared * 1e6:.2f} us")
     _print(
         "compilation with cost, median", _compilations(expressions), [p["compileNs"] * 1e-9 for p in peers]
@@ -75,15 +68,6 @@ def _evaluations(expressions: list[str], devices: list[dict[str, Any]]) -> tuple
         program = Program(compiled.ast)
         seconds += [_time(lambda s=s, p=program: _match(p, s)) for s in subjects]  # type: ignore[misc]
     return statistics.median(prepare), seconds
-
-
-@contextmanager
-def _interpreting() -> Iterator[None]:
-    compilation.set_enabled(False)
-    try:
-        yield
-    finally:
-        compilation.set_enabled(True)
 
 
 def _match(program: Program, device: Any) -> bool:

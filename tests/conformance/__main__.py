@@ -16,7 +16,6 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from deviceselectors.runtime import compilation
 from tests.conformance.answers import Case
 from tests.conformance.cases import is_about_cel, read_cases
 from tests.conformance.line_kinds import LineKind, heading, is_measured, kind_of
@@ -89,9 +88,6 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.conformance", description=__doc__)
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="corpus lines (JSONL)")
     parser.add_argument("--without-cel", action="store_true", help="leave out cases about CEL expressions")
-    parser.add_argument(
-        "--interpret", action="store_true", help="interpret expressions, where they would be compiled"
-    )
     parser.add_argument("--diff", type=int, default=5, metavar="N", help="show the first N differences (5)")
     parser.add_argument(
         "--answers", metavar="OUT", help="write the answer to each case, in the form of expect"
@@ -102,13 +98,10 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 def _replay(options: argparse.Namespace) -> Iterator[FileResult]:
     keep = {"without_cel": options.without_cel, "keep": options.diff}
-    compilation.set_enabled(not options.interpret)
     if options.jobs <= 1:
         yield from (replay_file(path, **keep) for path in options.files)
         return
-    with ProcessPoolExecutor(
-        options.jobs, initializer=compilation.set_enabled, initargs=(not options.interpret,)
-    ) as pool:
+    with ProcessPoolExecutor(options.jobs) as pool:
         running = [pool.submit(replay_file, path, **keep) for path in options.files]
         yield from (future.result() for future in running)
 

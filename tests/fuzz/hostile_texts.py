@@ -1,4 +1,4 @@
-"""Texts made to break out of generated code, and expressions with such a text in every place where one can be."""
+"""Texts made to be taken for Python, and expressions with such a text in every place where one can be."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import json
 import random
 from typing import Any
 
-#: What generated source looked like when it was text, what bytecode and its names look like now, and what ends,
-#: begins or hides a literal in one or the other.
+#: What Python looks like, what the code that was once generated for expressions looked like, and what ends, begins or
+#: hides a literal.
 FRAGMENTS = (
     "d.attributes['gpu.example.com']['model']", "d.attributes[", "d.attributes['", "']['", "['gpu.example.com']", "d.capacity",
     ".get(", ", K1)", "d.driver", "d.as_map()", "t1", "(t1 := ", ").__class__ is K1", ".__class__", ".__class__.__mro__[1]",
@@ -22,7 +22,7 @@ FRAGMENTS = (
     "model", "gpu.example.com", "x", "X", "Z", "zz", "", " ", "0", "1", "-1", "1Gi", "1.2.3", "10.0.0.1", "co_consts", "<cel>",
 )  # fmt: skip
 
-#: Names that variables of expressions may have, all of them generated names or Python's.
+#: Names that variables of expressions may have, names of code once generated, or Python's.
 NAMES = (
     "d", "c", "e", "t1", "t2", "v1", "a1", "b1", "f1", "K1", "K2", "program", "__builtins__", "__import__", "__class__", "panic",
     "lambda", "def", "None", "True", "type", "len", "exec", "open", "class", "print", "self", "x",

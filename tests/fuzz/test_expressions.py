@@ -1,4 +1,4 @@
-"""Expressions that try to break out of generated code: a short run of what `make fuzz` runs, and its alarm."""
+"""Expressions that try to be more than expressions: a short run of what `make fuzz` runs, and its alarm."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ print(len(watch.violations))
 
 
 def test_bounded_run() -> None:
-    """In a process of its own, as audit hooks cannot be taken away: all variants agree, and nothing else happens."""
+    """In a process of its own, as audit hooks cannot be taken away: answers with and without counting agree, and nothing else happens."""
     command = [sys.executable, "-m", "tests.fuzz.expressions", "--count", "2000", "--seed", "2"]
     result = subprocess.run(command, check=False, capture_output=True, text=True)
     assert result.returncode == 0, result.stdout + result.stderr

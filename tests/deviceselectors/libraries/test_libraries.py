@@ -13,9 +13,7 @@ from deviceselectors.environment import Environment
 from deviceselectors.libraries import actual_costs, estimates, strings
 from deviceselectors.libraries.function import Function, Overload
 from deviceselectors.runtime.device import prepare_device
-from deviceselectors.runtime.interpreter import Interpreter
-from deviceselectors.runtime.planning import Plan
-from deviceselectors.runtime.program import COST_LIMIT, Program
+from deviceselectors.runtime.program import Program
 
 _STORED = Environment("stored")
 
@@ -79,7 +77,7 @@ def shout() -> Iterator[Function]:
 
 
 def test_a_row_is_all_that_a_function_needs(shout: Function) -> None:
-    """It is checked, estimated, charged, and computed by generated code and by the interpreter."""
+    """It is checked, estimated, charged and computed."""
     assert shout not in strings.FUNCTIONS
     compiled = compile_expression('device.driver.shout() == "GPU.EXAMPLE.COM!"', _STORED)
     assert compiled.ast is not None, compiled.error
@@ -89,6 +87,5 @@ def test_a_row_is_all_that_a_function_needs(shout: Function) -> None:
     assert program.matches(device)
     result = program.evaluate(device)
     assert (result.value, result.cost) == (True, 6)
-    assert Interpreter(Plan(compiled.ast), COST_LIMIT)(device) == (True, 6)
     wrong = compile_expression("device.driver.shout(1) == 'x'", _STORED)
     assert "found no matching overload for 'shout' applied to 'string.(int)'" in (wrong.error or "")

@@ -1,6 +1,6 @@
-"""Expressions that were written to get out of generated code mean what they say; upstream's answers are measured.
+"""Expressions that were written to get out of the Python code once generated for them mean what they say.
 
-The first three once ran a shell command, ended in a SyntaxError and compared with another text.
+Upstream's answers are measured. The first three ran a shell command, ended in a SyntaxError and compared with another text.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def _compiled(expression: str) -> Any:
 
 @pytest.mark.parametrize("case", CASES, ids=IDS)
 def test_evaluation(case: dict[str, Any], empty_directory: Path) -> None:
-    """Both variants give upstream's answer, and nothing happens besides."""
+    """With and without counting the answer is upstream's, and nothing happens besides."""
     program = Program(_compiled(case["expression"]))
     result = program.evaluate(DEVICE)
     assert (result.value, result.error, result.cost) == (case["match"], case["error"], case["cost"])

@@ -42,7 +42,7 @@ def test_every_declared_function_is_there(name: str) -> None:
 
 
 def test_syntax_is_computed_by_no_function() -> None:
-    """What the interpreter and the generator evaluate themselves has no function that would never be called."""
+    """What has closures of its own has no function that would never be called."""
     without = {
         name
         for name in names()

@@ -9,7 +9,6 @@ import pytest
 
 from deviceselectors.compiler import compile_expression
 from deviceselectors.environment import Environment
-from deviceselectors.runtime import compilation
 from deviceselectors.runtime.device import prepare_device
 from deviceselectors.runtime.program import EvaluationError, Program
 
@@ -86,11 +85,4 @@ def _ours(expression: str) -> bool | None:
 @pytest.mark.parametrize("expression", AGREED)
 def test_same_result(expression: str) -> None:
     """Both give the same bool, or both an error."""
-    assert _ours(expression) == _theirs(expression)
-
-
-@pytest.mark.parametrize("expression", AGREED)
-def test_same_result_interpreted(expression: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The interpreter gives that too."""
-    monkeypatch.setattr(compilation, "_is_enabled", False)
     assert _ours(expression) == _theirs(expression)

@@ -1,4 +1,4 @@
-"""The interpreter by itself: nesting, and where the cost limit stops it."""
+"""The evaluator by itself: nesting, and where the cost limit stops it."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from deviceselectors.compiler import compile_expression
 from deviceselectors.environment import Environment
 from deviceselectors.runtime.costs import CostExceededError
 from deviceselectors.runtime.device import prepare_device
-from deviceselectors.runtime.generator import Generator
-from deviceselectors.runtime.interpreter import Interpreter
+from deviceselectors.runtime.evaluator import Evaluator
 from deviceselectors.runtime.planning import Plan
 from deviceselectors.runtime.program import COST_LIMIT
 from deviceselectors.runtime.values import CelError
@@ -79,14 +78,17 @@ def deepest(source: Callable[[int], str]) -> Plan:
 
 @pytest.mark.parametrize("shape", NESTED)
 def test_deepest_nesting(shape: str) -> None:
-    """What the compiler takes is evaluated, in a thread with a small stack too, and as the exact variant does it."""
+    """What the compiler takes is evaluated, in a thread with a small stack too, with and without counting."""
     plan = deepest(NESTED[shape])
     outcomes: list[Any] = []
 
     def evaluate() -> None:
-        for function in (Interpreter(plan, COST_LIMIT), Generator(plan, COST_LIMIT).program()):
-            value, cost = function(_DEVICE)
-            outcomes.append((value.message if value.__class__ is CelError else value, cost))
+        value, _ = Evaluator(plan).counted(_DEVICE, COST_LIMIT)
+        outcomes.append(value.message if value.__class__ is CelError else value)
+        try:
+            outcomes.append(Evaluator(plan, counts=False).value(_DEVICE))
+        except CelError as error:
+            outcomes.append(error.message)
 
     before = threading.stack_size(_STACK)
     try:
@@ -111,11 +113,10 @@ def test_deepest_nesting(shape: str) -> None:
     ],
 )  # fmt: skip
 def test_stops_at_the_limit(rest: str, cost: int) -> None:
-    """Both variants with cost stop where upstream does."""
+    """Evaluation stops where upstream's does."""
     # lists.range(n) costs n + 11, size and equality one each
     plan = plan_of(f"lists.range(999987).size() == 999987 && {rest}")
     assert plan is not None
-    for function in (Interpreter(plan, COST_LIMIT), Generator(plan, COST_LIMIT).program()):
-        with pytest.raises(CostExceededError) as stopped:
-            function(_DEVICE)
-        assert stopped.value.cost == COST_LIMIT + cost
+    with pytest.raises(CostExceededError) as stopped:
+        Evaluator(plan).counted(_DEVICE, COST_LIMIT)
+    assert stopped.value.cost == COST_LIMIT + cost
