@@ -22,6 +22,7 @@ from resourceapi import other_gates
 from resourceapi.measured import MEASURED, MODERN_MINORS
 from tests.conformance.answers import Case
 from tests.conformance.comparison import Comparison, compare
+from tests.conformance.profiles import MODERN as MODERN_PROFILES
 from tests.conformance.profiles import PROFILES, ServerProfile, of_release
 from tests.conformance.replay import answer
 from tests.corpus.cases import cases
@@ -31,9 +32,9 @@ from tests.e2e.prober import Prober
 from tests.release import asking, data, work
 from tests.release.data import Record
 from tests.validation import record as rule_answers
-from tests.validation.profiles import known_profile
 from tests.validation.rule_cases import rule_cases
 
+MODERN = frozenset(MODERN_PROFILES)
 _VERSION = re.compile(r"1\.\d+\.\d+")
 
 
@@ -58,6 +59,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _tell("4/4 what the cases of the rules expect of it")
     if MEASURED.get(minor) == int(options.version.split(".")[2]):
         rule_answers.main(["--release", options.version, *([] if options.again else ["--missing"])])
+        data.write_refusals(
+            f"1.{minor}", lambda settings: asking.refusal(options.version, settings), again=options.again
+        )
     else:
         _tell(f"    once resourceapi/measured.py says {minor}: {options.version.split('.')[2]}")
     own, others = data.by_table(record)
@@ -127,7 +131,9 @@ def _compared(
     for profile, server in servers.items():
         asked = {
             "rules": [
-                case.request(profile) for case in rule_cases() if case.measured and _is_modern(case.profiles)
+                case.request(profile)
+                for case in rule_cases()
+                if case.measured and not MODERN.isdisjoint(case.profiles)
             ],
             "random": list(cases(profile, options.seed, options.count)),
         }
@@ -146,14 +152,6 @@ def _profiles_of(minor: int) -> list[str]:
         min((name for name in every if name.endswith("-all") == whole and not name.endswith("-off")), key=len)
         for whole in (False, True)
     ]
-
-
-def _is_modern(profiles: Iterable[str]) -> bool:
-    return any(
-        int(known_profile(name).release.split(".")[1]) in MODERN_MINORS
-        for name in profiles
-        if "kep" not in name
-    )
 
 
 def _serves(server: ServerProfile, case: Case) -> bool:

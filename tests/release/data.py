@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -42,6 +43,16 @@ def write(release: str, record: Record) -> list[Path]:
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
     return list(files)
+
+
+def write_refusals(release: str, ask: Callable[[str], str], *, again: bool) -> None:
+    """Fill in what the server of a release says to settings of gates (`ask`), where that is missing, or everywhere."""
+    path = _DATA / "refusals.json"
+    rows = json.loads(path.read_text(encoding="utf-8"))
+    for row in rows:
+        if row["release"] == release and (again or "error" not in row):
+            row["error"] = ask(row["settings"])
+    path.write_text(_indented(rows), encoding="utf-8")
 
 
 def by_table(record: Record) -> tuple[dict[str, Any], dict[str, Any]]:
