@@ -17,12 +17,12 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from resourceapi.measured import CLASSIC_MINOR, NEWEST, measured
+from resourceapi.measured import CLASSIC_MINOR, MEASURED, NEWEST, measured
 
 KUBERNETES = measured(NEWEST)
 CLASSIC = measured(CLASSIC_MINOR)
 """The last release with classic DRA: the API version v1alpha2, and drivers that negotiate with kube-scheduler."""
-ASKED = (KUBERNETES, CLASSIC, measured(34), measured(36))
+ASKED = (KUBERNETES, CLASSIC, *(measured(minor) for minor in (34, 36) if minor in MEASURED))
 """The releases that every run of the tests asks; others are built where somebody asks for them."""
 ETCD = "3.7.3"
 HELM = "3.18.4"
