@@ -187,13 +187,21 @@ def identify_stored(
     return None
 
 
+#: Resources that etcd has under another name.
+_STORED_AS = {"replicationcontrollers": "controllers"}
+
+
 def _match_stored(
     meta: Object, before: Object, request: Request, kind: Kind, name: str, unconditional: bool
 ) -> Answer | None:
     """Preconditions: the uid and the resourceVersion that the update was made for."""
     stored_uid, group = before.get("uid", ""), split_api_version(request.api_version)[0]
     if meta.get("uid") and meta["uid"] != stored_uid and not request.is_patch:
-        key = f"/{kind.resource}/" + (f"{request.namespace}/" if kind.namespaced else "") + name
+        key = (
+            f"/{_STORED_AS.get(kind.resource, kind.resource)}/"
+            + (f"{request.namespace}/" if kind.namespaced else "")
+            + name
+        )
         return conflict(
             kind.resource,
             name,

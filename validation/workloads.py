@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from resourceapi.field_errors import FORBIDDEN, REQUIRED, not_supported
+from resourceapi.field_errors import FORBIDDEN, INVALID, REQUIRED, not_supported
 from resourceapi.field_path import Path
 from resourceapi.go_text import quote
 from resourceapi.model.meta import ObjectMeta
@@ -33,6 +33,11 @@ CRON_JOB_NAME_CHARACTERS = 52
 JOB_RESTART_POLICIES = ("OnFailure", "Never")
 JOB_NAME_LABELS = ("batch.kubernetes.io/job-name", "job-name")
 LABELS = ObjectMeta["labels"].type
+IMMUTABLE = "field is immutable"
+STATEFUL_SET_KEEPS = (
+    "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy',{}"
+    " 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden"
+)
 NOT_SELECTED = "`selector` does not match template `labels`"
 
 
@@ -44,7 +49,8 @@ class WorkloadRules(PodKindRules):
     :param counts_before: its numbers that must not be negative, as far as they are checked before the template.
     :param counts_after: those that are checked after it.
     :param running_kind: what an error about a deadline calls the kind, if not by its name.
-    :param checked_twice: whether an update is checked as a new object is, before it is checked as an update.
+    :param twice_until: the last release that checks an update as a new object, before it checks it as an update.
+    :param keeps_selector: whether the selector never changes.
     :param unusable: what an error says about a selector that cannot be used.
     :cvar labelled_by_template: whether an object without labels takes those of the template.
     :cvar repeats_metadata: whether the server reports errors in the template's metadata twice.
@@ -68,10 +74,12 @@ class WorkloadRules(PodKindRules):
         name_use: str = "",
         name_is_label: bool = False,
         name_origin: str = "",
-        checked_twice: bool = False,
+        twice_until: int = 0,
+        keeps_selector: bool = False,
     ) -> None:
         super().__init__(group, name, name_use=name_use, name_is_label=name_is_label, name_origin=name_origin)
-        self.checked_twice = checked_twice
+        self.twice_until = twice_until
+        self.keeps_selector = keeps_selector
         self.selector = selector
         self.required = required
         self.empty_name = empty_name
@@ -111,11 +119,18 @@ class WorkloadRules(PodKindRules):
         _check_counts(spec, self.counts_after, checks)
 
     def check_update(self, obj: Object, old: Object, checks: Checks) -> None:
-        """Some kinds are checked as new objects are, and then as updates, so that up to 1.30 errors come twice."""
-        if self.checked_twice:
+        """Some kinds are checked as new objects are, and then as updates, so that errors come twice (up to 1.36)."""
+        if checks.minor <= self.twice_until:
             self.check_new(obj, checks)
         check_metadata_update(obj, old, checks)
         self.check(obj, old, checks)
+        self.check_kept(obj, old, checks)
+
+    def check_kept(self, obj: Object, old: Object, checks: Checks) -> None:
+        """That the selector is the stored one."""
+        selector = obj.get("spec", {}).get("selector")
+        if self.keeps_selector and selector != old.get("spec", {}).get("selector"):
+            checks.invalid(("spec", "selector"), label_selectors.shown(selector, checks), IMMUTABLE)
 
     def check_selector(self, spec: Object, template: Object | None, checks: Checks) -> bool:
         """The selector, if the kind has one.
@@ -204,6 +219,19 @@ class DeploymentRules(WorkloadRules):
             keep_stored(obj["metadata"], old["metadata"], "labels")
 
 
+class DaemonSetRules(WorkloadRules):
+    """DaemonSet."""
+
+    def check_update(self, obj: Object, old: Object, checks: Checks) -> None:
+        """Since 1.34 the selector comes first."""
+        if checks.minor < 34:
+            super().check_update(obj, old, checks)
+            return
+        check_metadata_update(obj, old, checks)
+        self.check_kept(obj, old, checks)
+        self.check(obj, old, checks)
+
+
 class StatefulSetRules(WorkloadRules):
     """StatefulSet."""
 
@@ -216,8 +244,8 @@ class StatefulSetRules(WorkloadRules):
         return super().check_selector(spec, template, checks)
 
     def check_template(self, template: Object, path: Path, checks: Checks) -> None:
-        """1.30 does not look at the spec of the pods, but for how they end."""
-        if not checks.profile.is_classic:
+        """Up to 1.33 nobody looks at the spec of the pods, but for how they end."""
+        if checks.minor >= 34:
             super().check_template(template, path, checks)
             return
         _check_template_metadata(template, path, checks)
@@ -226,6 +254,23 @@ class StatefulSetRules(WorkloadRules):
     def checked_part(self, spec: Object) -> Object:
         """The controller sets the name of each host itself."""
         return {name: value for name, value in spec.items() if name not in ("hostname", "subdomain")}
+
+    def check_kept(self, obj: Object, old: Object, checks: Checks) -> None:
+        """That neither the selector nor the service is another; of other fields nothing is said here."""
+        spec, stored = obj.get("spec", {}), old.get("spec", {})
+        changed = [name for name in ("selector", "serviceName") if spec.get(name) != stored.get(name)]
+        if changed and checks.minor < 37:
+            limit = "" if checks.minor < 33 else " 'revisionHistoryLimit',"
+            checks.report(FORBIDDEN, ("spec",), "", STATEFUL_SET_KEEPS.format(limit))
+        elif "selector" in changed:
+            path = ("spec", "selector")
+            shown = label_selectors.shown(spec.get("selector"), checks)
+            checks.report(INVALID, path, shown, IMMUTABLE, origin="immutable", covered=True)
+        if "serviceName" in changed and checks.minor >= 37:
+            shown = spec.get("serviceName", "")
+            checks.report(
+                INVALID, ("spec", "serviceName"), shown, IMMUTABLE, origin="immutable", covered=True
+            )
 
     def check_unselected(self, template: Object, path: Path, checks: Checks) -> None:
         """The restart policy is checked all the same."""
@@ -252,6 +297,8 @@ class CronJobRules(EndingPodRules):
 
     def check(self, obj: Object, old: Object | None, checks: Checks) -> None:
         """The controller appends eleven characters to the name to make a job's name."""
+        if not obj.get("spec", {}).get("schedule"):
+            checks.report(REQUIRED, ("spec", "schedule"), covered=checks.minor >= 37)
         super().check(obj, old, checks)
         name = obj.get("metadata", {}).get("name", "")
         if len(name.encode()) > CRON_JOB_NAME_CHARACTERS:
@@ -365,7 +412,7 @@ RULES: Mapping[tuple[str, str], PodKindRules] = {
             "ReplicationController",
             name_use=_NAMES,
             name_origin="format=k8s-long-name",
-            checked_twice=True,
+            twice_until=34,
         ),
         DeploymentRules(
             "apps",
@@ -376,6 +423,7 @@ RULES: Mapping[tuple[str, str], PodKindRules] = {
             counts_after=("minReadySeconds",),
             running_kind="ReplicaSet",
             name_use=_NAMES,
+            keeps_selector=True,
         ),
         WorkloadRules(
             "apps",
@@ -384,7 +432,8 @@ RULES: Mapping[tuple[str, str], PodKindRules] = {
             empty_name="deployment",
             counts_before=_SCALED,
             name_use=_NAMES,
-            checked_twice=True,
+            twice_until=33,
+            keeps_selector=True,
         ),
         StatefulSetRules(
             "apps",
@@ -395,21 +444,22 @@ RULES: Mapping[tuple[str, str], PodKindRules] = {
             counts_before=_SCALED,
             name_is_label=True,
         ),
-        WorkloadRules(
+        DaemonSetRules(
             "apps",
             "DaemonSet",
             selector=True,
             required=False,
             empty_name="daemonset",
             counts_after=("minReadySeconds",),
-            checked_twice=True,
+            twice_until=33,
+            keeps_selector=True,
         ),
         JobRules(
             "batch",
             "Job",
             counts_before=("parallelism", "completions", "activeDeadlineSeconds", "backoffLimit"),
             name_use=_NAMES,
-            checked_twice=True,
+            twice_until=36,
         ),
         CronJobRules("batch", "CronJob", name_use=_NAMES),
     )

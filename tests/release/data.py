@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -52,7 +53,15 @@ def write_refusals(release: str, ask: Callable[[str], str], *, again: bool) -> N
     for row in rows:
         if row["release"] == release and (again or "error" not in row):
             row["error"] = ask(row["settings"])
+        row["error"] = _in_order(row["error"])
     path.write_text(_indented(rows), encoding="utf-8")
+
+
+def _in_order(error: str) -> str:
+    """Several reasons come in no particular order: here in that of the alphabet."""
+    several = re.fullmatch(r"\[(.*)\]", error)
+    reasons = re.split(r", (?=cannot set|\w+ is enabled)", several[1]) if several else []
+    return f"[{', '.join(sorted(reasons))}]" if reasons else error
 
 
 def by_table(record: Record) -> tuple[dict[str, Any], dict[str, Any]]:

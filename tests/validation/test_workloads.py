@@ -29,6 +29,8 @@ def workload(kind: str, spec: Object, meta: Object = LABELS, **more: Any) -> Obj
     holder[TEMPLATES[kind][-1]] = template
     if kind in ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet"):
         obj["spec"].setdefault("selector", SELECTOR)
+    if kind == "CronJob":
+        obj["spec"]["schedule"] = "0 * * * *"
     if more:
         obj.setdefault("spec", {}).update(more)
     return obj
