@@ -15,6 +15,7 @@ from allocator.scheduling_outcome import SchedulingOutcome, scheduling_outcome
 from allocator.simulation import UNHURRIED, Pod, Simulation
 from allocator.time_limit import UNLIMITED
 from resourceapi.objects import Object
+from resourceapi.records.claims import Claim
 from tests.allocator.objects import (
     ALL_FEATURES,
     DRIVER,
@@ -155,7 +156,12 @@ def test_error_where_an_allocated_claim_is_not() -> None:
     own["status"]["allocation"]["nodeSelector"] = {"nodeSelectorTerms": [here]}
     slices = [on("a", GOOD, device("d0")), on("b", BARE)]
     snapshot = Snapshot(
-        ALL_FEATURES, [node("a"), node("b")], {"any": device_class()}, slices, [own], time_limit=UNLIMITED
+        ALL_FEATURES,
+        [node("a"), node("b")],
+        {"any": device_class()},
+        slices,
+        [Claim(own)],
+        time_limit=UNLIMITED,
     )
     guarded = f"device.driver != 'x' && ('model' in device.attributes['{DRIVER}']) && {IS_ONE}"
     asked = [own, claim(exactly(selectors=[guarded]))]

@@ -29,9 +29,12 @@ WRONG: dict[str, Json] = {
 def api(api_server: Callable[[str], ApiServer]) -> Any:
     """The official client, at a server that has the cluster of the placement example."""
     server = api_server("1.37")
-    api = config.new_client_from_config(str(server.kubeconfig))
-    client.CoreV1Api(api).create_namespace({"metadata": {"name": NAMESPACE}})
-    resources = client.ResourceV1Api(api)
+    connect: Any = config.new_client_from_config
+    api = connect(str(server.kubeconfig))
+    # Typed as models only, the client takes dictionaries as well.
+    core: Any = client.CoreV1Api(api)
+    resources: Any = client.ResourceV1Api(api)
+    core.create_namespace({"metadata": {"name": NAMESPACE}})
     for each in claimcheck.Cluster.from_files(CLUSTER).manifests:
         value = each.value
         if value["kind"] == "DeviceClass":
@@ -39,7 +42,7 @@ def api(api_server: Callable[[str], ApiServer]) -> Any:
         elif value["kind"] == "ResourceSlice":
             resources.create_resource_slice(value)
         elif value["kind"] == "Node":
-            client.CoreV1Api(api).create_node(value)
+            core.create_node(value)
     resources.create_namespaced_resource_claim_template(NAMESPACE, template())
     return api
 
@@ -75,9 +78,10 @@ def test_a_cluster_by_the_client_and_by_what_it_has_read(
 @pytest.mark.parametrize("case", WRONG)
 def test_findings_are_what_the_client_gets(case: str, api: Any) -> None:
     """The client's exception has the causes that `validate` has found."""
+    resources: Any = client.ResourceV1Api(api)
     with pytest.raises(ApiException) as raised:
-        client.ResourceV1Api(api).create_namespaced_resource_claim(NAMESPACE, WRONG[case], dry_run="All")
-    causes = json.loads(raised.value.body)["details"]["causes"]
+        resources.create_namespaced_resource_claim(NAMESPACE, WRONG[case], dry_run="All")
+    causes = json.loads(raised.value.body or "")["details"]["causes"]
     found = claimcheck.validate(WRONG[case], namespace=NAMESPACE)
     assert [(each.code, each.path, each.message) for each in found if each.severity == "error"] == [
         (each["reason"], each["field"], each["message"]) for each in causes

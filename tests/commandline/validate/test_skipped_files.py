@@ -48,7 +48,7 @@ def test_fail_on_skipped(options: list[str], code: int, capsys: pytest.CaptureFi
 
 
 def test_what_a_config_file_leaves_out_is_told(capsys: pytest.CaptureFixture[str]) -> None:
-    """A change that a stranger proposes may bring one; it cannot hide a manifest in silence, nor ask for quiet."""
+    """A change that a stranger proposes may bring one; it cannot silently hide a manifest, nor ask for quiet."""
     Path("evil.yaml").write_text(MANIFEST.replace("name: a", "name: B_"))
     Path(".claimcheck.yaml").write_text("quiet: true\nexclude: [evil.yaml]\n")
     told = "claimcheck: .claimcheck.yaml:2: exclude leaves out a file or directory, such as ./evil.yaml\n"
