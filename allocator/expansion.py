@@ -17,6 +17,7 @@ from allocator.pod_nodes import HOSTNAME, excluded
 from allocator.results import rank_in
 from allocator.scheduling import Mode, SchedulingState
 from allocator.simulation import UNHURRIED, Limits, Placement, Pod, Simulation
+from allocator.time_limit import OutOfTime
 from resourceapi.manifests import name_of
 from resourceapi.objects import Object
 
@@ -206,7 +207,11 @@ class _ExpandedCluster:
 
     def _open(self, pod: Pod) -> Pod:
         """The pod with the new nodes that its spec excludes."""
-        closed = excluded(dict(pod.spec), (node for _, node, _ in self._made))
+        try:
+            limit = self._simulation.limits.of_pod()
+            closed = excluded(dict(pod.spec), (node for _, node, _ in self._made), limit)
+        except OutOfTime:
+            return pod._replace(late=True)
         return pod._replace(closed=pod.closed.union(closed)) if closed else pod
 
     def _add(self, template: Template) -> None:

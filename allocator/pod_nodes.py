@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from allocator.devices import node_name
 from allocator.node_resources import NodeResources, PodNeeds
 from allocator.rules.taints import spelled, tolerates
+from allocator.time_limit import TimeLimit
 from resourceapi.node_selection import selects
 from resourceapi.objects import Object
 
@@ -45,20 +46,35 @@ class Refusal(NamedTuple):
         return f"{self.reason}: {self.detail}" if self.detail and self.plugin != RESOURCES else self.reason
 
 
-def excluded(pod_spec: Object, nodes: Iterable[Object]) -> dict[str, tuple[Refusal, ...]]:
-    """The nodes (JSON) that a pod's `spec` rules out, by name, each with all the reasons in kube-scheduler's order."""
-    return {node_name(node): reasons for node in nodes if (reasons := tuple(_reasons(pod_spec, node)))}
+def excluded(
+    pod_spec: Object, nodes: Iterable[Object], time_limit: TimeLimit
+) -> dict[str, tuple[Refusal, ...]]:
+    """The nodes (JSON) that a pod's `spec` rules out, by name, each with all the reasons in kube-scheduler's order.
+
+    :raises OutOfTime: if the time is over; a pod may require one of thousands of terms of node affinity.
+    """
+    found = {}
+    for node in nodes:
+        time_limit.check()
+        if reasons := tuple(_reasons(pod_spec, node)):
+            found[node_name(node)] = reasons
+    return found
 
 
 def rejections(
-    pod_spec: Object, needs: PodNeeds | None, nodes: Iterable[Object], resources: NodeResources
+    pod_spec: Object,
+    needs: PodNeeds | None,
+    nodes: Iterable[Object],
+    resources: NodeResources,
+    time_limit: TimeLimit,
 ) -> dict[str, tuple[Refusal, ...]]:
     """The nodes (JSON) on which kube-scheduler does not look for devices, by name, with the reasons in its order.
 
     :param needs: what the pod needs beside devices; None for claims without a pod.
     :param resources: what nodes have left.
+    :raises OutOfTime: if the time is over.
     """
-    found = excluded(pod_spec, nodes)
+    found = excluded(pod_spec, nodes, time_limit)
     if needs is None or named_node(pod_spec):
         return found
     for name in sorted(resources.closed(needs)):

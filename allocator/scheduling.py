@@ -28,7 +28,7 @@ from allocator.pre_filter import refusal
 from allocator.scheduling_outcome import SchedulingOutcome, enough_nodes, feasible_nodes, outcome_of
 from allocator.states import PoolState
 from allocator.still_fitting import still_fits
-from allocator.time_limit import OutOfTime, TimeLimit
+from allocator.time_limit import UNLIMITED, OutOfTime, TimeLimit
 from resourceapi.manifests import full_name, key_of, name_of
 from resourceapi.objects import Object
 from resourceapi.records.claims import Allocation, allocation_of
@@ -224,10 +224,12 @@ class SchedulingState:
 
     # --- questions
 
-    def warm_up(self) -> None:
-        """Find out now what all nodes see rather than with the first pod."""
+    def warm_up(self, time_limit: TimeLimit = UNLIMITED) -> None:
+        """Find out now what nodes see rather than with the first pod, as far as there is time."""
         seen: set[Slice] = set()
-        for entry in self._known.settled():
+        for entry in self._known.settled(time_limit):
+            if time_limit.is_over:
+                return
             self._known.class_of(entry)
             for state in self._known.view_of(entry).states():
                 seen.update(state.pool.slices)
@@ -367,10 +369,15 @@ class SchedulingState:
             return outcome_of(len(self.nodes), answers.outcomes)
         return outcome_of(len(self.nodes), different)
 
-    def pools(self) -> dict[PoolId, PoolState]:
-        """The state of all pools that nodes see; of a pool that several nodes see, as the first one sees it."""
+    def pools(self, time_limit: TimeLimit) -> dict[PoolId, PoolState]:
+        """The state of all pools that nodes see; of a pool that several nodes see, as the first one sees it.
+
+        :raises OutOfTime: if there is no time to find out what all nodes see.
+        """
         found: dict[PoolId, PoolState] = {}
         for entry in self._known.settled():
+            if entry.view is None:
+                time_limit.check()
             for state in self._known.view_of(entry).states():
                 found.setdefault(state.pool.id, state)
         return found
@@ -452,6 +459,8 @@ class SchedulingState:
         fitting = 0
         for entry in entries:
             claims = on.get(entry.name, elsewhere) if on else elsewhere
+            if claims.selectors:
+                time_limit.check()  # as of the slices below
             away = claims.selectors and claims.is_away_from(entry.node)
             if away and not (filters and claims.unallocated):
                 answers.add(entry.name, AWAY_OUTCOME)

@@ -33,6 +33,7 @@ class Pod(NamedTuple):
     :param needs: what it needs beside devices; None for claims without a pod.
     :param instead: what it claims on some nodes instead: the same claims but for the last one.
     :param rejections: for messages, what kube-scheduler says of the nodes that its spec excludes.
+    :param late: whether there was no time to find out which nodes its spec excludes.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Pod(NamedTuple):
     needs: PodNeeds | None = None
     instead: Sequence[ClaimsOnNodes] = ()
     rejections: Mapping[str, Sequence[str]] = MappingProxyType({})
+    late: bool = False
 
 
 class Placement(NamedTuple):
@@ -101,6 +103,8 @@ class Simulation:
     def place(self, pod: Pod, mode: Mode) -> Placement:
         """Place a pod, if it fits anywhere and there is time to find out."""
         self.limits.begin()
+        if pod.late:
+            return Placement(pod.name, "", {}, self._out_of_time(), undecided=True)
         claims = _Claims(pod, self._claim)
         if (node := named_node(pod.spec)) and claims.new_on(node):
             known = self.cluster.nodes.get(node)
@@ -168,7 +172,7 @@ class Simulation:
     def weigh(self, pod: Pod) -> tuple[Rank, Waste] | None:
         """Rank and waste of what the pod would get now; None if it does not fit, or there is no time to find out."""
         claims = _Claims(pod, self._claim)
-        if (node := named_node(pod.spec)) and claims.new_on(node):
+        if pod.late or ((node := named_node(pod.spec)) and claims.new_on(node)):
             return None
         try:
             return self.cluster.weigh(

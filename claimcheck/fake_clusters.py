@@ -73,8 +73,8 @@ class FakeCluster(Cluster):
             snapshot, resources = scenario.snapshot, scenario.node_resources
             if workload.full_name in self._state.pods.objects:
                 raise Unanswerable(f"{workload.title} is on a node already")
-            (wanted,) = pods_of(snapshot, workload, resources)
             limits = Limits(TimeLimit(POD_SECONDS))
+            (wanted,) = pods_of(snapshot, workload, resources, limits)
             simulation = Simulation(scheduling_state(snapshot, resources), limits)
             placement = simulation.place(wanted, Mode.ATTEMPT)
             if not placement.node:

@@ -173,6 +173,15 @@ class Explanation:
         self.claim_users: Mapping[str, Holder] = {}
         self.complete = True
 
+    @classmethod
+    def unfinished(
+        cls, demand: Sequence[ClaimDemand] = (), excluded: Mapping[str, Sequence[str]] = MappingProxyType({})
+    ) -> Explanation:
+        """That there was no time to find out whether the pod fits."""
+        found = cls(demand, [], excluded, SchedulingOutcome.UNDECIDED)
+        found.complete = False
+        return found
+
     @property
     def error(self) -> NodeAnswer | None:
         """The first error that fails an attempt."""
@@ -223,9 +232,7 @@ def explain(
         demand = snapshot.demand(claims, time_limit)
         answers = trials.everywhere(trials.as_it_is)
     except OutOfTime:
-        explanation = Explanation(demand, [], excluded, SchedulingOutcome.UNDECIDED)
-        explanation.complete = False
-        return explanation
+        return Explanation.unfinished(demand, excluded)
     explanation = Explanation(demand, answers, excluded, trials.outcome(answers))
     try:
         explanation.refusal = trials.refusal

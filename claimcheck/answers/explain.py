@@ -153,7 +153,10 @@ def _explain(scenario: Scenario, workload: Workload, node: str, limit: TimeLimit
     if on := named_node(workload.pod_spec):
         return _on_its_node(scenario, workload, on, instead)
     needs = workload.needs if workload.is_pod else None
-    rejected = rejections(workload.pod_spec, needs, snapshot.nodes.values(), resources)
+    try:
+        rejected = rejections(workload.pod_spec, needs, snapshot.nodes.values(), resources, limit)
+    except OutOfTime:
+        return Explained(workload, Explanation.unfinished())
     excluded = {name: tuple(reason.named for reason in reasons) for name, reasons in rejected.items()}
     openings = {each.named: _opening(workload, each) for reasons in rejected.values() for each in reasons}
     if node:
@@ -238,7 +241,8 @@ def _with_gate(
     if claim is None or GATE not in gates:
         return
     needs = workload.needs._replace(by_claim=frozenset(classes))
-    rejected = rejections(workload.pod_spec, needs, snapshot.nodes.values(), scenario.node_resources)
+    known = snapshot.nodes.values()
+    rejected = rejections(workload.pod_spec, needs, known, scenario.node_resources, limit)
     eligible = [name for name in snapshot.nodes if name not in rejected]
     trials = Trials(snapshot, [*workload.claims, claim], eligible, limit)
     answers = trials.everywhere(trials.as_it_is)

@@ -12,9 +12,10 @@ from allocator.explaining.snapshot import Snapshot, unknown_classes
 from allocator.fitting.fragmentation import Fragmentation, fragmentation
 from allocator.node_resources import NodeResources
 from allocator.packing import pack
-from allocator.pod_nodes import excluded, spoken
+from allocator.pod_nodes import Refusal, excluded, spoken
 from allocator.scheduling import SchedulingState
 from allocator.simulation import MODES, Limits, Placement, Pod, Simulation
+from allocator.time_limit import OutOfTime
 from claimcheck.answers.outcome import Failure
 from claimcheck.answers.scenario import Scenario
 from cluster.workloads import Workload
@@ -26,11 +27,11 @@ MAX_COPIES = 10_000
 
 
 class Run(NamedTuple):
-    """All pods placed with one objective, and what is left of the devices."""
+    """All pods placed with one objective, and what is left of the devices, None if there was no time to find out."""
 
     objective: str
     placements: Sequence[Placement]
-    fragmentation: Fragmentation
+    fragmentation: Fragmentation | None
 
     @property
     def placed(self) -> int:
@@ -76,8 +77,8 @@ class Report(NamedTuple):
 
     @property
     def undecided(self) -> bool:
-        """Whether some pod was not decided in time, or the search for new nodes stopped early."""
-        return any(run.undecided for run in self.runs) or not (
+        """Whether some pod or what is left was not found out in time, or the search for new nodes stopped early."""
+        return any(run.undecided or run.fragmentation is None for run in self.runs) or not (
             self.expansion is None or self.expansion.complete
         )
 
@@ -105,8 +106,6 @@ def simulate(
     :param templates: the kinds of new nodes to try for pods that fit nowhere.
     :param limits: the time limits of everything together, and of each pod.
     """
-    from allocator.time_limit import OutOfTime
-
     snapshot = scenario.snapshot
     # Pods that are simulated may be in the cluster already.
     resources = scenario.state.node_resources(
@@ -116,7 +115,7 @@ def simulate(
         pod
         for workload in scenario.workloads
         if not workload.problem and not workload.missing
-        for pod in pods_of(snapshot, workload, resources)
+        for pod in pods_of(snapshot, workload, resources, limits)
     ]
     claims = [claim for workload in scenario.workloads for claim in workload.claims]
     unknown: Sequence[str] = ()
@@ -128,7 +127,10 @@ def simulate(
         cluster = scheduling_state(snapshot, resources)
         simulation = Simulation(cluster, limits)
         found = pack(simulation, pods) if objective == BATCH else simulation.run(pods, MODES[objective])
-        runs.append(Run(objective, found, fragmentation(cluster.pools(), cluster.allocated, attributes)))
+        left: Fragmentation | None = None
+        with suppress(OutOfTime):
+            left = fragmentation(cluster.pools(limits.whole), cluster.allocated, attributes)
+        runs.append(Run(objective, found, left))
     expansion = None
     if templates:
         expansion = expand(
@@ -167,16 +169,19 @@ def scheduling_state(snapshot: Snapshot, resources: NodeResources) -> Scheduling
     return cluster
 
 
-def pods_of(snapshot: Snapshot, workload: Workload, resources: NodeResources) -> list[Pod]:
-    """The pods of a workload that are on no node yet."""
-    closed = excluded(workload.pod_spec, snapshot.nodes.values())
+def pods_of(snapshot: Snapshot, workload: Workload, resources: NodeResources, limits: Limits) -> list[Pod]:
+    """The pods of a workload that are on no node yet; late if there is no time to find out which nodes they exclude."""
+    closed: dict[str, tuple[Refusal, ...]] | None = None
+    with suppress(OutOfTime):
+        closed = excluded(workload.pod_spec, snapshot.nodes.values(), limits.of_pod())
     alike = Pod(
         workload.title,
         {},
-        frozenset(closed),
+        frozenset(closed or ()),
         workload.pod_spec,
         workload.needs if workload.is_pod else None,
-        rejections={name: spoken(refusals) for name, refusals in closed.items()},
+        rejections={name: spoken(refusals) for name, refusals in (closed or {}).items()},
+        late=closed is None,
     )
     pods = []
     for number in range(len(workload.running), min(workload.copies, MAX_COPIES)):

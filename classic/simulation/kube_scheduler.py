@@ -39,7 +39,7 @@ class KubeScheduler:
     def __init__(self, server: ApiServer, time_limit: TimeLimit) -> None:
         self._server = server
         self._time_limit = time_limit
-        self._nodes = Nodes()
+        self._nodes = Nodes(time_limit)
         self._binding: set[asyncio.Task[None]] = set()
         self.queue = SchedulingQueue(self._may_enter, self._tell_of_move)
         #: the number of attempts of each pod that has been bound, and when that was
@@ -104,6 +104,7 @@ class KubeScheduler:
         reasons: dict[Status, list[str]] = {}
         rejected_by = set()
         for node in self._nodes.all():
+            self._time_limit.check()
             name = name_of(node)
             if name in refused:
                 rejected_by.add(refused[name].plugin)

@@ -6,6 +6,7 @@ from random import Random
 
 from allocator.node_resources import NodeResources, PodNeeds, counted
 from allocator.pod_nodes import Refusal, rejections
+from allocator.time_limit import TimeLimit
 from resourceapi.manifests import entries, key_of, mapping, name_of
 from resourceapi.node_selection import selects
 from resourceapi.objects import Object
@@ -19,7 +20,8 @@ _SEED = 5
 class Nodes:
     """Nodes and the pods on them."""
 
-    def __init__(self) -> None:
+    def __init__(self, time_limit: TimeLimit) -> None:
+        self._time_limit = time_limit
         self._nodes: dict[str, Object] = {}
         self._resources = NodeResources()
         self._placed: dict[str, tuple[str, PodNeeds]] = {}
@@ -53,16 +55,26 @@ class Nodes:
         return [self._nodes[name] for name in sorted(self._nodes)]
 
     def refused(self, pod: Object) -> dict[str, Refusal]:
-        """The nodes that do not fit apart from claims, each with the first reason."""
-        found = rejections(mapping(pod, "spec"), self.needs(pod), self.all(), self._resources)
+        """The nodes that do not fit apart from claims, each with the first reason.
+
+        :raises OutOfTime: if the time is over.
+        """
+        found = rejections(
+            mapping(pod, "spec"), self.needs(pod), self.all(), self._resources, self._time_limit
+        )
         return {name: reasons[0] for name, reasons in found.items()}
 
     def ranked(self, pod: Object, names: list[str]) -> list[str]:
         """Nodes in the order in which a pod prefers them: by its preferred node affinity, and then any.
 
         kube-scheduler draws among those with the most points, too; here, the draws are the same each time.
+
+        :raises OutOfTime: if the time is over.
         """
-        weights = {name: _preference(pod, self._nodes[name]) for name in names}
+        weights = {}
+        for name in names:
+            self._time_limit.check()
+            weights[name] = _preference(pod, self._nodes[name])
         drawn = {name: self._chance.random() for name in names}
         return sorted(names, key=lambda name: (-weights[name], drawn[name]))
 

@@ -43,7 +43,7 @@ class _Structured:
     def __init__(self, scenario: Scenario, time_limit: TimeLimit) -> None:
         self._scenario = scenario
         self._time_limit = time_limit
-        self._nodes = Nodes()
+        self._nodes = Nodes(time_limit)
         self._busy_until = 0.0
         self._defined = {
             (kind, key_of(each)): each for kind in (TEMPLATE, CLAIM) for each in scenario.of_kind(kind)
@@ -81,6 +81,7 @@ class _Structured:
         names = {name_of(each) for each in self._nodes.all()}
         fitting = sorted(names - set(self._nodes.refused(pod)))
         for node in self._nodes.ranked(pod, fitting):
+            self._time_limit.check()
             alone = Pod(key_of(pod), claims, frozenset(names - {node}))
             if self._simulation.place(alone, Mode.ATTEMPT).node:
                 writes = _WRITES_OF_CLAIM * len(claims) + _WRITES_OF_POD

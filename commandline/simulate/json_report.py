@@ -40,7 +40,7 @@ def _run(run: Run) -> Json:
         "undecided": [each.pod for each in run.undecided],
         "placements": [_placement(each) for each in run.placements],
         "left": [each.pod for each in run.left],
-        "fragmentation": _fragmentation(run.fragmentation),
+        "fragmentation": None if run.fragmentation is None else _fragmentation(run.fragmentation),
     }
 
 

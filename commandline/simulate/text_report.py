@@ -42,7 +42,10 @@ def lines(report: Report) -> Iterator[str]:
     for run in report.runs:
         yield ""
         yield f"left after {run.objective}"
-        yield from _fragmentation(run.fragmentation)
+        if run.fragmentation is None:
+            yield "  no time to find out (--timeout)"
+        else:
+            yield from _fragmentation(run.fragmentation)
     if report.expansion is not None:
         yield ""
         yield from _expansion(report.expansion)
@@ -52,15 +55,22 @@ def lines(report: Report) -> Iterator[str]:
 
 def _comparison(runs: Sequence[Run]) -> Iterator[str]:
     """A line per objective: what it places, and how many of each kind of partition could still be placed."""
-    profiles = [(row.driver, row.profile) for row in runs[0].fragmentation.partitions]
+    profiles = list(_placeable(runs[0]))
     head = ("objective", "placed", "pods", "nodes used", *(f"room for {profile}" for _, profile in profiles))
     yield from table([head, *(_compared(run, profiles) for run in runs)])
 
 
 def _compared(run: Run, profiles: Sequence[tuple[str, str]]) -> tuple[str, ...]:
-    placeable = {(row.driver, row.profile): f"{row.placeable:,}" for row in run.fragmentation.partitions}
+    placeable = _placeable(run)
+    nothing = "0" if run.fragmentation is not None else "?"
     numbers = (f"{run.placed:,}", f"{len(run.placements):,}", f"{run.nodes_used:,}")
-    return (run.objective, *numbers, *(placeable.get(profile, "0") for profile in profiles))
+    return (run.objective, *numbers, *(placeable.get(profile, nothing) for profile in profiles))
+
+
+def _placeable(run: Run) -> dict[tuple[str, str], str]:
+    """How many of each kind of partition could still be placed."""
+    rows = run.fragmentation.partitions if run.fragmentation is not None else ()
+    return {(row.driver, row.profile): f"{row.placeable:,}" for row in rows}
 
 
 def _placements(run: Run) -> Iterator[str]:

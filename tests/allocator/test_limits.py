@@ -22,6 +22,7 @@ from allocator.devices import Device
 from allocator.errors import OUT_OF_TIME
 from allocator.expansion import Template, expand
 from allocator.packing import pack
+from allocator.pod_nodes import excluded
 from allocator.rules.exclusive_use import ExclusiveUse
 from allocator.scheduling import Mode, SchedulingState
 from allocator.simulation import UNHURRIED, Limits, Pod, Simulation
@@ -227,6 +228,43 @@ def test_classes_have_claims_read_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not state.filter(asked, UNLIMITED).nodes[0].fits
 
 
+def test_pods_with_much_affinity_are_late() -> None:
+    """Which nodes a pod excludes is not found out any more once the time is over; the pod is undecided then."""
+    nodes = [node(f"n{i}") for i in range(100)]
+    terms = [{"matchExpressions": [{"key": "a", "operator": "Exists"}]}]
+    spec = {
+        "affinity": {
+            "nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
+        }
+    }
+    assert len(excluded(spec, nodes, looks(100))) == 100
+    with pytest.raises(OutOfTime):
+        excluded(spec, nodes, looks(99))
+    late = Pod("p", {"ns/c": claim(exactly())}, late=True)
+    simulation = Simulation(cluster(slice_of("d")), UNHURRIED)
+    (found,) = simulation.run([late], Mode.ATTEMPT)
+    assert (found.undecided, found.node, simulation.weigh(late)) == (True, "", None)
+
+
+def test_what_is_left_is_not_found_out_late() -> None:
+    """Once the time is over, nobody looks at what is left on nodes that have not been looked at."""
+    state = cluster(slice_of("d"), nodes=[node(f"n{i}") for i in range(100)])
+    with pytest.raises(OutOfTime):
+        state.pools(looks(99))
+    known = state.pools(UNLIMITED)
+    assert state.pools(looks(0)) == known
+    assert known
+
+
+def test_claims_elsewhere_are_not_looked_for_late() -> None:
+    """Allocated claims may be available on nodes that thousands of requirements select."""
+    state = cluster(slice_of("d"), nodes=[node(f"n{i}") for i in range(100)])
+    selector = {"nodeSelectorTerms": [{"matchExpressions": [{"key": "a", "operator": "Exists"}]}]}
+    away = claim(exactly()) | {"status": {"allocation": {"nodeSelector": selector}}}
+    with pytest.raises(OutOfTime):
+        state.place([away], Mode.ALL_NODES, looks(50))
+
+
 def test_time_is_looked_at_for_each_node(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a node sees is not found out any more once the time is over: a slice may select it by thousands of requirements."""
     done = Counter[str]()
@@ -244,3 +282,6 @@ def test_time_is_looked_at_for_each_node(monkeypatch: pytest.MonkeyPatch) -> Non
     with pytest.raises(OutOfTime):
         state.place([claim(exactly())], Mode.ALL_NODES, limit)
     assert done["selectors"] <= 11
+    done.clear()
+    state.warm_up(TimeLimit(10, lambda: float(done["selectors"])))
+    assert 0 < done["selectors"] <= 11

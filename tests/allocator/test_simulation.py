@@ -16,6 +16,7 @@ from allocator.fitting.fragmentation import (
 from allocator.packing import pack
 from allocator.scheduling import Mode, SchedulingState
 from allocator.simulation import MODES, UNHURRIED, Placement, Pod, Simulation
+from allocator.time_limit import UNLIMITED
 from resourceapi.objects import Object
 from tests.allocator.mig import ARRIVALS, LAYOUTS, gpus, pods, wanted
 from tests.allocator.objects import (
@@ -140,7 +141,7 @@ def test_left_partitions() -> None:
     state = gpus(1, 2)
     for gpu in range(2):
         state.hold(held(f"gpu-{gpu}-3g-40gb-0", pool="node-00", name=f"h{gpu}"))
-    rest = fragmentation(state.pools(), state.allocated)
+    rest = fragmentation(state.pools(UNLIMITED), state.allocated)
     assert [each[1:] for each in rest.partitions] == [
         ("7g.80gb", 0, 1, 2, 0),
         ("4g.40gb", 0, 2, 2, 0),
@@ -156,7 +157,7 @@ def test_left_groups() -> None:
     """Topology groups: how many there are, how many nobody uses, how large the largest rest is."""
     devices = [device(f"{name}{index}", attributes={ROOT: name}) for name in "abc" for index in range(2)]
     state = cluster(slice_of(*devices), holders=[held("a0", "a1", "b0")])
-    rest = fragmentation(state.pools(), state.allocated)
+    rest = fragmentation(state.pools(UNLIMITED), state.allocated)
     assert rest.groups == [
         GroupFragmentation(DRIVER, "", 1, 0, 6, 3, 3),
         GroupFragmentation(DRIVER, ROOT, 3, 1, 6, 3, 2),
@@ -168,7 +169,7 @@ def test_left_shares() -> None:
     shared = {"allowMultipleAllocations": True, "capacity": {"memory": {"value": "80"}}}
     used = held("a", shareID="share", consumedCapacity={"memory": "60"})
     state = cluster(slice_of(device("a", **shared), device("b", **shared)), holders=[used])
-    assert fragmentation(state.pools(), state.allocated).shares == [
+    assert fragmentation(state.pools(UNLIMITED), state.allocated).shares == [
         ShareFragmentation(DRIVER, "memory", 2, 160, 100, 80)
     ]
 

@@ -68,7 +68,9 @@ def scheduler(kubeconfig: Path, directory: Path) -> Iterator[None]:
 
 
 def explained(asked: Setting) -> Explanation:
-    closed = {name: [each.named for each in found] for name, found in excluded({}, asked.nodes).items()}
+    closed = {
+        name: [each.named for each in found] for name, found in excluded({}, asked.nodes, UNLIMITED).items()
+    }
     return explain(snapshot_of(asked), asked.claims, UNLIMITED, closed)
 
 
@@ -80,7 +82,11 @@ def placed(asked: Setting) -> list[bool]:
         cluster = SchedulingState(snapshot.features, asked.nodes, snapshot.classes, asked.slices)
         for each in asked.holders:
             cluster.hold(each)
-        pod = Pod("p", {key_of(each): each for each in asked.claims}, frozenset(excluded({}, asked.nodes)))
+        pod = Pod(
+            "p",
+            {key_of(each): each for each in asked.claims},
+            frozenset(excluded({}, asked.nodes, UNLIMITED)),
+        )
         found.append(bool(Simulation(cluster, UNHURRIED).place(pod, mode).node))
     return found
 

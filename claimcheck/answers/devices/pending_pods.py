@@ -45,16 +45,21 @@ class PodsThatFit:
         self._resources = devices.state.node_resources()
         self._pods = [(each, self._closed(each)) for each in workloads]
 
-    def _closed(self, workload: Workload) -> frozenset[str]:
-        """The nodes that lack something besides devices."""
-        nodes = self._cluster.nodes.values()
-        return frozenset(rejections(workload.pod_spec, workload.needs, nodes, self._resources))
+    def _closed(self, workload: Workload) -> frozenset[str] | None:
+        """The nodes that lack something besides devices; None if there is no time to find out."""
+        nodes, limit = self._cluster.nodes.values(), self._limit.part(POD_SECONDS)
+        try:
+            return frozenset(rejections(workload.pod_spec, workload.needs, nodes, self._resources, limit))
+        except OutOfTime:
+            return None
 
     def places(self) -> dict[str, Places | None]:
         """The nodes for each pod as the cluster is now; None if that could not be found out."""
         return {workload.full_name: self._places(workload, closed) for workload, closed in self._pods}
 
-    def _places(self, workload: Workload, closed: frozenset[str]) -> Places | None:
+    def _places(self, workload: Workload, closed: frozenset[str] | None) -> Places | None:
+        if closed is None:
+            return None
         cluster = self._cluster
         try:
             instead = workload.claims_by_nodes(self._resources)

@@ -158,10 +158,12 @@ def test_out_of_time(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixt
     assert code == 2
     assert lines[0].startswith("first-fit: 0 of ")
     assert ": the time for all pods was over before it was decided whether it fits" in lines[1]
+    assert lines[lines.index("left after first-fit") + 1] == "  no time to find out (--timeout)"
     code, text = run("replicas", monkeypatch, capsys, "-o", "json")
     assert code == 2
     (first,) = json.loads(text)["runs"]
     assert first["undecided"] == first["left"]
+    assert first["fragmentation"] is None
     assert all(each["undecided"] is True and each["error"] for each in first["placements"])
 
 
