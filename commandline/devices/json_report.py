@@ -16,6 +16,8 @@ from resourceapi.objects import Object
 from resourceapi.quantity import Quantity
 
 ATTRIBUTE = "DeviceAttribute"
+#: Values that are listed of those which a value hides: thousands of patches may apply to each of thousands of devices.
+MAX_HIDDEN = 100
 Json = dict[str, Any]
 _SCHEMA = SCHEMAS_WITH_PROPOSALS["v1"]
 #: What is told with who gives it, or what is left of it, or what changes whenever a file is read.
@@ -64,7 +66,9 @@ def _given(given: Mapping[str, Given], struct: str, slice: str, left: Mapping[st
         if name in left:
             entry["left"] = str(left[name])
         if each.hidden:
-            entry["hides"] = [_said(struct, value, giver, slice) for giver, value in each.hidden]
+            entry["hides"] = [_said(struct, value, giver, slice) for giver, value in each.hidden[:MAX_HIDDEN]]
+        if len(each.hidden) > MAX_HIDDEN:
+            entry["hidesMore"] = len(each.hidden) - MAX_HIDDEN
         found[name] = entry
     return found
 

@@ -154,3 +154,45 @@ def test_selectors_that_take_too_long(tmp_path: Path, capsys: pytest.CaptureFixt
     code = main(["devices", "--inventory", str(file), "--timeout", "1e-9", "--class", "a100"])
     assert code == 2
     assert "claimcheck: the selectors took longer than 1e-09 s (--timeout)\n" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("patches", "more"), [(100, 0), (101, 0), (102, 1)])
+def test_not_all_hidden_values_are_listed(
+    patches: int, more: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of the values that a value hides `-o json` has the first 100 and how many there are besides: each device may have thousands."""
+    pool = {"name": "p", "generation": 1, "resourceSliceCount": 1}
+    spec = {"driver": "d.x", "pool": pool, "allNodes": True, "devices": [{"name": "a"}]}
+    objects: list[dict[str, object]] = [
+        {
+            "apiVersion": "claimcheck.example.com/v1alpha3",
+            "kind": "ResourceSlicePatch",
+            "metadata": {"name": f"p{number}"},
+            "spec": {
+                "devices": {
+                    "filter": {"driver": "d.x"},
+                    "attributes": {"x.example.com/a": {"int": number}},
+                    "priority": number,
+                }
+            },
+        }
+        for number in range(patches)
+    ]
+    objects.append(
+        {
+            "apiVersion": "resource.k8s.io/v1",
+            "kind": "ResourceSlice",
+            "metadata": {"name": "s"},
+            "spec": spec,
+        }
+    )
+    file = tmp_path / "cluster.json"
+    file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
+    assert main(["devices", "--inventory", str(file), "-o", "json"]) == 0
+    (device,) = json.loads(capsys.readouterr().out)["devices"]
+    given = device["attributes"]["x.example.com/a"]
+    assert given["int"] == patches - 1
+    assert [each["int"] for each in given["hides"]] == list(
+        range(patches - 2, patches - 2 - min(patches - 1, 100), -1)
+    )
+    assert given.get("hidesMore", 0) == more
