@@ -26,6 +26,9 @@ from scheduler.claim_ledger import ClaimLedger
 from scheduler.picture_lock import PictureLock
 from scheduler.snapshots import InConfiguration, Snapshots
 
+#: How long a replica looks at what nodes see before it serves; what is left then, filters find out in the time that each has.
+WARM_UP_SECONDS = 10.0
+
 
 class Source(NamedTuple):
     """A collection of the picture, and the path at which the API server has it."""
@@ -120,7 +123,7 @@ class ClusterPicture:
         """Find out now what all nodes see; otherwise the first filter has to, and takes too long in large clusters."""
         with self.lock:
             self.is_settled = self.state.inventory.settle(UNLIMITED)
-            self.state.warm_up()
+            self.state.warm_up(TimeLimit(WARM_UP_SECONDS))
 
     def warm_up_first(self) -> None:
         """Warm up when the cluster has just become known, and nobody asks or leads yet: only then garbage is looked for.

@@ -7,6 +7,7 @@ from threading import Event, Thread
 
 import pytest
 
+from allocator.nodes import Nodes
 from allocator.scheduling import Mode
 from allocator.time_limit import UNLIMITED
 from resourceapi.objects import Object
@@ -112,6 +113,16 @@ def test_leader_begins_with_all_done(picture: ClusterPicture) -> None:
     before = picture.is_settled
     picture.warm_up()
     assert (before, picture.is_settled) == (False, True)
+    assert fitting(picture) == NODES
+
+
+def test_warming_up_has_an_end(picture: ClusterPicture, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Slices may select nodes with thousands of requirements, and a Lease does not wait: filters find out the rest."""
+    monkeypatch.setattr(cluster_picture, "WARM_UP_SECONDS", -1.0)
+    picture.patches.put(patch("one"))
+    with monkeypatch.context() as patched:
+        patched.setattr(Nodes, "class_of", lambda *_: pytest.fail("there is no time"))
+        picture.warm_up()
     assert fitting(picture) == NODES
 
 
