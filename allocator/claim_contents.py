@@ -14,8 +14,9 @@ from allocator.time_limit import TimeLimit
 from resourceapi.canonical import canonical, fingerprint
 from resourceapi.manifests import key_of
 from resourceapi.objects import EMPTY, Object
+from resourceapi.records.packed_devices import OBJECT_BYTES, PackedDevices, devices_of
 
-#: What the objects of a text of JSON take, for each of its characters.
+#: What the objects of a text of JSON take, for each of its characters, beside those that whoever holds the claim has as well.
 _OBJECT_BYTES = 3
 
 
@@ -55,7 +56,7 @@ class ClaimContents:
         known = self._claims.get(key)
         if known is not None and known[0] is devices:
             return known[1]
-        text = canonical(devices)
+        text = canonical(devices_of(claim))
         digest = fingerprint(text)
         content = self._by_digest.get(digest)
         if content is None:
@@ -79,7 +80,8 @@ class ClaimContents:
             demand = self._demands.get(key)
             if demand is None:
                 demand = self._demands[key] = self._read(claim, time_limit)
-                demand.header.weight += _OBJECT_BYTES * content.length
+                is_packed = isinstance((claim.get("spec") or EMPTY).get("devices"), PackedDevices)
+                demand.header.weight += (OBJECT_BYTES if is_packed else _OBJECT_BYTES) * content.length
             yield demand
 
     def clear(self) -> None:

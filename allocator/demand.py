@@ -19,6 +19,7 @@ from resourceapi.go_text import quote
 from resourceapi.manifests import key_of, name_of
 from resourceapi.objects import EMPTY, Object
 from resourceapi.quantity import UNSET, Quantity
+from resourceapi.records.packed_devices import devices_of
 
 ALL, EXACT_COUNT = "All", "ExactCount"
 ClassSelectors = dict[str, tuple[Selector, ...]]
@@ -134,7 +135,7 @@ class ClaimDemand:
     def __init__(self, claim: Object) -> None:
         """`claim`: a ResourceClaim of v1 in normal form."""
         self.header = ClaimHeader(key_of(claim))
-        self.devices: Object = (claim.get("spec") or EMPTY).get("devices") or EMPTY
+        self.devices = devices_of(claim)
         self.requests: list[RequestDemand] = []
         self.problem: Text = ()
 

@@ -16,6 +16,7 @@ from allocator.fitting.waste import Waste
 from allocator.scheduling import Mode
 from allocator.simulation import Placement, Pod, Simulation
 from resourceapi.objects import Object
+from resourceapi.records.packed_devices import devices_of
 
 #: The limits of the search in seconds and rounds, and the most nodes whose pods one round places again.
 SECONDS, ROUNDS, NODES = 10.0, 5_000, 3
@@ -116,5 +117,5 @@ class _Packing:
 
 def _wanted(claim: Object) -> int:
     """The number of devices that a claim requests by `exactly`."""
-    devices = (claim.get("spec") or {}).get("devices") or {}
-    return sum((request.get("exactly") or {}).get("count", 1) for request in devices.get("requests") or ())
+    requests = devices_of(claim).get("requests") or ()
+    return sum((request.get("exactly") or {}).get("count", 1) for request in requests)

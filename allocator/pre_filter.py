@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable
 from allocator.features import Features
 from allocator.time_limit import TimeLimit
 from resourceapi.objects import EMPTY, Object
+from resourceapi.records.packed_devices import devices_of
 
 
 def refusal(
@@ -24,8 +25,7 @@ def refusal(
     """
     for claim in claims:
         time_limit.check()
-        devices: Object = (claim.get("spec") or EMPTY).get("devices") or EMPTY
-        for request in devices.get("requests") or ():
+        for request in devices_of(claim).get("requests") or ():
             if reason := _refusal(claim, request or EMPTY, classes, features):
                 return reason
     return ""

@@ -19,6 +19,7 @@ from resourceapi.kinds import CLAIM, DEVICE_CLASS, DEVICE_TAINT_RULE, RESOURCE_S
 from resourceapi.manifests import entries, mapping
 from resourceapi.model.versions import GROUP, OWN_GROUP, V1_PATH
 from resourceapi.objects import Object
+from resourceapi.records.packed_devices import DevicesReader, devices_of
 from resourceapi.records.pods import Pod, pod_with_claims
 from resourceapi.releases import Profile
 from scheduler.budgets import Budget, read_budget
@@ -85,7 +86,15 @@ class ClusterPicture:
 
         def read_with_snapshot(value: Object) -> Object | None:
             claim = read_claim(_without(value, "labels", "annotations"))
-            return None if claim is None else _packed(kept.read(claim))
+            if claim is None:
+                return None
+            return asked.packed(_packed(kept.read(claim)), mapping(value, "spec", "devices"))
+
+        def read_devices(value: Object) -> Object:
+            claim = read_claim({"spec": {"devices": value}})
+            return devices_of(_packed(claim or {}))
+
+        asked = DevicesReader(read_devices)
 
         self.claim_objects = VersionedCollection(read_with_snapshot)
         self.claims = ClaimLedger(self.state, self.claim_objects)

@@ -16,9 +16,10 @@ from allocator.best_fit import Proposal
 from allocator.fitting.waste import Waste
 from allocator.results import places_in
 from resourceapi.limits import SUBREQUESTS
-from resourceapi.manifests import entries, mapping, text, uid_of
+from resourceapi.manifests import entries, text, uid_of
 from resourceapi.objects import Object
 from resourceapi.records.claims import allocation_of
+from resourceapi.records.packed_devices import devices_of
 from scheduler.decisions import Decision, Decisions
 from scheduler.extender_api import MAX_SCORE, MIN_SCORE, CandidateNodes
 
@@ -133,7 +134,7 @@ def _waste_of(offer: Offer) -> tuple[bool, Waste]:
 def places_of(claim: Object) -> list[int]:
     """How far down its list each alternative is that an allocated claim has; nothing for one without an allocation."""
     allocation = allocation_of(claim)
-    requests = entries(mapping(claim, "spec", "devices"), "requests")
+    requests = entries(devices_of(claim), "requests")
     lists = [
         [f"{text(request, 'name')}/{text(each, 'name')}" for each in found]
         for request in requests

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from resourceapi.objects import Object
+from resourceapi.records.packed_devices import devices_of
 
 Change = Callable[[Object], Object]
 
@@ -23,11 +24,6 @@ class Part(NamedTuple):
     request: int
     sub: int | None
     name: str
-
-
-def devices_of(claim: Object) -> Object:
-    """The `spec.devices` of a claim."""
-    return (claim.get("spec") or {}).get("devices") or {}
 
 
 def requests_of(claim: Object) -> list[Object]:
