@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
@@ -44,8 +45,14 @@ class DeviceInventory:
     def groups(self) -> list[NamedGroup]:
         """All devices by their properties."""
         found: dict[str, NamedGroup] = {}
+        # patched devices of a shape share what patches have merged, which may be thousands of attributes
+        keys: dict[tuple[object, ...], str] = {}
         for id, device in self.devices():
-            key = properties_key(id.driver, device)
+            parts = device.get("attributes"), device.get("capacity")
+            same = (id.driver, device.get("allowMultipleAllocations") is True, *map(builtins.id, parts))
+            key = keys.get(same)
+            if key is None:
+                key = keys[same] = properties_key(id.driver, device)
             group = found.get(key)
             if group is None:
                 group = found[key] = DeviceGroup(DeviceProperties(id.driver, device), [])
