@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from kubernetes import client
 
 import claimcheck
 from claimcheck import Cluster
@@ -21,6 +20,8 @@ def _by_kubeconfig(server: str, directory: Path) -> Cluster:
 
 
 def _by_client(server: str, directory: Path) -> Cluster:
+    from kubernetes import client  # hundreds of modules, which not every process needs
+
     configuration = client.Configuration(host=server + "/")
     configuration.api_key["authorization"] = f"Bearer {TOKEN}"
     with client.ApiClient(configuration) as api_client:
