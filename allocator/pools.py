@@ -16,7 +16,7 @@ from allocator.errors import AllocationError, Mention
 from allocator.features import EXPERIMENTAL, Features
 from allocator.inventory import Inventory, PoolSlices
 from resourceapi.objects import Object
-from resourceapi.records.pools import PoolId, by_pool, newest
+from resourceapi.records.pools import COMPLETE_SINCE, PoolId, by_pool, newest
 
 Shape = tuple[object, ...]
 
@@ -197,7 +197,7 @@ def pool_of(id: PoolId, slices: Sequence[Slice], inventory: Inventory, features:
     if len(slices) > 1 and features.slices_as_they_came:
         slices = _as_they_came(slices, everywhere.by_name, late=features.implementation == EXPERIMENTAL)
     expected, generation = slices[0].count_in_pool, slices[0].generation
-    if features.minor < 35:
+    if features.minor < COMPLETE_SINCE:
         return _former_pool(pool, slices, everywhere)
     elsewhere = False
     if len(slices) != expected:

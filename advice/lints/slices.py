@@ -19,7 +19,13 @@ from resourceapi.field_path import Key
 from resourceapi.kinds import RESOURCE_SLICE
 from resourceapi.manifests import devices_of, mapping, text
 from resourceapi.quantity import QuantityError, parse
-from resourceapi.records.pools import SliceRecord
+from resourceapi.records.pools import COMPLETE_SINCE, SliceRecord
+
+_UNUSED = "kube-scheduler uses no device of such a pool: "
+_FAILS_FOR_ALL = (
+    "before 1.35, requests for all devices of such a pool fail, and from 1.35 on nobody gets any: "
+)
+_EACH_STATES = "each slice must state how many slices its generation has"
 
 
 def check(manifest: dict[str, Any], facts: Facts, file: str) -> Iterator[Warning]:
@@ -31,13 +37,19 @@ def check(manifest: dict[str, Any], facts: Facts, file: str) -> Iterator[Warning
         if len(pool.nodes.all) > 1 and slice.node_name:
             yield _several_nodes(slice, pool, file, is_complete=is_complete)
         elif slice.generation == pool.newest:
-            yield from _count(slice, pool, file, is_complete=is_complete)
+            minor = facts.profile.minor
+            yield from _count(slice, pool, file, is_complete=is_complete, is_used=minor < COMPLETE_SINCE)
     yield from _binding(manifest)
     yield from _steps(manifest)
 
 
-def _count(slice: SliceRecord, pool: FilePool, file: str, *, is_complete: bool) -> Iterator[Warning]:
-    """CC017.  In files, slices may be left out, but hardly ever are there too many in one file."""
+def _count(
+    slice: SliceRecord, pool: FilePool, file: str, *, is_complete: bool, is_used: bool
+) -> Iterator[Warning]:
+    """CC017.  In files, slices may be left out, but hardly ever are there too many in one file.
+
+    :param is_used: whether the release gives devices of such a pool.
+    """
     known, expected = len(pool.generation(pool.newest).slices), slice.count_in_pool
     if expected <= 0 or known == expected:
         return
@@ -48,7 +60,7 @@ def _count(slice: SliceRecord, pool: FilePool, file: str, *, is_complete: bool) 
         SLICE_COUNT.code,
         ("spec", "pool", "resourceSliceCount"),
         f"resourceSliceCount is {expected}, but generation {pool.newest} of the pool has {number(there, 'slice')}",
-        "kube-scheduler uses no device of such a pool: each slice must state how many slices its generation has",
+        (_FAILS_FOR_ALL if is_used else _UNUSED) + _EACH_STATES,
         is_note=is_note,
     )
 

@@ -15,6 +15,10 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from resourceapi.manifests import mapping, name_of, text
 from resourceapi.objects import Object
 
+#: The first release (minor number) whose kube-scheduler uses no device of a generation that is not complete. Before, only
+#: requests for all devices fail with an error.
+COMPLETE_SINCE = 35
+
 
 class PoolId(NamedTuple):
     """A pool: drivers name their pools as they like."""

@@ -17,6 +17,7 @@ import shutil
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from subprocess import CalledProcessError
 
 from resourceapi import other_gates
 from resourceapi.measured import MEASURED, MODERN_MINORS
@@ -41,13 +42,17 @@ _VERSION = re.compile(r"1\.\d+\.\d+")
 def main(arguments: Sequence[str] | None = None) -> int:
     options = _options(arguments)
     minor = int(options.version.split(".")[1])
-    near = nearest(minor, MODERN_MINORS)
+    near = nearest(minor, [each for each in MODERN_MINORS if _profiles_of(each)])
     kept = _cache() / options.version
     if options.again:
         shutil.rmtree(kept, ignore_errors=True)
-    kept.mkdir(parents=True, exist_ok=True)
     _tell(f"1/4 kube-apiserver {options.version}")
-    binaries(options.version)
+    try:
+        binaries(options.version)
+    except (CalledProcessError, OSError) as error:
+        _tell(f"kube-apiserver {options.version} cannot be built; is there such a release? {error}")
+        return 2
+    kept.mkdir(parents=True, exist_ok=True)
     _tell("2/4 what the server says of itself")
     record = _record(options.version, kept)
     for path in data.write(f"1.{minor}", record):
@@ -146,12 +151,15 @@ def _compared(
 
 
 def _profiles_of(minor: int) -> list[str]:
-    """The profiles of a release with default gates and with all."""
+    """The profiles of a release with default gates and with all; none if its data files are still to be written."""
     every = [name for name, profile in PROFILES.items() if int(profile.release.split(".")[1]) == minor]
-    return [
-        min((name for name in every if name.endswith("-all") == whole and not name.endswith("-off")), key=len)
+    wholes = (
+        sorted(
+            (name for name in every if name.endswith("-all") == whole and not name.endswith("-off")), key=len
+        )
         for whole in (False, True)
-    ]
+    )
+    return [names[0] for names in wholes if names]
 
 
 def _serves(server: ServerProfile, case: Case) -> bool:

@@ -117,8 +117,10 @@ class ClusterDevices:
         if self.allocated.holds(device.id):
             return ALLOCATED if device.id in self.allocated.whole else SHARED
         pool = self._pools.get(device.slice.pool)
-        if pool is None or pool.incomplete:
-            return INCOMPLETE if pool is not None else GATE_OFF
+        if pool is None:
+            return GATE_OFF
+        if pool.incomplete and not pool.usable:
+            return INCOMPLETE
         if pool.invalid:
             return INVALID
         if all(each.name != device.slice.name for each in pool.slices):
@@ -130,7 +132,7 @@ class ClusterDevices:
         pool = self._pools.get(device.slice.pool)
         if pool is None:
             return ""
-        if pool.incomplete:
+        if pool.incomplete and not pool.usable:
             has = len(self.inventory.of_pool(pool.id).generation(device.slice.generation).slices)
             return f"the pool has {has} of {device.slice.count_in_pool} slices of generation {device.slice.generation}"
         return pool.invalid

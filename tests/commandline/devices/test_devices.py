@@ -70,6 +70,17 @@ def _directory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(DIRECTORY / "listing")
 
 
+@pytest.mark.parametrize(("release", "status"), [("1.34", "free"), ("1.35", "incomplete pool")])
+def test_incomplete_pools_of_former_releases(
+    release: str, status: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Before 1.35, kube-scheduler gives devices of pools that lack slices."""
+    inventory = str(DIRECTORY / "listing" / "cluster.yaml")
+    assert main(["devices", "--kube-version", release, "--inventory", inventory, "-o", "json", "fpga-0"]) == 0
+    (device,) = json.loads(capsys.readouterr().out)["devices"]
+    assert device["status"] == status
+
+
 @pytest.mark.parametrize("file", CASES)
 def test_reports(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     """The reports say exactly this."""
