@@ -120,12 +120,14 @@ class SchedulingCluster:
         return self.leader()
 
 
-def until(done: Callable[[], bool], otherwise: str, seconds: float = PATIENCE_SECONDS) -> None:
+def until(
+    done: Callable[[], bool], otherwise: str | Callable[[], str], seconds: float = PATIENCE_SECONDS
+) -> None:
     """Wait until something is so."""
     deadline = time.monotonic() + seconds
     while not done():
         if time.monotonic() > deadline:
-            raise AssertionError(otherwise)
+            raise AssertionError(otherwise if isinstance(otherwise, str) else otherwise())
         time.sleep(0.05)
 
 

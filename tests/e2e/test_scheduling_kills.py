@@ -105,10 +105,10 @@ def judged_churn(environment: Environment) -> Iterator[Churn]:
     with Churn(cluster.client, SCHEDULER_NAME, alive=ALIVE, rate=RATE, first=_next_number(cluster)) as churn:
         yield churn
     assert churn.problems == []
-    until(lambda: not waiting(cluster), "pods are not placed in the end")
+    until(lambda: not waiting(cluster), lambda: f"not placed in the end: {waiting(cluster)[:5]}")
     judge = judged(cluster)
     assert judge.faults == []
-    until(lambda: not judged(cluster).leaks(), "something leaks", 30)
+    until(lambda: not judged(cluster).leaks(), lambda: f"leaks: {judged(cluster).leaks()[:5]}", 30)
     answer = cluster.client.ask("DELETE", fleet.PODS)
     assert answer.code == 200, answer.body
     until(lambda: not held(cluster), "claims keep devices although their pods are gone")
