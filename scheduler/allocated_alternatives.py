@@ -8,6 +8,7 @@ from typing import NamedTuple
 from resourceapi.manifests import entries, mapping, text
 from resourceapi.objects import Object
 from resourceapi.records.claims import Allocation
+from resourceapi.records.packed_devices import devices_of
 
 
 class ChosenAlternative(NamedTuple):
@@ -33,7 +34,7 @@ def chosen_alternatives(claim: Object, allocation: Object) -> Iterator[ChosenAlt
 
 def _alternatives(claim: Object) -> Iterator[tuple[str, tuple[str, str]]]:
     """The names of requests and subrequests as results have them, with class and place."""
-    for request in entries(mapping(claim, "spec", "devices"), "requests"):
+    for request in entries(devices_of(claim), "requests"):
         name = text(request, "name")
         yield name, (text(mapping(request, "exactly"), "deviceClassName"), "")
         for place, each in enumerate(entries(request, "firstAvailable")):

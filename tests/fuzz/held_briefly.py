@@ -25,6 +25,7 @@ from allocator.features import Features
 from allocator.scheduling import SchedulingState
 from allocator.time_limit import TimeLimit
 from resourceapi.objects import Object
+from resourceapi.records.packed_devices import devices_of
 from resourceapi.releases import Profile
 from scheduler import filtering, reasons
 from scheduler.cluster_picture import ClusterPicture
@@ -151,13 +152,16 @@ def _over(cluster: Cluster, pod: Object, claims: list[Object], number: int) -> I
         if cluster.refused:
             note_on(case_of(cluster.refused[-1]), cluster.picture, NOTE_SECONDS)
 
+    # The webhook reads claims for itself, and packs nothing.
+    specs = [{**each["spec"], "devices": devices_of(each)} for each in claims]
+
     def reviewed() -> None:
-        for each in claims:
-            cluster.feasibility.problems(each["spec"], ("spec",))
+        for each in specs:
+            cluster.feasibility.problems(each, ("spec",))
 
     def fitted() -> None:
-        for each in claims[:2]:
-            fitting._problem(cluster.webhook, each["spec"], TimeLimit(fitting.SECONDS, thread_time))
+        for each in specs[:2]:
+            fitting._problem(cluster.webhook, each, TimeLimit(fitting.SECONDS, thread_time))
 
     for what, work, most in (
         ("filter", filtered, FILTER_SECONDS + SLACK_SECONDS),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from resourceapi.objects import Object
+from resourceapi.records.packed_devices import MIN_BYTES, DevicesReader, PackedDevices
 from scheduler.allocated_alternatives import ChosenAlternative, chosen_alternatives
 
 
@@ -19,3 +21,14 @@ def test_place_of_the_alternative() -> None:
         ChosenAlternative("d", "class-h", "0"),
         ChosenAlternative("d", "", ""),
     ]
+
+
+def test_claim_that_is_kept_as_text() -> None:
+    """The sidecar keeps what large claims ask for as text."""
+    requests = [{"name": "n" * MIN_BYTES, "exactly": {"deviceClassName": "nic"}}]
+    devices = {"requests": requests}
+    claim: Object = {"spec": {"devices": devices}}
+    packed = DevicesReader(lambda value: value).packed(claim, devices)
+    assert isinstance(packed["spec"]["devices"], PackedDevices)
+    allocation = {"devices": {"results": [{"request": "n" * MIN_BYTES, "driver": "d"}]}}
+    assert list(chosen_alternatives(packed, allocation)) == [ChosenAlternative("d", "nic", "")]
