@@ -16,6 +16,8 @@ JSON = "application/json"
 # Decoding may take this many times the memory of the largest body, as far as an estimate from its bytes can tell: the
 # densest that API servers send is estimated at twenty times its size, one with longer strings at less than seven times.
 MEMORY_PER_BYTE = 7
+# A client may send this many times the largest body with a request: chunks need some bytes more than what they hold.
+MAX_SENT = 2
 # This many of the largest bodies may be held at once, received in part or waiting.
 MAX_HELD = 2
 

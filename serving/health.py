@@ -18,6 +18,7 @@ from serving.plain_connection import PlainConnection
 
 MOST_CONNECTIONS = 500
 IDLE_SECONDS = 60.0
+REQUEST_BYTES = 1 << 20
 EXPIRE_SECONDS = 1.0
 
 
@@ -35,7 +36,7 @@ async def health_served(listener: socket.socket, is_ready: Callable[[], bool]) -
         connections.answered(request.transport)
         return response
 
-    general = GeneralHTTP(answer, idle_seconds=IDLE_SECONDS)
+    general = GeneralHTTP(answer, idle_seconds=IDLE_SECONDS, request_bytes=REQUEST_BYTES)
     acceptor = Acceptor(
         listener,
         lambda: PlainConnection(general.protocol(), connections),

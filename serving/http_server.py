@@ -31,8 +31,20 @@ class Response(web.Response):
 class _Handler(web.RequestHandler):
     """The protocol of a connection; bytes that are not HTTP are answered without quoting them."""
 
-    __slots__ = ("first_request",)
+    __slots__ = ("bytes_left", "first_request")
+    bytes_left: int
     first_request: Any
+
+    def data_received(self, data: bytes) -> None:
+        """Go on with a request; abort the connection of a client that sends without end.
+
+        aiohttp bounds heads and hands bodies on, but drops the extensions of chunks, and what comes after the answer.
+        """
+        self.bytes_left -= len(data)
+        if self.bytes_left >= 0:
+            super().data_received(data)
+        elif self.transport is not None:
+            self.transport.abort()
 
     def handle_error(
         self,
@@ -52,6 +64,7 @@ class GeneralHTTP:
     :param answer: answers a request; its second argument is what :meth:`protocol` was given, for the first request of a
         connection, and None for all others.
     :param idle_seconds: how long a connection may be open without a request.
+    :param request_bytes: the most that a client may send from one request to the next.
     """
 
     def __init__(
@@ -59,10 +72,12 @@ class GeneralHTTP:
         answer: Callable[[web.BaseRequest, Any], Awaitable[web.StreamResponse]],
         *,
         idle_seconds: float,
+        request_bytes: int,
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._answer = answer
         self._idle_seconds = idle_seconds
+        self._request_bytes = request_bytes
         self._log = _server_log()
         self._server = web.Server(self._handle, request_factory=self._make_request, handler_cancellation=True)
 
@@ -77,6 +92,7 @@ class GeneralHTTP:
             auto_decompress=False,
             lingering_time=LINGERING_SECONDS,
         )
+        handler.bytes_left = self._request_bytes
         handler.first_request = first_request
         return handler
 
@@ -103,6 +119,7 @@ class GeneralHTTP:
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
         handler = request.protocol
         assert isinstance(handler, _Handler)
+        handler.bytes_left = self._request_bytes
         first_request, handler.first_request = handler.first_request, None
         if not request[SPOKEN]:
             return refusal(505)

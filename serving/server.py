@@ -12,7 +12,7 @@ from typing import Any
 
 from aiohttp import web
 
-from serving.bodies import Bodies, Limits
+from serving.bodies import MAX_SENT, Bodies, Limits
 from serving.callers import Caller, Deadline, seconds_to_answer
 from serving.clients import NO_CERTIFICATE, Clients
 from serving.connections import Connections
@@ -70,7 +70,9 @@ class Server:
 
     def protocol(self, *, idle_seconds: float) -> Callable[[], asyncio.Protocol]:
         """What makes the protocol of a connection; needs a running loop."""
-        self._general = GeneralHTTP(self._answer, idle_seconds=idle_seconds)
+        self._general = GeneralHTTP(
+            self._answer, idle_seconds=idle_seconds, request_bytes=MAX_SENT * self._limits.body_bytes
+        )
         return lambda: FastConnection(self, idle_seconds=idle_seconds)
 
     def general_protocol(self, unfinished: Unfinished | None = None) -> asyncio.Protocol:

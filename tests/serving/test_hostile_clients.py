@@ -307,7 +307,7 @@ ENDLESS = {
     "chunk-extension": (POST + b"1;", b"x" * 16384),
     "trailers": (POST + b"0\r\n", b"a: b\r\n" * 3000),
 }
-WITHOUT_END = 1024**3
+WITHOUT_END = 128 * 1024 * 1024
 HELD = 32 * 1024 * 1024
 
 
