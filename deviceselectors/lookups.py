@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
 
 from deviceselectors.ast import (
     Call,
@@ -15,6 +16,9 @@ from deviceselectors.ast import (
     Select,
     StructLiteral,
 )
+
+if TYPE_CHECKING:
+    from deviceselectors.runtime.device import Device
 
 ATTRIBUTES, CAPACITY = "attributes", "capacity"
 _MAPS = (ATTRIBUTES, CAPACITY)
@@ -136,8 +140,21 @@ def lookups(root: Node) -> list[Lookup]:
     return list({each.key: each for each in found if each is not None}.values())
 
 
-def compared_texts(root: Node) -> list[tuple[Lookup, Literal]]:
-    """The attributes that an expression compares with texts, by `==` or `in [...]`, each with the text."""
+class Comparison(NamedTuple):
+    """An attribute that is compared with a text, by `==` or `in [...]`, in a call."""
+
+    call: Call
+    lookup: Lookup
+    literal: Literal
+
+    @property
+    def text(self) -> str:
+        """The text."""
+        return str(self.literal.value)
+
+
+def compared_texts(root: Node) -> list[Comparison]:
+    """Where an expression compares attributes with texts that are not empty."""
     found = []
     for node in walk(root):
         if not isinstance(node, Call) or node.function not in ("_==_", "@in"):
@@ -148,8 +165,15 @@ def compared_texts(root: Node) -> list[tuple[Lookup, Literal]]:
         lookup = as_lookup(left)
         if lookup is not None and lookup.map == ATTRIBUTES:
             others = right.elements if isinstance(right, ListLiteral) and node.function == "@in" else [right]
-            found += [(lookup, each) for each in others if isinstance(each, Literal)]
-    return [(lookup, each) for lookup, each in found if isinstance(each.value, str) and each.value]
+            found += [Comparison(node, lookup, each) for each in others if isinstance(each, Literal)]
+    return [each for each in found if isinstance(each.literal.value, str) and each.literal.value]
+
+
+def texts_of(lookup: Lookup, devices: Iterable[Device]) -> dict[str, None]:
+    """The different texts that an attribute is on some devices."""
+    entries = (device.attributes.get(lookup.domain) for device in devices)
+    values = (found.get(lookup.name) for found in entries if found is not None)
+    return {value: None for value in values if isinstance(value, str)}
 
 
 def mentioned(root: Node) -> frozenset[tuple[str, str]]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from deviceselectors.ast import Node
 from deviceselectors.explaining import Explainer, Reason
-from deviceselectors.lookups import Lookup, children, compared_texts, walk
+from deviceselectors.lookups import Comparison, Lookup, compared_texts, texts_of
 from deviceselectors.unparsing import quoted, unparse
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def _listed(values: list[str]) -> str:
 
 def _type_clashes(root: Node, first: Reason, device: Device) -> Iterator[str]:
     """That an attribute is a number or a boolean, where the comparison that is false is with a string."""
-    for lookup, _ in _compared_with_texts(root, first):
+    for _, lookup, _ in _compared_with_texts(root, first):
         entries = device.attributes.get(lookup.domain)
         value = None if entries is None else entries.get(lookup.name)
         if isinstance(value, int):
@@ -79,21 +79,17 @@ def _type_clashes(root: Node, first: Reason, device: Device) -> Iterator[str]:
 
 def _suggestions(root: Node, first: Reason, devices: list[Device]) -> Iterator[str]:
     """The comparison with a text that failed, written so that a device satisfies it."""
-    for lookup, wanted in _compared_with_texts(root, first):
-        yield from _written_otherwise(lookup, wanted, _texts(lookup, devices))
+    for each in _compared_with_texts(root, first):
+        yield from _written_otherwise(each.lookup, each.text, list(texts_of(each.lookup, devices)))
 
 
-def _compared_with_texts(root: Node, first: Reason) -> Iterable[tuple[Lookup, str]]:
-    """The attribute that is compared with a text in the part that is false, and the text."""
-    failed = {id(part) for node in walk(root) if node.position == first.position for part in children(node)}
-    return ((lookup, str(literal.value)) for lookup, literal in compared_texts(root) if id(literal) in failed)
-
-
-def _texts(lookup: Lookup, devices: Iterable[Device]) -> list[str]:
-    """The different texts that an attribute is."""
-    entries = (device.attributes.get(lookup.domain) for device in devices)
-    values = (found.get(lookup.name) for found in entries if found is not None)
-    return list({value: None for value in values if isinstance(value, str)})
+def _compared_with_texts(root: Node, first: Reason) -> list[Comparison]:
+    """Where the part that is false compares an attribute with a text."""
+    return [
+        each
+        for each in compared_texts(root)
+        if each.call.function == "_==_" and each.call.position == first.position
+    ]
 
 
 def _written_otherwise(lookup: Lookup, wanted: str, values: list[str]) -> Iterator[str]:

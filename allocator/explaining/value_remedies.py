@@ -7,12 +7,10 @@ from collections.abc import Iterator
 from allocator.explaining.changes import details_of, with_selector
 from allocator.explaining.finder import SELECTOR, Finder, Remedy
 from allocator.explaining.trials import Variation
-from deviceselectors.compiler import compile_expression
-from deviceselectors.environment import Environment
-from deviceselectors.lookups import Key, Lookup, compared_texts
+from allocator.rules.selector_outcomes import SelectorOutcomes
+from deviceselectors.lookups import Key, Lookup, texts_of
 from deviceselectors.unparsing import quoted, replaced
 from resourceapi.nearness import nearest
-from resourceapi.objects import EMPTY
 
 #: Of more different texts of an attribute the nearest is not looked for.
 MAX_TEXTS = 1_000
@@ -22,11 +20,14 @@ MAX_COMPARISONS = 8
 
 def find(finder: Finder) -> Iterator[Remedy]:
     """The selectors of claims with a similar value, where that makes the pod fit."""
+    if not finder.views:
+        return
     claims, texts = finder.trials.claims, _Texts(finder)
+    outcomes = next(iter(finder.views.values())).outcomes
     for part in finder.written_parts():
         for index, selector in enumerate(details_of(claims, part).get("selectors") or ()):
             expression = ((selector or {}).get("cel") or {}).get("expression", "")
-            for written, meant, changed in _corrected(expression, texts):
+            for written, meant, changed in _corrected(expression, outcomes, texts):
                 corrected = with_selector(claims, part, index, changed)
                 if finder.claims_work(corrected):
                     where = f"instead of {quoted(written)} in a selector of {finder.title(part)}"
@@ -40,14 +41,12 @@ def find(finder: Finder) -> Iterator[Remedy]:
                     )
 
 
-def _corrected(expression: str, texts: _Texts) -> Iterator[tuple[str, str, str]]:
+def _corrected(expression: str, outcomes: SelectorOutcomes, texts: _Texts) -> Iterator[tuple[str, str, str]]:
     """A text of the selector that no device has, the one that is meant, and the selector with it."""
-    root = compile_expression(expression, Environment("stored")).ast
-    compared = compared_texts(root) if root is not None else ()
-    for lookup, literal in compared[:MAX_COMPARISONS]:
-        written, known = str(literal.value), texts.of(lookup)
-        if written not in known and (meant := nearest(written, known)):
-            yield written, meant, replaced(expression, literal, meant)
+    for each in outcomes.compared_texts(expression)[:MAX_COMPARISONS]:
+        known = texts.of(each.lookup)
+        if each.text not in known and (meant := nearest(each.text, known)):
+            yield each.text, meant, replaced(expression, each.literal, meant)
 
 
 class _Texts:
@@ -65,11 +64,7 @@ class _Texts:
         self._finder.trials.time_limit.check()
         found = self._known.get(lookup.key)
         if found is None:
-            values = (
-                device.prepared.attributes.get(lookup.domain, EMPTY).get(lookup.name)
-                for view in self._finder.views.values()
-                for device in view.devices()
-            )
-            texts = {each: None for each in values if isinstance(each, str)}
+            devices = (each.prepared for view in self._finder.views.values() for each in view.devices())
+            texts = texts_of(lookup, devices)
             found = self._known[lookup.key] = texts if len(texts) <= MAX_TEXTS else {}
         return found

@@ -11,7 +11,15 @@ from deviceselectors.compiler import compile_expression
 from deviceselectors.device_properties import DeviceProperties
 from deviceselectors.environment import Environment
 from deviceselectors.explaining import Explainer, Reason
-from deviceselectors.lookups import ATTRIBUTES, looks_up_only, lookups, mentioned, unguarded
+from deviceselectors.lookups import (
+    ATTRIBUTES,
+    Comparison,
+    compared_texts,
+    looks_up_only,
+    lookups,
+    mentioned,
+    unguarded,
+)
 from deviceselectors.runtime import effort
 from deviceselectors.runtime.showing import show
 from resourceapi.measured import NEWEST
@@ -67,6 +75,10 @@ class SelectorOutcomes:
         """The attributes and capacities that an expression mentions, see :func:`deviceselectors.lookups.mentioned`."""
         return self._expression(expression).mentioned
 
+    def compared_texts(self, expression: str) -> list[Comparison]:
+        """Where an expression compares attributes with texts."""
+        return self._expression(expression).compared_texts
+
     def _expression(self, expression: str) -> _Expression:
         known = self._expressions.get(expression)
         if known is None:
@@ -89,6 +101,10 @@ class _Expression:
     @property
     def mentioned(self) -> frozenset[tuple[str, str]]:
         return frozenset() if self._root is None else mentioned(self._root)
+
+    @property
+    def compared_texts(self) -> list[Comparison]:
+        return [] if self._root is None else compared_texts(self._root)
 
     def on(self, device: Device) -> Outcome:
         outcome = self._outcomes.get(device.shape.properties)

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,8 +10,7 @@ import pytest
 import claimcheck
 from claimcheck import FakeCluster, Unschedulable
 from tests.claimcheck.objects import CLUSTER, Json, claim, pod, template
-
-ROOT = Path(__file__).parents[2]
+from tests.claimcheck.plugin_runs import pytest_with_plugin
 
 
 @pytest.fixture
@@ -145,30 +141,8 @@ def test_the_plugin(tmp_path: Path) -> None:
     """A project's tests with it: what the server would say is in the report, and each test has a cluster of its own."""
     (tmp_path / "test_driver.py").write_text(TESTS)
     shutil.copy(CLUSTER, tmp_path / "cluster.yaml")
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-p",
-        "claimcheck.pytest_plugin",
-        "--strict-markers",
-        "-q",
-        "-rA",
-    ]
-    command += [
-        "-p",
-        "no:cacheprovider",
-        "--rootdir",
-        str(tmp_path),
-        "-c",
-        "/dev/null",
-        "--import-mode=importlib",
-        str(tmp_path),
-    ]
-    # it is named above, whether or not the checkout is installed with its entry point
-    environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-    done = subprocess.run(command, cwd=ROOT, env=environment, check=False, capture_output=True, text=True)
-    assert "1 failed, 7 passed, 1 error" in done.stdout
-    assert "object: error: ResourceClaim default/GPU: specs: unknown field" in done.stdout
-    assert "hint: remove it: `spec` is there as well" in done.stdout
-    assert "name the files of the cluster with @pytest.mark.dra_cluster(FILE, …)" in done.stdout
+    printed = pytest_with_plugin(tmp_path)
+    assert "1 failed, 7 passed, 1 error" in printed
+    assert "object: error: ResourceClaim default/GPU: specs: unknown field" in printed
+    assert "hint: remove it: `spec` is there as well" in printed
+    assert "name the files of the cluster with @pytest.mark.dra_cluster(FILE, …)" in printed

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import doctest
-import os
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.claimcheck.objects import PLACEMENT
+from tests.claimcheck.plugin_runs import pytest_with_plugin
+
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "how-to" / "python.md"
-PLACEMENT = ROOT / "manifests" / "examples" / "placement"
 
 
 def test_examples_of_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -32,17 +31,5 @@ def test_the_example_of_the_plugin(tmp_path: Path) -> None:
     )
     (tmp_path / "test_example.py").write_text(example)
     shutil.copy(PLACEMENT / "cluster.yaml", tmp_path)
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-p",
-        "claimcheck.pytest_plugin",
-        "-q",
-        "-p",
-        "no:cacheprovider",
-    ]
-    command += ["--rootdir", str(tmp_path), "-c", os.devnull, "--strict-markers", str(tmp_path)]
-    environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-    done = subprocess.run(command, cwd=ROOT, env=environment, check=False, capture_output=True, text=True)
-    assert "2 passed" in done.stdout, done.stdout
+    printed = pytest_with_plugin(tmp_path)
+    assert "2 passed" in printed, printed

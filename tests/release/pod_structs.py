@@ -9,11 +9,9 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-ROOTS = {
-    "core": ("Pod", "PodTemplate", "ReplicationController"),
-    "apps": ("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet"),
-    "batch": ("Job", "CronJob"),
-}
+from resourceapi.model.workloads import KINDS
+
+ROOTS = {group or "core": kinds for group, kinds in KINDS.items()}
 # Types that are read as a whole, by the name that they have in the sources.
 SPECIAL = {
     "metav1.Time": "time",
