@@ -102,14 +102,18 @@ def environment() -> Iterator[Environment]:
 def judged_churn(environment: Environment) -> Iterator[Churn]:
     """Pods come and go while the block runs; then all that are left are placed, and nothing was or is wrong."""
     cluster = environment.cluster
-    with Churn(cluster.client, SCHEDULER_NAME, alive=ALIVE, rate=RATE, first=_next_number(cluster)) as churn:
-        yield churn
-    assert churn.problems == []
-    until(lambda: not waiting(cluster), lambda: f"not placed in the end: {waiting(cluster)[:5]}")
-    judge = judged(cluster)
-    assert judge.faults == []
-    until(lambda: not judged(cluster).leaks(), lambda: f"leaks: {judged(cluster).leaks()[:5]}", 30)
-    answer = cluster.client.ask("DELETE", fleet.PODS)
+    try:
+        with Churn(
+            cluster.client, SCHEDULER_NAME, alive=ALIVE, rate=RATE, first=_next_number(cluster)
+        ) as churn:
+            yield churn
+        assert churn.problems == []
+        until(lambda: not waiting(cluster), lambda: f"not placed in the end: {waiting(cluster)[:5]}")
+        judge = judged(cluster)
+        assert judge.faults == []
+        until(lambda: not judged(cluster).leaks(), lambda: f"leaks: {judged(cluster).leaks()[:5]}", 30)
+    finally:  # what one test leaves must not keep the devices from the next one's pods
+        answer = cluster.client.ask("DELETE", fleet.PODS)
     assert answer.code == 200, answer.body
     until(lambda: not held(cluster), "claims keep devices although their pods are gone")
     print(f"\n{churn.created} pods created, {churn.deleted} deleted, {judge.allocations} allocations")
