@@ -19,7 +19,7 @@ from resourceapi.objects import Object
 
 
 class ClaimWrites:
-    """Each write raises :class:`classic.objects.Conflict`, SyncError, or NotLeading; it returns what is stored then."""
+    """Each write raises :class:`resourceapi.errors.Conflict`, SyncError, or NotLeading; it returns what is stored then."""
 
     def __init__(self, objects: Objects, driver_name: str, fence: Fence) -> None:
         """Describe who writes.

@@ -17,10 +17,11 @@ from classic.driver import ClaimAllocation, Driver
 from classic.driver_calls import CALL_SECONDS, DriverCalls
 from classic.errors import NotYet, SyncError, because, together
 from classic.failure_events import Events, FailureEvents, NoEvents
-from classic.objects import Conflict, Objects
+from classic.objects import Objects
 from classic.unsuitable_nodes import nodes_to_check, with_unsuitable_nodes
 from cluster.leading import Fence
 from resourceapi.api_client import Unavailable
+from resourceapi.errors import Conflict
 from resourceapi.manifests import entries, full_name, key_of, mapping, name_of, text
 from resourceapi.model.classic.claims import IMMEDIATE, WAIT_FOR_FIRST_CONSUMER
 from resourceapi.objects import Object

@@ -8,11 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple, TypeVar
 
 from classic.claims import is_leaving, namespace_of
-from classic.objects import Conflict
 from cluster.client import Client
 from cluster.reflector import Reflector
 from cluster.store import VersionedCollection
 from resourceapi.api_client import CONFLICT, NOT_FOUND, OK, expect, expect_object
+from resourceapi.errors import Conflict
 from resourceapi.manifests import entries, full_name, mapping, name_of
 from resourceapi.model.versions import CLASSIC_API_VERSION, CLASSIC_PATH
 from resourceapi.objects import Object

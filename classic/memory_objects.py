@@ -9,7 +9,7 @@ import copy
 from collections.abc import Callable
 from typing import NamedTuple
 
-from classic.objects import Conflict
+from resourceapi.errors import Conflict
 from resourceapi.manifests import entries, full_name, key_of, mapping, text
 from resourceapi.objects import Object
 

@@ -4,12 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from resourceapi.errors import ClaimcheckError
 from resourceapi.objects import Object
-
-
-class Conflict(ClaimcheckError):
-    """The object has changed since it was read, or does not exist any more."""
 
 
 class Objects(Protocol):

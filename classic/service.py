@@ -23,7 +23,6 @@ from classic.driver import Driver, Restored
 from classic.driver_calls import CALL_SECONDS
 from classic.errors import NotYet, SyncError
 from classic.live_objects import LiveObjects
-from classic.objects import Conflict
 from classic.take_over import TakeOver
 from classic.work_queue import WorkQueue
 from cluster.client import Client
@@ -31,6 +30,7 @@ from cluster.event_writer import EventWriter
 from cluster.leading import Candidate, Fence, Leadership, NotLeading
 from cluster.lease import Unopposed
 from cluster.store import Change, Listener
+from resourceapi.errors import Conflict
 from resourceapi.logs import LOGGER, log
 from resourceapi.model.classic.claims import IMMEDIATE
 from resourceapi.objects import Object

@@ -6,8 +6,9 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from quota.store import Conflict, Stored
+from quota.store import Stored
 from resourceapi.api_client import Api, Listing, expect
+from resourceapi.errors import Conflict
 from resourceapi.objects import Object
 
 PREFIX = "quota-"

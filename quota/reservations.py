@@ -19,9 +19,9 @@ from quota.evaluators import Evaluator
 from quota.ledger import EMPTY, Charged, Ledger, from_json, to_json
 from quota.pod_claims import owner_of
 from quota.resource_quotas import ResourceQuota
-from quota.store import Conflict, Store, Stored
+from quota.store import Store, Stored
 from resourceapi.amounts import Amounts
-from resourceapi.errors import ClaimcheckError
+from resourceapi.errors import ClaimcheckError, Conflict
 from resourceapi.kinds import CLAIM
 from resourceapi.objects import Object
 from resourceapi.quantity import ZERO, Quantity

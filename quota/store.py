@@ -4,12 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
-from resourceapi.errors import ClaimcheckError
 from resourceapi.objects import Object
-
-
-class Conflict(ClaimcheckError):
-    """Somebody else has changed, created or deleted the object in the meantime."""
 
 
 class Stored(NamedTuple):

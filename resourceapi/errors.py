@@ -17,3 +17,7 @@ class Unanswerable(ClaimcheckError):
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message)
         self.hint = hint
+
+
+class Conflict(ClaimcheckError):
+    """A write was refused: the object has changed since it was read, was made by somebody else meanwhile, or is gone."""

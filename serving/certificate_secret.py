@@ -7,8 +7,8 @@ from base64 import b64decode, b64encode
 from typing import Any
 
 from resourceapi.api_client import CONFLICT, CREATED, NOT_FOUND, OK, Api, expect
+from resourceapi.errors import Conflict
 from resourceapi.manifests import mapping, text
-from serving.certificate_store import Conflict
 from serving.certificates import NAMES, Entries
 
 LABELS = {"app.kubernetes.io/managed-by": "claimcheck", "app.kubernetes.io/component": "certificates"}

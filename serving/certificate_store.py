@@ -12,15 +12,11 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Protocol
 
-from resourceapi.errors import ClaimcheckError
+from resourceapi.errors import Conflict
 from serving.certificates import Entries, IsTrusted, Terms, advance, is_usable
 
 CURRENT = "current"
 _ATTEMPTS = 10
-
-
-class Conflict(ClaimcheckError):
-    """Another process has written since."""
 
 
 class Store(Protocol):

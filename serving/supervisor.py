@@ -19,9 +19,9 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple
 
 from resourceapi.api_client import Unavailable
+from resourceapi.errors import Conflict
 from resourceapi.logs import LOGGER, log
 from serving.accepting import Shares
-from serving.certificate_store import Conflict
 from serving.listening import listen
 from serving.logs import configure_logs
 from serving.metrics_directory import VARIABLE

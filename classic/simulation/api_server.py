@@ -9,9 +9,9 @@ from collections.abc import Callable
 from classic import memory_objects
 from classic.claims import namespace_of
 from classic.memory_objects import MemoryObjects
-from classic.objects import Conflict
 from classic.simulation.timeline import Entry, Timeline, Write, changes
 from classic.simulation.virtual_time import now
+from resourceapi.errors import Conflict
 from resourceapi.manifests import key_of, name_of
 from resourceapi.objects import Object
 
@@ -42,7 +42,7 @@ class ApiServer:
     async def write(self, author: Client, verb: str, make: Callable[[MemoryObjects], Object]) -> Object:
         """Store something for somebody.
 
-        :raises classic.objects.Conflict: if it is refused.
+        :raises resourceapi.errors.Conflict: if it is refused.
         """
         await asyncio.sleep(STORED_SECONDS)
         self._author, self._verb = author, verb
@@ -55,7 +55,7 @@ class ApiServer:
     def store(self, author: Client, obj: Object) -> None:
         """Store a new object for somebody at once.
 
-        :raises classic.objects.Conflict: if there is one of its name.
+        :raises resourceapi.errors.Conflict: if there is one of its name.
         """
         self._author, self._verb = author, "create"
         try:

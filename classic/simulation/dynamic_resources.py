@@ -14,9 +14,9 @@ from typing import NamedTuple
 from classic import claims as of_claim
 from classic.errors import NotYet, SyncError
 from classic.memory_objects import MemoryObjects
-from classic.objects import Conflict
 from classic.simulation.api_server import Client
 from resourceapi import limits
+from resourceapi.errors import Conflict
 from resourceapi.manifests import entries, key_of, mapping, name_of, text, uid_of
 from resourceapi.model.classic.claims import IMMEDIATE, WAIT_FOR_FIRST_CONSUMER
 from resourceapi.model.versions import CLASSIC_API_VERSION

@@ -9,7 +9,6 @@ from allocator.time_limit import TimeLimit
 from classic import memory_objects
 from classic.claims import is_leaving
 from classic.errors import NotYet, SyncError
-from classic.objects import Conflict
 from classic.simulation import dynamic_resources as plugin
 from classic.simulation.api_server import ApiServer, Client
 from classic.simulation.dynamic_resources import NAME, Code, CycleState, PodClaim, Status
@@ -17,6 +16,7 @@ from classic.simulation.nodes import Nodes
 from classic.simulation.scheduling_queue import NOT_QUEUED, QueuedPod, SchedulingQueue
 from classic.simulation.timeline import Entry
 from classic.simulation.virtual_time import now
+from resourceapi.errors import Conflict
 from resourceapi.manifests import entries, key_of, mapping, name_of, text
 from resourceapi.objects import Object
 

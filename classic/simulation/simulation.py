@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from allocator.time_limit import TimeLimit
-from classic.objects import Conflict
 from classic.simulation.api_server import ApiServer, Client
 from classic.simulation.controllers import ClaimMaker, DriverController, DriverNotes
 from classic.simulation.devices import CountingDriver
@@ -15,6 +14,7 @@ from classic.simulation.kube_scheduler import KubeScheduler
 from classic.simulation.scenario import Scenario, ScenarioError, stored
 from classic.simulation.timeline import Timeline
 from classic.simulation.virtual_time import now, run
+from resourceapi.errors import Conflict
 from resourceapi.manifests import key_of, mapping, text
 from resourceapi.objects import Object
 

@@ -9,7 +9,7 @@ import pytest
 from classic.controller import MOST_CLAIMS, Controller, Next
 from classic.errors import MOST_CHARACTERS, NotYet, SyncError, together
 from classic.memory_objects import Write
-from classic.objects import Conflict
+from resourceapi.errors import Conflict
 from resourceapi.manifests import name_of
 from resourceapi.objects import Object
 from tests.classic.scenes import (

@@ -7,8 +7,8 @@ import asyncio
 import pytest
 
 from classic.live_objects import LiveObjects
-from classic.objects import Conflict
 from resourceapi.api_client import Unavailable
+from resourceapi.errors import Conflict
 from resourceapi.objects import Object
 from tests.classic.scenes import claim, context, pod
 from tests.scheduler.fake_api import FakeApi

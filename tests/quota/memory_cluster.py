@@ -11,8 +11,9 @@ from quota.evaluators import ClaimEvaluator, Evaluator
 from quota.ledger import Charged
 from quota.names import devices_of
 from quota.resource_quotas import ResourceQuota
-from quota.store import Conflict, Stored
+from quota.store import Stored
 from resourceapi.amounts import Amounts, added
+from resourceapi.errors import Conflict
 from resourceapi.objects import Object
 from resourceapi.quantity import Quantity
 

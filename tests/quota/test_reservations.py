@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from quota.ledger import Charged, from_json, to_json
 from quota.names import CLAIM_COUNT
 from quota.reservations import MAX_LEDGER_BYTES, Busy, NameTaken, Reservations
-from quota.store import Conflict
+from resourceapi.errors import Conflict
 from resourceapi.quantity import Quantity
 from tests.quota.memory_cluster import GPU, NAMESPACE, Cluster, MemoryStore, claim
 from tests.quota.turns import Turns

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from quota.config_maps import ConfigMapStore
-from quota.store import Conflict, Store
+from quota.store import Store
 from resourceapi.api_client import Unavailable
+from resourceapi.errors import Conflict
 from tests.quota.fake_api import LEDGERS, FakeApi
 from tests.quota.memory_cluster import MemoryStore
 

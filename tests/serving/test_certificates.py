@@ -15,7 +15,8 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID
 from cryptography.x509.verification import ExtensionPolicy, PolicyBuilder, Store
 
-from serving.certificate_store import Conflict, DirectoryStore, maintain
+from resourceapi.errors import Conflict
+from serving.certificate_store import DirectoryStore, maintain
 from serving.certificates import (
     AUTHORITY,
     AUTHORITY_KEY,

@@ -19,8 +19,8 @@ from classic.gpu.inventory import GPUs, Inventory
 from classic.gpu.ledger import Ledger
 from classic.gpu.parameter_objects import ParameterObjects
 from classic.memory_objects import MemoryObjects, Write
-from classic.objects import Conflict
 from cluster.store import VersionedCollection
+from resourceapi.errors import Conflict
 from resourceapi.objects import Object
 from tests.classic.gpu.scenes import DRIVER, GI, StoredParameters
 
