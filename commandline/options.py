@@ -53,7 +53,7 @@ def add_paths(
         metavar="FILE|DIR|-",
         action="append",
         default=[],
-        help="the same, as in kubectl; separate several by commas; can be repeated",
+        help="the same as arguments, in the way of kubectl; separate several by commas; can be repeated",
     )
     parser.add_argument(
         "--exclude",

@@ -1,14 +1,17 @@
 """Writes the pages of docs/reference that follow from the API model: `python -m docs.tools.reference`.
 
-One page per kind with its fields in every version, per command with its options, one for the feature gates and one for
-the limits. The pages are
-committed, so that they can be read without building anything; a test holds them to the model.
+One page per kind with its fields in every version, per command with its options; one each for the options of several
+commands, the feature gates and the limits. The pages are committed, so that they can be read without building anything; a
+test holds them to the model.
 """
 
 from __future__ import annotations
 
+import re
 from argparse import SUPPRESS, Action
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 
 from commandline.config_file import NAMES, PAIRS, SETTINGS
@@ -28,6 +31,7 @@ from resourceapi.schema import Field, Schema, Struct, Type
 
 DIRECTORY = Path(__file__).parents[1] / "reference"
 _RELEASES = range(OLDEST, NEWEST + 1)
+_SEVERAL = 3
 _NOT_EXPANDED = {"ObjectMeta", "Condition", "NodeSelector"}  # the same in all of Kubernetes
 
 
@@ -40,6 +44,7 @@ def pages() -> dict[str, str]:
     made["cel-functions.md"] = _functions_page()
     made["config-file.md"] = _config_file_page()
     made["python.md"] = _page("The Python API", *python_reference.blocks())
+    made["common-options.md"] = _common_options_page()
     made |= {f"claimcheck-{name}.md": _command_page(name) for name in SUBCOMMANDS}
     return made
 
@@ -55,9 +60,12 @@ def _page(title: str, *blocks: str) -> str:
     return "\n\n".join((head, *blocks)) + "\n"
 
 
-def _table(columns: tuple[str, ...], rows: Iterator[tuple[str, ...]]) -> str:
+def _table(columns: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    """A table without the columns in which no row has anything."""
     lines = (columns, tuple("---" for _ in columns), *rows)
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+    filled = [any(line[index] for line in lines[2:]) for index in range(len(columns))]
+    kept = ([cell for cell, is_filled in zip(line, filled, strict=True) if is_filled] for line in lines)
+    return "\n".join("| " + " | ".join(line) + " |" for line in kept)
 
 
 # --- kinds ---------------------------------------------------------------------------------------------------------
@@ -65,11 +73,7 @@ def _table(columns: tuple[str, ...], rows: Iterator[tuple[str, ...]]) -> str:
 
 def _kind_page(kind: Kind) -> str:
     newest, *older = kind.versions
-    blocks = [
-        _served(kind),
-        f"## {newest}",
-        *_struct_blocks(SCHEMAS[newest], _reached(SCHEMAS[newest], kind.name)),
-    ]
+    blocks = [_served(kind), f"## {newest}", *_struct_blocks(kind, newest, _own(kind, newest))]
     for version in older:
         blocks += [f"## {version}", *_differences(kind, version, newest)]
     return _page(kind.name, *blocks)
@@ -136,12 +140,40 @@ def _reached(schema: Schema, name: str) -> list[Struct]:
     return list(found.values())
 
 
-def _struct_blocks(schema: Schema, structs: list[Struct]) -> Iterator[str]:
+@cache
+def _pages_of_structs(version: str) -> dict[str, Kind]:
+    """Of each struct of a version the kind on whose page it is: the first one that has it."""
+    found: dict[str, Kind] = {}
+    for kind in KINDS.values():
+        if version in kind.versions:
+            for struct in _reached(SCHEMAS[version], kind.name):
+                found.setdefault(struct.name, kind)
+    return found
+
+
+def _own(kind: Kind, version: str) -> list[Struct]:
+    pages_of = _pages_of_structs(version)
+    return [struct for struct in _reached(SCHEMAS[version], kind.name) if pages_of[struct.name] is kind]
+
+
+def _struct_blocks(kind: Kind, version: str, structs: list[Struct]) -> Iterator[str]:
+    schema = SCHEMAS[version]
     for struct in structs:
         yield f"### {struct.name}"
         yield from (f"{_rule(rule)}." for rule in struct.rules)
-        rows = (_field_row(schema, field) for field in _flat_fields(schema, struct))
+        rows = []
+        for field in _flat_fields(schema, struct):
+            name, type_, *others = _field_row(schema, field)
+            rows.append((name, _linked(type_, field.type.struct_within, kind, version), *others))
         yield _table(("field", "type", "rules", "default", "feature gate"), rows)
+
+
+def _linked(type_: str, struct: str | None, kind: Kind, version: str) -> str:
+    """A type, with a link where its struct is on another kind's page."""
+    page = _pages_of_structs(version).get(struct or "", kind)
+    if page is kind or not struct:
+        return type_
+    return type_.replace(struct, f"[{struct}]({page.name.lower()}.md#{struct.lower()})")
 
 
 def _differences(kind: Kind, version: str, newest: str) -> Iterator[str]:
@@ -150,18 +182,26 @@ def _differences(kind: Kind, version: str, newest: str) -> Iterator[str]:
         struct
         for struct in _reached(ours, kind.name)
         if struct.name not in theirs
-        or list(_rows(ours, struct)) != list(_rows(theirs, theirs[struct.name]))
+        or _rows(ours, struct) != _rows(theirs, theirs[struct.name])
         or struct.rules != theirs[struct.name].rules
     ]
-    if not changed:
-        yield f"As {newest}."
+    own = [struct for struct in changed if struct in _own(kind, version)]
+    others = {_pages_of_structs(version)[struct.name].name for struct in changed if struct not in own}
+    links = ", ".join(f"[{name}]({name.lower()}.md#{version})" for name in sorted(others))
+    elsewhere = f", with the differences of {links}" if others else ""
+    if not own:
+        yield f"As {newest}{elsewhere}."
         return
-    yield f"As {newest}, except for:"
-    yield from _struct_blocks(ours, changed)
+    yield f"As {newest}{elsewhere}, except for:"
+    yield from _struct_blocks(kind, version, own)
 
 
-def _rows(schema: Schema, struct: Struct) -> Iterator[tuple[str, ...]]:
-    return (_field_row(schema, field) for field in _flat_fields(schema, struct))
+def _rows(schema: Schema, struct: Struct) -> list[tuple[str, set[str]]]:
+    """What the fields of a struct are, whatever the order in which their rules are checked."""
+    rows = (_field_row(schema, field) for field in _flat_fields(schema, struct))
+    return [
+        (name, {type_, default, gates, *rules_.split("; ")}) for name, type_, rules_, default, gates in rows
+    ]
 
 
 def _flat_fields(schema: Schema, struct: Struct) -> Iterator[Field]:
@@ -303,17 +343,50 @@ def _since(release: int | None) -> str:
 def _command_page(name: str) -> str:
     parser = parser_of(name)
     blocks = [parser.description or ""]
-    for group in parser._action_groups:  # argparse has no public way to ask for them
-        rows = [
-            (_option(action), action.help or "")
-            for action in group._group_actions
-            if action.help != SUPPRESS and action.dest != "help"
-        ]
+    shared: list[str] = []
+    for title, options in _options(name):
+        rows = [option for option in options if option not in _common_options()]
+        shared += [option for option, what in options if (option, what) not in rows]
         if rows:
-            title = group.title or ""
-            blocks += [f"## {title[:1].upper()}{title[1:]}", _table(("option", "what"), iter(rows))]
+            blocks += [f"## {title[:1].upper()}{title[1:]}", _table(("option", "what"), rows)]
+    if shared:
+        names = ", ".join(f"`{long}`" for option in shared for long in re.findall(r"`(--[^`]+)`", option))
+        blocks += [f"It also takes these [common options](common-options.md): {names}."]
     notes = "\n".join(f"    {line}".rstrip() for line in (parser.epilog or "").strip().splitlines())
     return _page(parser.prog, *blocks, "## Notes", notes)
+
+
+def _options(command: str) -> list[tuple[str, list[tuple[str, str]]]]:
+    """The titles of groups of options, with each option and what it does."""
+    return [
+        (
+            group.title or "",
+            [
+                (_option(action), action.help or "")
+                for action in group._group_actions
+                if action.help != SUPPRESS and action.dest != "help"
+            ],
+        )
+        for group in parser_of(command)._action_groups  # argparse has no public way to ask for them
+    ]
+
+
+@cache
+def _common_options() -> list[tuple[str, str]]:
+    """What at least three commands have in the same words, without arguments."""
+    found = Counter(
+        (option, what)
+        for name in SUBCOMMANDS
+        for _, options in _options(name)
+        for option, what in options
+        if "`--" in option
+    )
+    return [option for option, commands in found.items() if commands >= _SEVERAL]
+
+
+def _common_options_page() -> str:
+    legend = "The page of a command names those that it takes; `--help` describes them too."
+    return _page("Common options", legend, _table(("option", "what"), _common_options()))
 
 
 def _config_file_page() -> str:
