@@ -266,7 +266,7 @@ def _rule(rule: rules.Rule) -> str:
         case rules.ForbiddenWithout():
             return f"forbidden while {rule.gate} is off"
         case rules.Subfield():
-            return "; ".join(f"`{rule.name}`: {_rule(inner)}" for inner in rule.rules)
+            return "; ".join(f"`{rule.name}`: {text}" for inner in rule.rules if (text := _rule(inner)))
     return ""
 
 
