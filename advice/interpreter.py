@@ -10,6 +10,7 @@ from advice.findings import ERROR, NOTE, WARNING, Finding, Result
 from advice.hints import hint_for
 from advice.hints.problem import Problem
 from advice.lints.table import BOOLEAN_KEY, DROPPED, IGNORED_TEXT, REPEATED_KEY
+from advice.silencing import is_ignored
 from conversion.paths import to_version
 from resourceapi.field_path import Path, render
 from resourceapi.manifests import MISSING, value_at
@@ -229,19 +230,3 @@ def _offset_in_expression(expression: str, message: str) -> int | None:
     if not 1 <= line <= len(lines):
         return None
     return sum(len(text) + 1 for text in lines[: line - 1]) + column - 1
-
-
-def is_ignored(manifest: Manifest, finding: Finding) -> bool:
-    """Whether a comment on the finding's line, or alone on the line above, silences it.
-
-    ``# claimcheck: ignore[CC001,CC002]`` names the codes, ``# claimcheck: ignore`` means all of them. The comment may
-    follow the ``|`` or ``>`` of a block scalar that begins on the next line, as block scalars have no comments.
-    """
-    for number in (finding.line, finding.line - 1):
-        line = manifest.source_line(number)
-        if number != finding.line and not re.match(r"\s*#|.*[|>][-+0-9]*\s+#", line):
-            continue
-        matched = re.search(r"#\s*claimcheck:\s*ignore(?:\[([^\]]*)\])?", line)
-        if matched and (matched[1] is None or finding.rule in re.split(r"[\s,]+", matched[1].strip())):
-            return True
-    return False

@@ -31,12 +31,17 @@ def read(arguments: Iterable[str]) -> Iterator[Manifest | Result | Failure]:
     return read_files(found)
 
 
-def find(options: Namespace) -> list[str | DocumentError]:
-    """The files of ``options.paths`` without those of ``--exclude``.
+def search(options: Namespace) -> Files:
+    """The files of ``options.paths`` without those of ``--exclude``."""
+    return Files(options.paths, _exclusion(options))
 
-    Tells the user what is left out of Helm charts and kustomizations.
+
+def find(options: Namespace, files: Files | None = None) -> list[str | DocumentError]:
+    """The same as a list. Tells the user what is left out of Helm charts and kustomizations.
+
+    :param files: what :func:`search` gives, for those who ask it afterwards what was left out.
     """
-    files = Files(options.paths, _exclusion(options))
+    files = search(options) if files is None else files
     found = list(files)
     _tell(files, options)
     return found
@@ -49,7 +54,7 @@ def find_and_render(options: Namespace, profile: Profile, skipped: list[Result])
     :param skipped: files that look like manifests and are not read are appended, each with a note.
     :raises UsageError: if there is no ``helm``.
     """
-    files = Files(options.paths, _exclusion(options))
+    files = search(options)
     found: list[Input] = list(files)
     _tell(files, options)
     if options.fail_on_skipped:

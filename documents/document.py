@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from documents.errors import DocumentError
@@ -113,6 +114,16 @@ class Document:
         if not self.chunk.is_json or self.item is not None:
             return ""
         return self.source.text[self.chunk.start : self.chunk.end]
+
+    def lines_with(self, text: str) -> Iterator[int]:
+        """The lines of the document that have a text in them, in order; those of a list are given for its first item only."""
+        end = self.chunk.end
+        at = self.source.text.find(text, self.chunk.start, end) if not self.item else -1
+        while at >= 0:
+            line, _ = self.source.line_and_column(at)
+            yield line
+            line_end = self.source.text.find("\n", at, end)
+            at = self.source.text.find(text, line_end, end) if line_end >= 0 else -1
 
     def source_line(self, number: int) -> str:
         """The text of a line of the file, without its end."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Protocol
 
 from documents.errors import DocumentError
@@ -68,6 +69,9 @@ class Manifest(Protocol):
 
     def locate_repeated_keys(self) -> list[tuple[Path, Place, Place]]:
         """The keys that repeat an earlier one: path, first position, position of the repetition."""
+
+    def lines_with(self, text: str) -> Iterator[int]:
+        """The lines that have a text in them."""
 
     def source_line(self, number: int) -> str:
         """A line of the file."""

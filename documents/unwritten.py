@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from copy import copy
 from typing import Any, Self, TypeVar
 
@@ -62,6 +63,10 @@ class Unwritten:
     def locate_repeated_keys(self) -> list[tuple[Path, Place, Place]]:
         """None: a mapping has no key twice."""
         return []
+
+    def lines_with(self, text: str) -> Iterator[int]:
+        """No lines."""
+        return iter(())
 
     def source_line(self, number: int) -> str:
         """No line."""

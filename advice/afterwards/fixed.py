@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from advice.afterwards.edits import with_value
@@ -106,6 +107,10 @@ class Fixed:
     def locate_repeated_keys(self) -> list[tuple[Path, Place, Place]]:
         """None: the file's own object has them."""
         return []
+
+    def lines_with(self, text: str) -> Iterator[int]:
+        """None: what is written in them has been told of the object in the file."""
+        return iter(())
 
     def source_line(self, number: int) -> str:
         """A line of the file."""

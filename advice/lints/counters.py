@@ -13,6 +13,7 @@ from advice.lints.facts import Facts
 from advice.lints.pools import Counters
 from advice.lints.table import OVERCONSUMED, UNKNOWN_COUNTER, Warning
 from resourceapi.field_path import Key, Path
+from resourceapi.kinds import RESOURCE_SLICE
 from resourceapi.manifests import devices_of, entries, mapping, text
 from resourceapi.nearness import did_you_mean
 from resourceapi.quantity import QuantityError, parse
@@ -25,7 +26,8 @@ def check(manifest: dict[str, Any], facts: Facts) -> Iterator[Warning]:
     pool = facts.pools.of(slice)
     if pool is None:
         return
-    counters, is_complete = pool.counters(slice.generation), pool.generation(slice.generation).is_complete
+    counters = pool.counters(slice.generation)
+    is_complete = RESOURCE_SLICE.name in facts.complete or pool.generation(slice.generation).is_complete
     if not (is_complete or counters):
         return
     enough = _Enough()
@@ -41,20 +43,20 @@ def _check_consumption(
     name = text(consumption, "counterSet")
     known = counters.get(name)
     if known is None:
-        if is_complete and name:
+        if name:
             yield Warning(
                 UNKNOWN_COUNTER.code,
                 (*path, "counterSet"),
                 f'no slice of the pool has a counter set "{name}"',
                 did_you_mean(name, sorted(counters)),
+                is_note=not is_complete,
             )
         return
     for counter, amount in mapping(consumption, "counters").items():
         at = (*path, "counters", Key(counter))
-        if counter not in known:
-            if is_complete:
-                message = f'the counter set "{name}" has no counter "{counter}"'
-                yield Warning(UNKNOWN_COUNTER.code, at, message, did_you_mean(counter, sorted(known)))
+        if counter not in known:  # a counter set is in one slice
+            message = f'the counter set "{name}" has no counter "{counter}"'
+            yield Warning(UNKNOWN_COUNTER.code, at, message, did_you_mean(counter, sorted(known)))
             continue
         value = str(mapping(amount).get("value"))
         if all(enough.is_more(value, there) for there in known[counter]):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from resourceapi.field_path import Path
+from resourceapi.nearness import nearest
 
 if TYPE_CHECKING:
     from documents.positions import Place
@@ -123,6 +124,7 @@ CRASHING_STEP = Lint(
     "crashing-step",
     "The step of a request policy is one by which kube-apiserver 1.34 to 1.36 divide by zero.",
 )
+UNKNOWN_LINT = Lint("CC024", "unknown-lint", "A comment silences a lint that does not exist.")
 
 LINTS = {
     lint.code: lint
@@ -150,5 +152,13 @@ LINTS = {
         CHANGED_EXPRESSION,
         WITHOUT_EFFECT,
         CRASHING_STEP,
+        UNKNOWN_LINT,
     )
 }
+
+
+def meant(name: str) -> str:
+    """The code of the lint that is meant by a misspelt code or by a name; empty if there is none near enough."""
+    codes = {lint.name: lint.code for lint in LINTS.values()}
+    near = name if name in codes else nearest(name, LINTS) or nearest(name, codes)
+    return codes.get(near, near)

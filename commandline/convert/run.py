@@ -9,7 +9,7 @@ from claimcheck.answers.convert import convert_text
 from commandline.convert.results import Result, result_of
 from commandline.exit_codes import NEGATIVE, UNFINISHED
 from commandline.options import insist_on_paths
-from commandline.reading import find
+from commandline.reading import find, search
 from commandline.reports.escaping import complain
 from documents.errors import DocumentError
 from documents.sources import decode, read_file
@@ -19,6 +19,7 @@ from resourceapi.releases import PROPOSALS
 if TYPE_CHECKING:
     from argparse import Namespace
 
+    from documents.finding import Files
     from resourceapi.schema import Schema
 
 
@@ -27,8 +28,10 @@ def run(options: Namespace) -> int:
     insist_on_paths(options)
     schemas = SCHEMAS_WITH_PROPOSALS if options.kube_version == PROPOSALS else SCHEMAS
     conversion = _Conversion(options.to, schemas, result_of(options))
-    for found in find(options):
+    files = search(options)
+    for found in find(options, files):
         conversion.add(found)
+    conversion.add_left_out(files)
     conversion.finish()
     return conversion.exit_code
 
@@ -39,9 +42,11 @@ class _Conversion:
         self.schemas = schemas
         self.result = result
         self.exit_code = 0
+        self._is_used = False  # whether there was a file at all
 
     def add(self, found: str | DocumentError) -> None:
         """Convert one file."""
+        self._is_used = True
         try:
             if isinstance(found, DocumentError):
                 raise found
@@ -58,6 +63,18 @@ class _Conversion:
                 self.result.add(found, text, converted.text)
             except DocumentError as error:
                 self._complain(error, UNFINISHED)
+
+    def add_left_out(self, files: Files) -> None:
+        """Say which files have objects in other versions and are no manifests that could be rewritten."""
+        from commandline.convert.left_out import left_out
+
+        found = list(left_out(files))
+        for each in found:
+            if each.version != self.version:
+                self._complain(each.error(), NEGATIVE)
+        if files.charts and not self._is_used and not found:
+            complain("nothing was converted: templates of Helm charts are no manifests, rewrite them by hand")
+            self.exit_code = max(self.exit_code, NEGATIVE)
 
     def finish(self) -> None:
         """Say what the result is for all files."""

@@ -254,14 +254,12 @@ def _lint_codes(given: list[str]) -> list[str]:
     """
     if not given:
         return []
-    from advice.lints import LINTS
-    from resourceapi.nearness import nearest
+    from advice.lints.table import LINTS, meant
 
     codes = [code.strip() for value in given for code in value.split(",")]
     for code in codes:
         if code not in LINTS:
-            meant = nearest(code, LINTS) or nearest(code, (lint.name for lint in LINTS.values()))
-            known = next((lint.code for lint in LINTS.values() if lint.name == (meant or code)), meant)
+            known = meant(code)
             raise UsageError(
                 f"--disable {code}: no lint has this code" + (f"; did you mean {known}?" if known else "")
             )

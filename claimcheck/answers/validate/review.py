@@ -345,6 +345,10 @@ class Reviewer:
         for code, count in facts.hidden_notes.items():
             if code not in self.question.disabled:
                 self.outcome.hidden_notes += count
+        from advice.silencing import unknown_codes
+
+        for warning in unknown_codes(manifest):
+            self._interpret().add_lint(result, manifest, warning)
         if manifest.text:
             from advice.lints import yaml_texts
 

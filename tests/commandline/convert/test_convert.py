@@ -349,3 +349,52 @@ def test_classic_objects_are_migrated(tmp_path: Path, capsys: pytest.CaptureFixt
         f"{tmp_path / 'claim.yaml'}:1:13: apiVersion: ResourceClass of classic DRA cannot be converted field by field",
         "  hint: claimcheck migrate rewrites it for v1",
     ]
+
+
+_TEMPLATE = (
+    "apiVersion: resource.k8s.io/{}\nkind: ResourceClaim\nmetadata: {{name: '{{{{ .Release.Name }}}}'}}\n"
+)
+
+
+@pytest.mark.parametrize("options", [(), ("--check",), ("--diff",), ("--in-place",)], ids=" ".join)
+@pytest.mark.parametrize(
+    ("template", "said"),
+    [
+        (
+            _TEMPLATE.format("v1beta1"),
+            "a.yaml:1:13: resource.k8s.io/v1beta1 in a part of a Helm chart, which is",
+        ),
+        (
+            f"a: b\n---\n{_TEMPLATE.format('{{ .Values.v }}')}",
+            "a.yaml:3:13: resource.k8s.io/{{ in a part of a",
+        ),
+        (
+            'apiVersion: {{ include "version" . }}\nkind: ResourceClaim\n',
+            "nothing was converted: templates of",
+        ),
+        (_TEMPLATE.format("v1"), ""),
+    ],
+    ids=["v1beta1", "version-from-values", "api-version-from-template", "v1"],
+)
+def test_a_chart_is_not_taken_for_converted(
+    template: str, said: str, options: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Who converts a chart is told which templates are in other versions, with exit code 1; nothing is written."""
+    file = tmp_path / "chart" / "templates" / "a.yaml"
+    file.parent.mkdir(parents=True)
+    (tmp_path / "chart" / "Chart.yaml").write_text("apiVersion: v2\nname: chart\nversion: 0.1.0\n", "utf-8")
+    file.write_text(template, "utf-8")
+    assert main(["convert", "--to", "v1", *options, str(tmp_path / "chart")]) == int(bool(said))
+    assert said in capsys.readouterr().err
+    assert file.read_text("utf-8") == template
+
+
+def test_patches_that_are_not_converted_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A patch of a kustomization that is in another version fails, as objects would."""
+    (tmp_path / "kustomization.yaml").write_text(
+        "resources: [claim.yaml]\npatches: [{path: patch.yaml}]\n", "utf-8"
+    )
+    (tmp_path / "claim.yaml").write_text(V1, "utf-8")
+    (tmp_path / "patch.yaml").write_text(V1BETA1, "utf-8")
+    assert main(["convert", "--to", "v1", "--check", str(tmp_path)]) == 1
+    assert "patch.yaml:2:13: resource.k8s.io/v1beta1 in a patch of a kust" in capsys.readouterr().err
