@@ -6,7 +6,8 @@ it said when it was last applied and says no longer is removed. For that, kubect
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from resourceapi import deep_json
 from resourceapi.go_text import json_text
@@ -17,23 +18,41 @@ from resourceapi.object_names import ANNOTATIONS_BYTES
 from resourceapi.objects import Object, without_nulls
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
-# Lists that are merged entry by entry, with what their entries are known by (patchMergeKey); all others are replaced.
-MERGE_KEYS = {
-    "containers": "name",
-    "env": "name",
-    "ephemeralContainers": "name",
-    "hostAliases": "ip",
-    "imagePullSecrets": "name",
-    "initContainers": "name",
-    "ownerReferences": "uid",
-    "ports": "containerPort",
-    "resourceClaims": "name",
-    "topologySpreadConstraints": "topologyKey",
-    "volumeDevices": "devicePath",
-    "volumeMounts": "mountPath",
-    "volumes": "name",
+# Lists that are merged entry by entry, with what their entries are known by (patchMergeKey; none for texts); all others are replaced.
+MERGE_KEYS: Mapping[str, tuple[str, ...]] = {
+    "containers": ("name",),
+    "env": ("name",),
+    "ephemeralContainers": ("name",),
+    "evictionResponders": ("name",),
+    "finalizers": (),
+    "hostAliases": ("ip",),
+    "imagePullSecrets": ("name",),
+    "initContainers": ("name",),
+    "ownerReferences": ("uid",),
+    "ports": ("containerPort",),
+    "resourceClaims": ("name",),
+    "schedulingGates": ("name",),
+    "topologySpreadConstraints": ("topologyKey",),
+    "volumeDevices": ("devicePath",),
+    "volumeMounts": ("mountPath",),
+    "volumes": ("name",),
 }
-FINALIZERS = "finalizers"
+# Keys of entries that have a default.
+KEY_DEFAULTS = {"protocol": "TCP"}
+
+
+class Merging(NamedTuple):
+    """How what is given is merged with what is stored.
+
+    :ivar keys: the lists that are merged, with what their entries are known by.
+    :ivar atomic: the maps, and the lists whose entries, are replaced as a whole.
+    """
+
+    keys: Mapping[str, tuple[str, ...]]
+    atomic: frozenset[str] = frozenset()
+
+
+BY_KUBECTL = Merging(MERGE_KEYS)
 
 
 def created(manifest: Object, namespace: str) -> Object:
@@ -95,49 +114,60 @@ def _annotate(prepared: Object, configuration: str) -> None:
         prepared["metadata"] = {**metadata, "annotations": annotations}
 
 
-def merged(stored: Object, given: Object, before: Object) -> Object:
+def merged(stored: Object, given: Object, before: Object, merging: Merging = BY_KUBECTL) -> Object:
     """An object with what is given, and without what was given before and is no longer."""
     result = {key: value for key, value in stored.items() if key in given or key not in before}
     for key, value in given.items():
         if value is None:
             result.pop(key, None)
         elif key in result:
-            result[key] = _value(key, result[key], value, before.get(key))
+            result[key] = _value(key, result[key], value, before.get(key), merging)
         else:
             result[key] = without_nulls(value)
     return result
 
 
-def _value(key: str, stored: Any, given: Any, before: Any) -> Any:
+def _value(key: str, stored: Any, given: Any, before: Any, merging: Merging) -> Any:
     if isinstance(stored, dict) and isinstance(given, dict):
-        return merged(stored, given, before if isinstance(before, dict) else {})
-    if not isinstance(stored, list) or not isinstance(given, list):
+        if key in merging.atomic:
+            return given
+        return merged(stored, given, before if isinstance(before, dict) else {}, merging)
+    names = merging.keys.get(key)
+    if names is None or not isinstance(stored, list) or not isinstance(given, list):
         return given
-    before = before if isinstance(before, list) else []
-    if key == FINALIZERS:
-        wanted, former, known = ({json_text(each) for each in some} for some in (given, before, stored))
-        kept = [each for each in stored if json_text(each) in wanted or json_text(each) not in former]
-        return [*kept, *(each for each in given if json_text(each) not in known)]
-    known_by = MERGE_KEYS.get(key)
-    if known_by is None or not all(_has_key(each, known_by) for each in (*stored, *given)):
+    if not all(has_keys(each, names) for each in (*stored, *given)):
         return given
-    return _entries(known_by, stored, given, [each for each in before if _has_key(each, known_by)])
+    known = {keys_of(each, names): each for each in stored}
+    wanted = {keys_of(each, names): each for each in given}
+    former = {
+        keys_of(each, names): each
+        for each in (before if isinstance(before, list) else ())
+        if has_keys(each, names)
+    }
+
+    def entry(at: str, each: Any) -> Any:
+        if at not in wanted or not names:
+            return each
+        if key in merging.atomic:
+            return wanted[at]
+        return merged(each, wanted[at], former.get(at, {}), merging)
+
+    kept = [(keys_of(each, names), each) for each in stored]
+    result = [entry(at, each) for at, each in kept if at in wanted or at not in former]
+    return [*result, *(each for each in given if keys_of(each, names) not in known)]
 
 
-def _entries(known_by: str, stored: list[Object], given: list[Object], before: list[Object]) -> list[Object]:
-    """The entries of a list, each merged with the one that is known by the same; new ones at the end."""
-    wanted = {each[known_by]: each for each in given}
-    former = {each[known_by]: each for each in before}
-    result = [
-        merged(each, wanted[each[known_by]], former.get(each[known_by], {}))
-        if each[known_by] in wanted
-        else each
-        for each in stored
-        if each[known_by] in wanted or each[known_by] not in former
-    ]
-    known = {each[known_by] for each in stored}
-    return [*result, *(each for each in given if each[known_by] not in known)]
+def keys_of(entry: Any, names: tuple[str, ...]) -> str:
+    """What an entry of a list is known by: the values of its keys, or all of it if there are none."""
+    if not names or not isinstance(entry, dict):
+        return json_text(entry)
+    return json_text([entry.get(name, KEY_DEFAULTS.get(name)) for name in names])
 
 
-def _has_key(entry: Any, known_by: str) -> bool:
-    return isinstance(entry, dict) and isinstance(entry.get(known_by), (str, int))
+def has_keys(entry: Any, names: tuple[str, ...]) -> bool:
+    """Whether an entry of a list can be told from others."""
+    if not names:
+        return True
+    return isinstance(entry, dict) and all(
+        isinstance(entry.get(name, KEY_DEFAULTS.get(name)), (str, int)) for name in names
+    )

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from cluster.applying import FINALIZERS, LAST_APPLIED, MERGE_KEYS, merged
+from cluster.applying import KEY_DEFAULTS, LAST_APPLIED, MERGE_KEYS, Merging, keys_of, merged
 from resourceapi import deep_json
 from resourceapi.errors import ClaimcheckError
 from resourceapi.field_path import Path
@@ -22,15 +22,33 @@ from resourceapi.releases import split_api_version
 
 KUBECTL = "kubectl"
 APPLY = "Apply"
-# Maps that are owned and replaced as a whole.
-_ATOMIC = frozenset(("nodeSelector", "selector", "labelSelector", "namespaceSelector"))
-# Lists whose entries are told by more than the key that strategic patches have for them.
-_KEYS = {
-    "ports": ("containerPort", "protocol"),
-    "topologySpreadConstraints": ("topologyKey", "whenUnsatisfiable"),
-}
-# Keys of entries that have a default.
-_DEFAULTS = {"protocol": "TCP"}
+# What the server knows besides of what it merges (x-kubernetes-list-type, x-kubernetes-list-map-keys, x-kubernetes-map-type).
+_BY_SERVER = Merging(
+    {
+        **MERGE_KEYS,
+        "bindMountOptions": (),
+        "claims": ("name",),
+        "ports": ("containerPort", "protocol"),
+        "skipNodeOperations": (),
+        "topologySpreadConstraints": ("topologyKey", "whenUnsatisfiable"),
+    },
+    frozenset(
+        (
+            "configMapKeyRef",
+            "fieldRef",
+            "fileKeyRef",
+            "labelSelector",
+            "namespaceSelector",
+            "nodeSelector",
+            "ownerReferences",
+            "preference",
+            "requiredDuringSchedulingIgnoredDuringExecution",
+            "resourceFieldRef",
+            "secretKeyRef",
+            "selector",
+        )
+    ),
+)
 _MISSING: Any = object()
 
 #: The way to a field: ``f:NAME``, ``k:{KEYS}`` or ``v:VALUE``, as in fieldsV1.
@@ -63,7 +81,7 @@ def server_side_applied(stored: Object, configuration: Object, manager: str, *, 
     """
     configuration = {key: value for key, value in configuration.items() if key != "status"}
     check_configuration(configuration, text(mapping(stored, "metadata"), "namespace"))
-    result: Object = _with_atomic_maps(merged(stored, configuration, {}), configuration)
+    result = merged(stored, configuration, {}, _BY_SERVER)
     managed = [
         each for each in entries(mapping(stored, "metadata"), "managedFields") if isinstance(each, dict)
     ]
@@ -72,8 +90,9 @@ def server_side_applied(stored: Object, configuration: Object, manager: str, *, 
     conflicts = [
         (each, steps)
         for each in (() if force else others)
-        for steps in _owned(mapping(each, "fieldsV1"))
-        if _is_changed(before, after, steps) or (given.at(steps) is None and before.at(steps) is not _MISSING)
+        for steps, is_container in _owned(mapping(each, "fieldsV1"))
+        if _is_changed(before, after, steps, is_container=is_container)
+        or (given.at(steps) is None and before.at(steps) is not _MISSING)
     ]
     if conflicts and manager == KUBECTL and (allowed := _last_applied(stored)) is not None:
         own = _Fields(allowed)
@@ -82,13 +101,14 @@ def server_side_applied(stored: Object, configuration: Object, manager: str, *, 
         ]
     if conflicts:
         raise FieldConflict(_message(conflicts))
-    kept = {steps for each in others for steps in _owned(mapping(each, "fieldsV1"))}
+    kept = {steps for each in others for steps, _ in _owned(mapping(each, "fieldsV1"))}
     result = copied(result)
     _Fields(result).remove(
         steps
         for each in managed
         if _is_own(each, manager)
-        for steps in _owned(mapping(each, "fieldsV1"), with_entries=True)
+        for steps, is_container in _owned(mapping(each, "fieldsV1"))
+        if not is_container or steps[-1].startswith("k:")
         if steps not in kept and given.at(steps) is _MISSING
     )
     return result
@@ -118,8 +138,8 @@ def _repeated_entries(value: Any, path: str) -> Iterator[str]:
         place = f"{path}.{key}"
         if isinstance(member, dict):
             yield from _repeated_entries(member, place)
-        elif isinstance(member, list) and (key in MERGE_KEYS or key == FINALIZERS):
-            names = _KEYS.get(key) or (MERGE_KEYS[key],) if key in MERGE_KEYS else ()
+        elif isinstance(member, list) and key in _BY_SERVER.keys:
+            names = _BY_SERVER.keys[key]
             seen = set()
             for entry in member:
                 step = _step_to(entry, names)
@@ -133,23 +153,13 @@ def _step_to(entry: Any, names: Steps) -> str:
     """The step to an entry of a list, as the server shows it."""
     if not names or not isinstance(entry, dict):
         return f"[={json_text(entry)}]"
-    return _shown_step("k:" + json_text({name: entry.get(name, _DEFAULTS.get(name)) for name in names}))
+    return _shown_step("k:" + json_text({name: entry.get(name, KEY_DEFAULTS.get(name)) for name in names}))
 
 
 def _is_own(entry: Object, manager: str) -> bool:
     return (
         entry.get("manager") == manager and entry.get("operation") == APPLY and not entry.get("subresource")
     )
-
-
-def _with_atomic_maps(result: Object, configuration: Object) -> Object:
-    changed = dict(result)
-    for key, value in configuration.items():
-        if key in _ATOMIC and isinstance(value, dict):
-            changed[key] = value
-        elif isinstance(value, dict) and isinstance(changed.get(key), dict):
-            changed[key] = _with_atomic_maps(changed[key], value)
-    return changed
 
 
 def _last_applied(stored: Object) -> Object | None:
@@ -167,21 +177,16 @@ def _last_applied(stored: Object) -> Object | None:
 # --- sets of fields
 
 
-def _owned(fields: Object, *, with_entries: bool = False, above: Steps = ()) -> Iterator[Steps]:
-    """The fields of a set: those on a level first, then those below, both in order.
-
-    :param with_entries: also the entries of lists that the set has as such.
-    """
-    for step in sorted(fields):
-        if step != "." and not fields[step]:
-            yield (*above, step)
+def _owned(fields: Object, above: Steps = ()) -> Iterator[tuple[Steps, bool]]:
+    """The fields of a set, and whether what is in them is owned besides: first those on a level, then those below, both in order."""
     for step in sorted(fields):
         inside = fields[step]
-        if step == "." or not inside or not isinstance(inside, dict):
-            continue
-        if with_entries and step.startswith("k:") and "." in inside:
-            yield (*above, step)
-        yield from _owned(inside, with_entries=with_entries, above=(*above, step))
+        if step != "." and (not inside or (isinstance(inside, dict) and "." in inside)):
+            yield (*above, step), bool(inside)
+    for step in sorted(fields):
+        inside = fields[step]
+        if step != "." and inside and isinstance(inside, dict):
+            yield from _owned(inside, (*above, step))
 
 
 class _Fields:
@@ -242,21 +247,20 @@ class _Fields:
         if found is None:
             found = {}
             for at, entry in enumerate(container):
-                if not names:
-                    found[json_text(entry)] = at
-                elif isinstance(entry, dict):
-                    values = [entry.get(name, _DEFAULTS.get(name)) for name in names]
-                    found.setdefault(json_text(values), at)
+                if not names or isinstance(entry, dict):
+                    found.setdefault(keys_of(entry, names), at)
             self._entries[id(container), names] = found
         return found
 
 
-def _is_changed(stored: _Fields, result: _Fields, steps: Steps) -> bool:
-    """Whether a field gets another value; one that goes is given up by its owners."""
+def _is_changed(stored: _Fields, result: _Fields, steps: Steps, *, is_container: bool) -> bool:
+    """Whether a field gets another value; one that goes is given up by its owners, and what is in a container counts by itself."""
     before, after = stored.at(steps), result.at(steps)
-    if after is _MISSING or (before == {} and isinstance(after, dict)):
+    if after is _MISSING or before is _MISSING:
+        return after is not _MISSING
+    if is_container or (before == {} and isinstance(after, dict)):
         return False
-    return before is _MISSING or not deep_json.equal(before, after)
+    return not deep_json.equal(before, after)
 
 
 # --- what the server says

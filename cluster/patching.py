@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from cluster.applying import FINALIZERS, MERGE_KEYS
+from cluster.applying import MERGE_KEYS
 from resourceapi import deep_json
 from resourceapi.errors import ClaimcheckError
 from resourceapi.go_text import json_text
@@ -93,8 +93,6 @@ def _strategic(stored: Any, patch: Object) -> Object:
             result.pop(key, None)
         elif isinstance(value, dict):
             result[key] = _strategic(result.get(key), value)
-        elif isinstance(value, list) and key == FINALIZERS:
-            result[key] = list(dict.fromkeys([*entries(result, key), *value]))
         elif isinstance(value, list) and key in MERGE_KEYS:
             result[key] = _merged_entries(MERGE_KEYS[key], entries(result, key), value)
         else:
@@ -102,8 +100,11 @@ def _strategic(stored: Any, patch: Object) -> Object:
     return result
 
 
-def _merged_entries(known_by: str, stored: list[Any], given: list[Any]) -> list[Any]:
+def _merged_entries(names: tuple[str, ...], stored: list[Any], given: list[Any]) -> list[Any]:
     """The entries of a list that is merged: changed, taken away by `$patch: delete`, and new ones."""
+    if not names:
+        return list({json_text(each): each for each in (*stored, *given)}.values())
+    [known_by] = names
     if not all(isinstance(each, dict) for each in (*stored, *given)):
         raise PatchRefused(f"entries of this list must be mappings with {known_by}")
     if {"$patch": "replace"} in given:

@@ -77,6 +77,81 @@ def test_entries_of_lists() -> None:
     assert message.endswith('conflict with "ctl" using v1: .spec.containers[name="a"].image')
 
 
+def test_fields_that_the_server_did_not_store() -> None:
+    """Who has set a list is in the way where the stored object has none of it, as the gate of the field is off."""
+    fields: Any = {
+        "f:spec": {
+            "f:driver": {},
+            "f:pool": {"f:name": {}},
+            "f:skipNodeOperations": {".": {}, 'v:"NodePrepareResources"': {}},
+        }
+    }
+    configuration = {"spec": {"skipNodeOperations": ["NodePrepareResources"]}}
+    message = _conflict(_stored(_managed("ctl", fields)), configuration)
+    assert message == (
+        'Apply failed with 2 conflicts: conflicts with "ctl" using v1:\n- .spec.skipNodeOperations\n'
+        '- .spec.skipNodeOperations[="NodePrepareResources"]'
+    )
+    stored = _stored(_managed("ctl", fields))
+    stored["spec"]["skipNodeOperations"] = ["*"]
+    assert _conflict(stored, configuration).endswith(': .spec.skipNodeOperations[="NodePrepareResources"]')
+
+
+@pytest.mark.parametrize(
+    ("spec", "given", "expected"),
+    [
+        pytest.param(
+            {"skipNodeOperations": ["a", "b"]},
+            {"skipNodeOperations": ["c", "a"]},
+            {"skipNodeOperations": ["a", "b", "c"]},
+            id="set",
+        ),
+        pytest.param(
+            {"ports": [{"containerPort": 1, "name": "x"}]},
+            {"ports": [{"containerPort": 1, "protocol": "UDP"}, {"containerPort": 1, "protocol": "TCP"}]},
+            {
+                "ports": [
+                    {"containerPort": 1, "name": "x", "protocol": "TCP"},
+                    {"containerPort": 1, "protocol": "UDP"},
+                ]
+            },
+            id="two-keys-one-with-a-default",
+        ),
+        pytest.param(
+            {"resources": {"claims": [{"name": "a", "request": "r"}]}},
+            {"resources": {"claims": [{"name": "b"}]}},
+            {"resources": {"claims": [{"name": "a", "request": "r"}, {"name": "b"}]}},
+            id="list-that-kubectl-replaces",
+        ),
+        pytest.param(
+            {"ownerReferences": [{"uid": "1", "controller": True}]},
+            {"ownerReferences": [{"uid": "1", "name": "n"}]},
+            {"ownerReferences": [{"uid": "1", "name": "n"}]},
+            id="entries-that-are-replaced",
+        ),
+        pytest.param(
+            {"valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": "a"}}},
+            {"valueFrom": {"fieldRef": {"fieldPath": "b"}}},
+            {"valueFrom": {"fieldRef": {"fieldPath": "b"}}},
+            id="map-that-is-replaced",
+        ),
+    ],
+)
+def test_what_the_server_merges(spec: Any, given: Any, expected: Any) -> None:
+    """The server knows more lists and maps than `kubectl apply`, and tells entries by more keys."""
+    stored = {"apiVersion": "v1", "kind": "K", "metadata": {"name": "x"}, "spec": spec}
+    assert server_side_applied(stored, {"spec": given}, "kubectl", force=True)["spec"] == expected
+
+
+def test_entries_that_others_have_too() -> None:
+    """An entry of a list stays as long as somebody has it."""
+    entry: Any = {"f:spec": {"f:containers": {'k:{"name":"a"}': {".": {}, "f:name": {}}}}}
+    stored = _stored(_managed("kubectl", entry, "Apply"), _managed("ctl", entry))
+    stored["spec"] = {"containers": [{"name": "a"}]}
+    result = server_side_applied(stored, {"spec": {}}, "kubectl", force=False)
+    assert result["spec"] == {"containers": [{"name": "a"}]}
+
+
 def test_what_is_given_up() -> None:
     """Fields that only this manager had, and its configuration has no longer, are removed."""
     stored = _stored(
@@ -123,6 +198,11 @@ def test_status_is_not_applied() -> None:
             '.spec.containers[name="a"].ports: duplicate entries for key [containerPort=1,protocol="TCP"]',
         ),
         ({}, {"finalizers": ["a", "a"]}, '.metadata.finalizers: duplicate entries for key [="a"]'),
+        (
+            {"skipNodeOperations": ["*", "*"]},
+            {},
+            '.spec.skipNodeOperations: duplicate entries for key [="*"]',
+        ),
     ],
 )
 def test_entries_with_the_same_keys(spec: Any, metadata: Any, message: str) -> None:
