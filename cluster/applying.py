@@ -6,6 +6,7 @@ it said when it was last applied and says no longer is removed. For that, kubect
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -137,13 +138,12 @@ def _value(key: str, stored: Any, given: Any, before: Any, merging: Merging) -> 
         return given
     if not all(has_keys(each, names) for each in (*stored, *given)):
         return given
-    known = {keys_of(each, names): each for each in stored}
+    known = {keys_of(each, names) for each in stored}
     wanted = {keys_of(each, names): each for each in given}
-    former = {
-        keys_of(each, names): each
-        for each in (before if isinstance(before, list) else ())
-        if has_keys(each, names)
-    }
+    before = [each for each in before if has_keys(each, names)] if isinstance(before, list) else []
+    former = {keys_of(each, names): each for each in before}
+    # kubectl compares how often an entry is there: one that was named twice goes when it is named once
+    gone = Counter(keys_of(each, names) for each in before) - Counter(keys_of(each, names) for each in given)
 
     def entry(at: str, each: Any) -> Any:
         if at not in wanted or not names:
@@ -152,8 +152,7 @@ def _value(key: str, stored: Any, given: Any, before: Any, merging: Merging) -> 
             return wanted[at]
         return merged(each, wanted[at], former.get(at, {}), merging)
 
-    kept = [(keys_of(each, names), each) for each in stored]
-    result = [entry(at, each) for at, each in kept if at in wanted or at not in former]
+    result = [entry(at, each) for each in stored if (at := keys_of(each, names)) not in gone]
     return [*result, *(each for each in given if keys_of(each, names) not in known)]
 
 

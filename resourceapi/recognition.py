@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from resourceapi import builtin_kinds, runtime_config
 from resourceapi.field_path import Path
 from resourceapi.go_text import json_text, quote
@@ -15,6 +17,9 @@ from resourceapi.request_body import scheme_in
 _LIST = "List"
 _KUBECONFIG = ("v1", "Config")
 _KUSTOMIZE_PLUGIN = "builtin"  # the apiVersion of its transformers and generators
+_LABEL = "[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
+# What a CRD can have for its group and version.
+_is_custom = re.compile(rf"{_LABEL}(?:\.{_LABEL})+/(?=[a-z]){_LABEL}", re.ASCII).fullmatch
 NOT_FOUND = "the server could not find the requested resource"
 
 
@@ -30,14 +35,14 @@ def is_manifest(value: Object) -> bool:
         return False
     if value["apiVersion"] == _KUSTOMIZE_PLUGIN:
         return False
-    group = split_api_version(value["apiVersion"])[0]
-    return group in builtin_kinds.GROUPS or "." in group
+    api_version = value["apiVersion"].strip().lower()
+    return split_api_version(api_version)[0] in builtin_kinds.GROUPS or bool(_is_custom(api_version))
 
 
 def is_of_kubernetes(value: Object) -> bool:
-    """Whether a document has a group of Kubernetes itself, or one that no CRD can have, as it has no dot."""
-    group = split_api_version(str(value["apiVersion"]))[0]
-    return group in builtin_kinds.GROUPS or "." not in group
+    """Whether a document has a group of Kubernetes itself, or a group or version that no CRD can have."""
+    api_version = str(value["apiVersion"])
+    return split_api_version(api_version)[0] in builtin_kinds.GROUPS or not _is_custom(api_version)
 
 
 def is_known(value: Object, profile: Profile) -> bool:

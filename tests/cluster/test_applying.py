@@ -51,6 +51,13 @@ def _applied(before: Any, given: Any) -> dict[str, Any]:
             {"containers": [{"name": "b"}]},
             id="entry-that-was-named-goes",
         ),
+        pytest.param(
+            {"containers": [{"name": "a"}, {"name": "b"}]},
+            {"containers": [{"name": "a"}, {"name": "a"}]},
+            {"containers": [{"name": "a"}]},
+            {"containers": [{"name": "b"}]},
+            id="entry-that-was-named-twice-goes",
+        ),
         pytest.param({"containers": [1]}, None, {"containers": [2]}, {"containers": [2]}, id="odd-entries"),
         pytest.param({"a": 1}, "text", {"b": 2}, {"a": 1, "b": 2}, id="odd-annotation"),
     ],

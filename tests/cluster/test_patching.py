@@ -36,6 +36,11 @@ METADATA = STORED["metadata"]
         (MERGE, {"status": {"a": None, "b": {"c": None}}}, _with(status={"b": {}})),
         (
             STRATEGIC,
+            {"metadata": {"finalizers": ["a.b/c", {}, {}]}},
+            _with(metadata={**METADATA, "finalizers": ["a.b/c", "a.b/d", {}]}),
+        ),
+        (
+            STRATEGIC,
             {"spec": {"containers": [{"name": "a", "image": "2"}]}},
             _with(spec={**STORED["spec"], "containers": [{**CONTAINERS[0], "image": "2"}, CONTAINERS[1]]}),
         ),
