@@ -81,7 +81,7 @@ def server_side_applied(stored: Object, configuration: Object, manager: str, *, 
     """
     configuration = {key: value for key, value in configuration.items() if key != "status"}
     check_configuration(configuration, text(mapping(stored, "metadata"), "namespace"))
-    result = merged(stored, configuration, {}, _BY_SERVER)
+    result: Object = merged(stored, configuration, {}, _BY_SERVER)
     managed = [
         each for each in entries(mapping(stored, "metadata"), "managedFields") if isinstance(each, dict)
     ]
