@@ -77,13 +77,13 @@ def compared(
 
     def ask(asked: tuple[File, str]) -> Output:
         file, verb = asked
-        path = directory / file.name
-        path.write_bytes(file.text.encode("utf-8", "surrogateescape"))
-        return kubectl(*verb.split(), "--dry-run=server", "-o", "name", "-f", str(path))
+        return kubectl(*verb.split(), "--dry-run=server", "-o", "name", "-f", str(directory / file.name))
 
     with ThreadPoolExecutor(2) as pool:
         pending = iter([(file, verb) for file in files for verb in verbs])
         while chunk := list(islice(pending, 40)):
+            for file, _ in chunk:  # before anybody reads one: the verbs are asked at the same time
+                (directory / file.name).write_bytes(file.text.encode("utf-8", "surrogateescape"))
             for (file, verb), output in zip(chunk, pool.map(ask, chunk), strict=True):
                 if _NO_NAMESPACE.search(output.errors):  # which files do not tell
                     continue
