@@ -6,7 +6,7 @@ from typing import Any
 
 from classic.errors import NotYet, SyncError
 from resourceapi.manifests import entries, mapping, name_of, text, uid_of
-from resourceapi.model.classic.claims import WAIT_FOR_FIRST_CONSUMER
+from resourceapi.model.v1alpha2 import WAIT_FOR_FIRST_CONSUMER
 from resourceapi.objects import Object
 from resourceapi.records.pods import PodClaim
 

@@ -23,7 +23,7 @@ from cluster.leading import Fence
 from resourceapi.api_client import Unavailable
 from resourceapi.errors import Conflict
 from resourceapi.manifests import entries, full_name, key_of, mapping, name_of, text
-from resourceapi.model.classic.claims import IMMEDIATE, WAIT_FOR_FIRST_CONSUMER
+from resourceapi.model.v1alpha2 import IMMEDIATE, WAIT_FOR_FIRST_CONSUMER
 from resourceapi.objects import Object
 from resourceapi.records.pods import PodClaim, claims_of
 

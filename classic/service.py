@@ -32,7 +32,7 @@ from cluster.lease import Unopposed
 from cluster.store import Change, Listener
 from resourceapi.errors import Conflict
 from resourceapi.logs import LOGGER, log
-from resourceapi.model.classic.claims import IMMEDIATE
+from resourceapi.model.v1alpha2 import IMMEDIATE
 from resourceapi.objects import Object
 
 #: How long a driver's calls may take to end when the process ends.

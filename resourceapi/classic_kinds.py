@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from resourceapi.kind import Kind, Lifecycle
-from resourceapi.model.classic import claims
-from resourceapi.model.classic.versions import V1ALPHA2
+from resourceapi.model import v1alpha2
+from resourceapi.model.v1alpha2 import V1ALPHA2
 from resourceapi.model.versions import CLASSIC_VERSION
 
 _UP_TO_30 = {CLASSIC_VERSION: Lifecycle(27, removed=31)}
@@ -16,7 +16,7 @@ CLAIM = Kind(
     "resourceclaims",
     namespaced=True,
     versions=_UP_TO_30,
-    default=claims.default_claim,
+    default=v1alpha2.default_claim,
     schema=V1ALPHA2,
 )
 CLAIM_TEMPLATE = Kind(
@@ -24,7 +24,7 @@ CLAIM_TEMPLATE = Kind(
     "resourceclaimtemplates",
     namespaced=True,
     versions=_UP_TO_30,
-    default=claims.default_template,
+    default=v1alpha2.default_template,
     schema=V1ALPHA2,
 )
 POD_SCHEDULING_CONTEXT = Kind(

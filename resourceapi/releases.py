@@ -84,7 +84,7 @@ class Profile:
 def _schemas(name: str, minor: int) -> Mapping[str, Schema]:
     """The schemas of a release, that of the hub first."""
     if name == CLASSIC:
-        from resourceapi.model.classic.versions import SCHEMAS as CLASSIC_SCHEMAS
+        from resourceapi.model.v1alpha2 import SCHEMAS as CLASSIC_SCHEMAS
 
         return CLASSIC_SCHEMAS
     return SCHEMAS_WITH_PROPOSALS if name == PROPOSALS else schemas_in(minor)

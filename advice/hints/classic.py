@@ -59,7 +59,7 @@ def decodes_as_classic(manifest: Any, kind: str) -> bool:
     """Whether an object is one of v1alpha2, whatever its own ``apiVersion`` says."""
     from conversion.hub import hub_object
     from resourceapi.decoding import DecodingError
-    from resourceapi.model.classic.versions import SCHEMAS
+    from resourceapi.model.v1alpha2 import SCHEMAS
 
     try:
         hub_object(manifest, SCHEMAS, kind=kind, version=CLASSIC_VERSION, defaults=None, strict=True)

@@ -11,7 +11,7 @@ from classic.migration.remarks import CannotMigrate, members, string
 from classic.migration.resource_classes import class_fields
 from classic.migration.structured import claim_parameters
 from resourceapi.manifests import mapping, text
-from resourceapi.model.classic.claims import IMMEDIATE
+from resourceapi.model.v1alpha2 import IMMEDIATE
 from resourceapi.model.versions import GROUP
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from classic.simulation.api_server import Client
 from resourceapi import limits
 from resourceapi.errors import Conflict
 from resourceapi.manifests import entries, key_of, mapping, name_of, text, uid_of
-from resourceapi.model.classic.claims import IMMEDIATE, WAIT_FOR_FIRST_CONSUMER
+from resourceapi.model.v1alpha2 import IMMEDIATE, WAIT_FOR_FIRST_CONSUMER
 from resourceapi.model.versions import CLASSIC_API_VERSION
 from resourceapi.node_selection import selects
 from resourceapi.objects import Object

@@ -24,7 +24,7 @@ from resourceapi.gates import DEPENDS_ON, GATES, UNRELEASED_GATES, stage_of
 from resourceapi.kind import Kind
 from resourceapi.kinds import KINDS
 from resourceapi.measured import NEWEST, OLDEST
-from resourceapi.model.classic.versions import SCHEMAS as CLASSIC_SCHEMAS
+from resourceapi.model.v1alpha2 import SCHEMAS as CLASSIC_SCHEMAS
 from resourceapi.model.versions import CLASSIC_API_VERSION, CLASSIC_VERSION, GROUP, SCHEMAS
 from resourceapi.releases import CLASSIC, PROPOSALS
 from resourceapi.schema import Field, Schema, Struct, Type

@@ -25,7 +25,7 @@ from resourceapi.schema import QUANTITY, STRING, Field, Schema, Struct, list_of,
 GROUP = "resource.k8s.io"
 #: The project's own group: of kinds that only proposals put into ``resource.k8s.io``, where the API server has that group.
 OWN_GROUP = "claimcheck.example.com"
-#: The last version of classic DRA; its structs are in :mod:`resourceapi.model.classic`.
+#: The last version of classic DRA; its structs are in :mod:`resourceapi.model.v1alpha2`.
 CLASSIC_VERSION = "v1alpha2"
 CLASSIC_API_VERSION = f"{GROUP}/{CLASSIC_VERSION}"
 #: Where API servers have the group in that version.

@@ -9,8 +9,8 @@ import pytest
 from resourceapi.go_syntax import go_quantity, go_syntax
 from resourceapi.measured import CLASSIC_MINOR
 from resourceapi.model import workloads
-from resourceapi.model.classic.versions import V1ALPHA2
 from resourceapi.model.meta import ObjectMeta
+from resourceapi.model.v1alpha2 import V1ALPHA2
 from resourceapi.quantity import parse
 
 

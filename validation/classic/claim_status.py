@@ -10,10 +10,20 @@ from resourceapi.field_errors import DUPLICATE, FORBIDDEN, REQUIRED, TOO_LONG
 from resourceapi.field_path import Path
 from resourceapi.objects import EMPTY, Object
 from validation.checks import Checks
-from validation.classic.driver_names import check_driver_name
-from validation.classic.node_lists import check_length
-from validation.classic.structured import check_structured_handle
+from validation.classic.named_resources import check_result, model_of
+from validation.classic.names import check_driver_name, check_length, check_node_name
 from validation.node_selectors import check_node_selector
+
+
+def check_structured_handle(handle: Object, path: Path, checks: Checks) -> None:
+    """The node that the resources are on, and which they are; there may be none."""
+    if handle.get("nodeName"):
+        check_node_name(handle["nodeName"], (*path, "nodeName"), checks)
+    for index, result in enumerate(handle.get("results") or ()):
+        model = model_of(result, (*path, "results", index), checks)
+        if model is not None:
+            check_result(model, (*path, "results", index, "namedResources"), checks)
+
 
 STATUS: Path = ("status",)
 ALLOCATION: Path = (*STATUS, "allocation")

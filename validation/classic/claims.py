@@ -6,12 +6,12 @@ from resourceapi.classic_kinds import CLAIM, CLAIM_TEMPLATE
 from resourceapi.equality import equal
 from resourceapi.field_errors import not_supported
 from resourceapi.field_path import Path
-from resourceapi.model.classic.claims import ALLOCATION_MODES
+from resourceapi.model.v1alpha2 import ALLOCATION_MODES
 from resourceapi.objects import EMPTY, Object
 from validation import formats
 from validation.checks import Checks
 from validation.classic.kind_rules import ClassicKindRules
-from validation.classic.references import check_parameters_reference
+from validation.classic.parameters import check_parameters_reference
 from validation.object_meta import check_template_metadata
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from resourceapi.classic_kinds import RESOURCE_CLASS
 from resourceapi.objects import Object
 from validation.checks import Checks
-from validation.classic.driver_names import check_driver_name
 from validation.classic.kind_rules import ClassicKindRules
-from validation.classic.references import check_class_parameters_reference
+from validation.classic.names import check_driver_name
+from validation.classic.parameters import check_class_parameters_reference
 from validation.node_selectors import check_node_selector
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from validation.classic.claim_parameters import ResourceClaimParametersRules
 from validation.classic.claims import ClaimRules, ClaimTemplateRules
-from validation.classic.class_parameters import ResourceClassParametersRules
 from validation.classic.classes import ResourceClassRules
 from validation.classic.kind_rules import ClassicKindRules
+from validation.classic.parameters import ResourceClaimParametersRules, ResourceClassParametersRules
 from validation.classic.scheduling_contexts import PodSchedulingContextRules
 from validation.classic.slices import ResourceSliceRules
 

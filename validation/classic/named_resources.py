@@ -8,7 +8,7 @@ from resourceapi import names
 from resourceapi.field_errors import DUPLICATE, REQUIRED, Verbatim
 from resourceapi.field_path import Path
 from resourceapi.go_text import quote
-from resourceapi.model.classic.named_resources import NamedResourcesAttributeValue
+from resourceapi.model.v1alpha2 import NamedResourcesAttributeValue
 from resourceapi.objects import Object
 from validation import formats
 from validation.checks import Checks

@@ -7,7 +7,7 @@ from resourceapi.field_errors import DUPLICATE
 from resourceapi.objects import EMPTY, Object
 from validation.checks import Checks
 from validation.classic.kind_rules import ClassicKindRules
-from validation.classic.node_lists import check_node_list
+from validation.classic.names import check_node_list
 
 
 class PodSchedulingContextRules(ClassicKindRules):

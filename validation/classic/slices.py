@@ -5,10 +5,9 @@ from __future__ import annotations
 from resourceapi.classic_kinds import RESOURCE_SLICE
 from resourceapi.objects import Object
 from validation.checks import Checks
-from validation.classic.driver_names import check_driver_name
 from validation.classic.kind_rules import ClassicKindRules
 from validation.classic.named_resources import check_instances, model_of
-from validation.classic.node_lists import check_node_name
+from validation.classic.names import check_driver_name, check_node_name
 from validation.object_meta import check_metadata_update
 
 

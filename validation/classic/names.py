@@ -1,11 +1,12 @@
-"""Names of drivers in classic DRA."""
+"""Names of drivers and nodes in classic DRA, and lists of them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from resourceapi import limits, names
-from resourceapi.field_errors import DUPLICATE, REQUIRED, too_long
+from resourceapi.field_errors import DUPLICATE, REQUIRED, TOO_LONG, too_long
 from resourceapi.field_path import Path
 from resourceapi.objects import Object
 from validation import formats
@@ -37,3 +38,26 @@ def check_driver_name(name: str, path: Path, checks: Checks) -> None:
 def _lower(name: str) -> str:
     """In lower case, letter by letter as Go does it: one whose lower case takes two letters in Python gets one."""
     return name.replace("\u0130", "i").lower()
+
+
+def check_node_name(name: str, path: Path, checks: Checks) -> None:
+    """A node is named by a DNS subdomain."""
+    checks.problems(formats.dns_subdomain(name), path)
+
+
+def check_node_list(nodes: Sequence[str] | None, path: Path, checks: Checks) -> None:
+    """Every node is listed once; a repeated one is reported for nothing else."""
+    seen = set()
+    for index, name in enumerate(nodes or ()):
+        if name in seen:
+            checks.report(DUPLICATE, (*path, index), name)
+        else:
+            check_node_name(name, (*path, index), checks)
+            seen.add(name)
+    check_length(nodes, limits.CLASSIC_NODES_PER_LIST, path, checks)
+
+
+def check_length(items: Sequence[Any] | None, limit: int, path: Path, checks: Checks) -> None:
+    """A list has at most ``limit`` entries; its entries are checked whatever its length."""
+    if items and len(items) > limit:
+        checks.report(TOO_LONG, path, "", f"may not be longer than {limit}")
