@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from asyncio import CancelledError
+from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
@@ -19,6 +20,7 @@ from aiohttp import web
 from resourceapi.logs import LOGGER, log
 from serving.callers import Caller
 from serving.connections import Connections
+from serving.fair_slot import FairSlot
 from serving.http_server import Response
 from serving.log_limit import LogLimit
 from serving.routes import LARGE_BYTES, HTTPError, Route, Waiting
@@ -76,7 +78,9 @@ class Dispatcher:
         self._label = label
         self._workers = ThreadPoolExecutor(thread_name_prefix="worker")
         self._waiters = ThreadPoolExecutor(WAITING_THREADS, "waiter")
-        self._waiting = 0
+        self._turns = FairSlot(WAITING_THREADS)
+        #: how many wait, by namespace
+        self._waiting: Counter[str | None] = Counter()
         self._log_limit = LogLimit()
         self.strangers = 0
         """Requests of clients that are not known that wait for a slot."""
@@ -184,16 +188,34 @@ class Dispatcher:
         return await _in_thread(self._workers, work, caller, lambda: slot.release(namespace))
 
     async def _wait(self, unfinished: Unfinished) -> Reply | Unfinished:
+        """The outcome of what waits for other servers, in a thread for that.
+
+        Of the places for waiting, a namespace has at most as many as it leaves free, so that others find one, too.
+        """
         request, decoded, waiting = unfinished
         assert waiting is not None
-        if self._waiting >= WAITING_THREADS + MAX_WAITING:
+        namespace = waiting.namespace
+        free = WAITING_THREADS + MAX_WAITING - self._waiting.total()
+        if free <= 0 or (namespace is not None and self._waiting[namespace] >= free):
             raise HTTPError(waiting.too_many, 503)
+        self._waiting[namespace] += 1
+        has_turn = False
 
         def left() -> None:
-            self._waiting -= 1
+            self._waiting[namespace] -= 1
+            if not self._waiting[namespace]:
+                del self._waiting[namespace]
+            if has_turn and namespace is not None:
+                self._turns.release(namespace)
 
-        self._waiting += 1
         async with _in_time(request.caller, waiting.too_late):
+            if namespace is not None:
+                try:
+                    await self._turns.acquire(namespace)
+                except CancelledError:
+                    left()
+                    raise
+                has_turn = True
             return await _in_thread(
                 self._waiters,
                 lambda: self._reply(request, decoded, waiting.finish),

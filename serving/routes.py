@@ -33,11 +33,13 @@ class Waiting(NamedTuple):
     """The rest of a handler that has to wait for other servers: :attr:`finish` runs in a thread for such waiting.
 
     ``too_late`` is the error message if it takes longer than the client waits, ``too_many`` if there is no place to wait.
+    ``namespace``: namespaces take turns, and none has two threads at once; None where requests need no turns.
     """
 
     finish: Callable[[], Any]
     too_late: str
     too_many: str
+    namespace: str | None = None
 
 
 def decode_json(body: bytes, *, keep_repeated: bool = False) -> Any:

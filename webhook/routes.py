@@ -108,6 +108,7 @@ def _validate(context: Context, request: AdmissionRequest, caller: Caller) -> Ob
         answer,
         too_late="quota cannot be checked now: the API server does not answer",
         too_many="too many reviews wait for quota",
+        namespace=request.namespace,
     )
 
 

@@ -8,6 +8,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -51,12 +52,14 @@ class Hung:
     def __init__(self) -> None:
         self.answers = threading.Event()
         self.asked = threading.Semaphore(0)
+        self.namespaces: list[str] = []
         self.wanted: list[Callable[[], bool]] = []
 
     def check(
         self, namespace: str, claim: dict[str, Any], *, dry_run: bool, is_wanted: Callable[[], bool]
     ) -> Answer | None:
         self.wanted.append(is_wanted)
+        self.namespaces.append(namespace)
         self.asked.release()
         if not self.answers.wait(PATIENCE_SECONDS):
             raise Unavailable("nobody has let it go on")
@@ -64,6 +67,13 @@ class Hung:
 
     def run(self, stop: threading.Event) -> None:
         """Nothing."""
+
+
+def new_in(namespace: str) -> bytes:
+    """A review of a new claim in a namespace."""
+    obj = claim()
+    obj["metadata"]["namespace"] = namespace
+    return json.dumps(admission(obj)).encode()
 
 
 def with_quota(quota: Hung) -> Context:
@@ -101,7 +111,7 @@ def test_many_that_wait() -> None:
     """With every thread for quota waiting, and others behind them, small and large reviews are answered."""
     quota = Hung()
     with serving(with_quota(quota)) as served:
-        waiting = [served.send(PLAIN) for _ in range(WAITING_THREADS + 8)]
+        waiting = [served.send(new_in(f"team-{number}")) for number in range(WAITING_THREADS + 8)]
         for _ in range(WAITING_THREADS):
             assert quota.asked.acquire(timeout=PATIENCE_SECONDS)
         assert served.is_healthy()
@@ -122,6 +132,36 @@ def test_too_many_that_wait(monkeypatch: pytest.MonkeyPatch) -> None:
         quota.answers.set()
         assert answer(waiting)[0] == 200
         assert served.ask(PLAIN)[0] == 200
+
+
+def test_namespaces_take_turns_at_waiting() -> None:
+    """However many new claims of one namespace wait for quota, one of another need not wait for them."""
+    quota = Hung()
+    with serving(with_quota(quota)) as served:
+        waiting = [served.send(new_in("noisy")) for _ in range(WAITING_THREADS + 1)]
+        until(lambda: served.in_flight == len(waiting))
+        waiting.append(served.send(new_in("quiet")))
+        for _ in range(2):
+            assert quota.asked.acquire(timeout=PATIENCE_SECONDS)
+        assert sorted(quota.namespaces) == ["noisy", "quiet"]
+        quota.answers.set()
+        assert {answer(each)[0] for each in waiting} == {200}
+
+
+def test_places_for_waiting_are_left_to_other_namespaces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A namespace has at most as many as it leaves free; who is told that there is none may try again."""
+    monkeypatch.setattr(dispatch, "MAX_WAITING", 16 - WAITING_THREADS)
+    quota = Hung()
+    with serving(with_quota(quota)) as served:
+        waiting: list[Any] = []
+        for namespace, places in (("noisy", 8), ("second", 4), ("third", 2)):
+            waiting += [served.send(new_in(namespace)) for _ in range(places)]
+            until(partial(lambda number: served.in_flight == number, len(waiting)))
+            assert served.ask(new_in(namespace)) == (503, b"too many reviews wait for quota\n")
+        waiting.append(served.send(new_in("fourth")))
+        quota.answers.set()
+        assert {answer(each)[0] for each in waiting} == {200}
+        assert served.ask(new_in("noisy"))[0] == 200
 
 
 @BOTH
