@@ -121,7 +121,14 @@ class Nodes:
         self._reach = Reach(self._chosen())
         #: names of slices that reach other nodes than before, and the bits that they had
         self._moves: list[tuple[str, int]] = []
-        self._has_stale = False
+        #: what has changed since nodes were asked last: the pools of slices, which slices reached nodes before (`Reach`),
+        #: whether one was for all nodes, and whether some reach other nodes now; None if all bits are others
+        self._changed_pools: set[PoolId] = set()
+        self._changed_bits = 0
+        self._changed_for_all = False
+        self._has_moved: bool | None = False
+        #: the names of nodes that have looked at a pool for one of their own
+        self._lookers: dict[PoolId, set[str]] = {}
         self._order: list[NodeEntry] | None = None
         inventory.listeners.append(self._slice_changed)
         allocated.listeners.append(self._device_changed)
@@ -154,46 +161,57 @@ class Nodes:
         entry.view = entry.node_class = None
 
     def _slice_changed(self, old: Slice | None, new: Slice | None) -> None:
+        """Note what has changed: a pool may have thousands of slices, of which as many may change before nodes are asked."""
         changed = [slice for slice in (old, new) if slice is not None]
-        name, pools = changed[0].name, {slice.pool for slice in changed}
+        name = changed[0].name
         for slice in changed:
             if slice.node_name:
                 self._forget(slice.node_name)
         if _concerns_one_node(old, new):
             return
-        for pool in pools:
-            for slice in self._inventory.of_pool(pool):
-                if slice.node_name:
-                    self._forget(slice.node_name)
-        of_pools = [slice for pool in pools for slice in self._inventory.of_pool(pool).shared]
-        for_all = any(slice.for_all for slice in (*changed, *of_pools))
-        bits = self._reach.bits(name)
-        for slice in of_pools:
-            bits |= self._reach.bits(slice.name)
-        for pool in pools:
-            self._shared_states.pop(pool, None)
-        for shared in list(self._shared_pools.values()):
-            if for_all or shared.reached & bits:
-                shared.stale = self._has_stale = True
+        self._changed_pools.update(slice.pool for slice in changed)
+        self._changed_bits |= self._reach.bits(name)
+        self._changed_for_all = self._changed_for_all or any(slice.for_all for slice in changed)
         if _reaches_others(old, new):
             self._move(name, new)
 
     def _move(self, name: str, slice: Slice | None) -> None:
-        forget = len(self._moves) >= _MAX_MOVES
         before = self._reach.bits(name)
         self._reach.remove(name)
         if slice is not None and not slice.node_name and not slice.for_all:
             self._reach.put(slice)
-        if forget:
+        if len(self._moves) >= _MAX_MOVES:
             self._moves.clear()
             self._reach = Reach(self._chosen())
             self._shared_pools = WeakValueDictionary()
-            before = 0
+            self._changed_bits = before = 0
+            self._has_moved = None
+        elif self._has_moved is not None:
+            self._has_moved = True
         self._moves.append((name, before))
-        for entry in self._entries.values():
-            entry.node_class = None
-            if forget:
-                entry.seen = -1
+
+    def _look_at_changes(self) -> bool:
+        """Forget what nodes see of pools that have changed; whether that concerns what they share."""
+        if self._has_moved is not False:
+            for entry in self._entries.values():
+                entry.node_class = None
+                if self._has_moved is None:
+                    entry.seen = -1
+            self._has_moved = False
+        for_all, bits = self._changed_for_all, self._changed_bits
+        for pool in self._changed_pools:
+            for name in self._lookers.pop(pool, ()):
+                self._forget(name)
+            self._shared_states.pop(pool, None)
+            for slice in self._inventory.of_pool(pool).shared:
+                for_all = for_all or slice.for_all
+                bits |= 0 if for_all else self._reach.bits(slice.name)
+        self._changed_pools, self._changed_bits, self._changed_for_all = set(), 0, False
+        has_stale = False
+        for shared in list(self._shared_pools.values()) if for_all or bits else ():
+            if for_all or shared.reached & bits:
+                shared.stale = has_stale = True
+        return has_stale
 
     def _device_changed(self, device: DeviceId) -> None:
         pool = device[:2]
@@ -222,8 +240,7 @@ class Nodes:
         :param time_limit: what nodes share is looked at again meanwhile; later, when they are asked, it is found anew.
         """
         self._inventory.catch_up()
-        if self._has_stale:
-            self._has_stale = False
+        if self._look_at_changes():
             self._refill(time_limit)
         if self._order is None:
             self._order = list(self._entries.values())
@@ -268,6 +285,8 @@ class Nodes:
 
     def _view(self, entry: NodeEntry, shared: SharedPools) -> View:
         ids = {slice.pool for slice in self._inventory.of_node(entry.name)}
+        for id in ids:
+            self._lookers.setdefault(id, set()).add(entry.name)
         pools = sorted(self._own_pools(entry, ids), key=rank)
         own: dict[PoolId, int | PoolId] = {pool.id: index for index, pool in enumerate(pools)}
         others = [state.pool for id, state in shared.states.items() if id not in ids]

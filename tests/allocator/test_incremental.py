@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from allocator.allocated import AllocatedState
 from allocator.allocation import Allocator
-from allocator.devices import node_name
+from allocator.devices import Slice, node_name
 from allocator.errors import AllocationError, NodeError
 from allocator.features import GATES, Features
-from allocator.inventory import Inventory
+from allocator.inventory import Inventory, PoolSlices
 from allocator.patches import merged_slices
 from allocator.scheduling import FATAL, NODE, Mode, NodeAnswer, SchedulingState
 from allocator.time_limit import UNLIMITED
@@ -226,3 +228,38 @@ def test_nodes_that_are_alike_for_claims(monkeypatch: pytest.MonkeyPatch, seed: 
         assert without_share_ids(list(answers)) == without_share_ids(state.from_nothing([wanted]))
         if draw.random() < 0.5 and state.cluster.place([wanted], Mode.SCHEDULER, UNLIMITED).placed:
             state.claims.append(wanted)
+
+
+@pytest.mark.parametrize("place", ["nodeName", "nodeSelector", "allNodes"])
+def test_slices_of_a_pool_cost_alike_however_many_there_are(
+    monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    """All slices of a pool may change at once; none of them has the others looked through again."""
+    count, steps = 60, 0
+    places: dict[str, Any] = {
+        "nodeName": "n0",
+        "nodeSelector": {
+            "nodeSelectorTerms": [{"matchFields": [{"key": "metadata.name", "operator": "Exists"}]}]
+        },
+        "allNodes": True,
+    }
+
+    class Counted(PoolSlices):
+        __slots__ = ()
+
+        def __iter__(self) -> Iterator[Slice]:
+            nonlocal steps
+            for each in super().__iter__():
+                steps += 1
+                yield each
+
+    monkeypatch.setattr("allocator.inventory.PoolSlices", Counted)
+    state = SchedulingState(
+        FEATURES["all"], [node(f"n{each}") for each in range(3)], {"any": device_class()}, []
+    )
+    for generation in (1, 2):
+        for each in range(count):
+            where = {place: places[place], "generation": generation, "count": count}
+            state.put_slice(slice_of(device(f"d{each}"), name=f"s{each}", **where))
+        assert len(state.place([claim(exactly())], Mode.ALL_NODES, UNLIMITED).nodes) == 3
+    assert 0 < steps < 20 * count
