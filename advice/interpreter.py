@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from advice.findings import ERROR, NOTE, WARNING, Finding, Result
@@ -46,11 +47,18 @@ class Interpreter:
 
     :param profile: the release and feature gates of the server.
     :param namespaces: the labels of namespaces by name.
+    :param severities: those of lints that have others than their own, by code.
     """
 
-    def __init__(self, profile: Profile, namespaces: Mapping[str, dict[str, str]]) -> None:
+    def __init__(
+        self,
+        profile: Profile,
+        namespaces: Mapping[str, dict[str, str]],
+        severities: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         self.profile = profile
         self.namespaces = namespaces
+        self.severities = severities
 
     def add_answer(self, result: Result, manifest: Manifest, answer: Answer) -> None:
         """Add the server's answer: its errors and warnings."""
@@ -99,7 +107,7 @@ class Interpreter:
         """Add a lint's warning, unless a comment silences it."""
         known = any(finding.hint == warning.hint for finding in result.findings[-MAX_HINTED:])
         hint = "" if known else warning.hint
-        severity = NOTE if warning.is_note else WARNING
+        severity = self.severities.get(warning.code) or (NOTE if warning.is_note else WARNING)
         finding = _finding(severity, warning.code, manifest, warning.path, warning.message, hint)
         place = warning.place
         if warning.stretch is not None:
@@ -113,7 +121,12 @@ class Interpreter:
         """Add what kubectl ignores without a message, unless a comment silences it."""
         code = IGNORED_TEXT.code
         finding = Finding(
-            WARNING, code, notice.message, line=notice.line, column=notice.column, hint=notice.hint
+            self.severities.get(code, WARNING),
+            code,
+            notice.message,
+            line=notice.line,
+            column=notice.column,
+            hint=notice.hint,
         )
         if not is_ignored(manifest, finding):
             result.findings.append(finding)
@@ -121,10 +134,11 @@ class Interpreter:
     def add_repeated_keys(self, result: Result, manifest: Manifest) -> None:
         """Add the repeated keys; of those beyond a limit only the number."""
         repeated = manifest.locate_repeated_keys()
+        severity = self.severities.get(REPEATED_KEY.code, WARNING)
         for path, first, again in repeated[:_MOST_REPEATED_KEYS]:
             message = f"the key is already in line {first.line}; kubectl sends only the last value"
             finding = Finding(
-                WARNING,
+                severity,
                 REPEATED_KEY.code,
                 message,
                 field=render(path),
@@ -137,7 +151,7 @@ class Interpreter:
                 result.findings.append(finding)
         if len(repeated) > _MOST_REPEATED_KEYS:
             message = f"{len(repeated) - _MOST_REPEATED_KEYS:,} more keys are repeated"
-            result.findings.append(Finding(WARNING, REPEATED_KEY.code, message, line=manifest.line))
+            result.findings.append(Finding(severity, REPEATED_KEY.code, message, line=manifest.line))
 
 
 def problems_of(result: Result, answer: Answer) -> Iterator[tuple[str, Path, str]]:

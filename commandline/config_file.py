@@ -31,6 +31,7 @@ SETTINGS = (
     "create",
     "server-side",
     "disable",
+    "severity",
     "no-lint",
     "notes",
     "show-all",
@@ -39,7 +40,7 @@ SETTINGS = (
     "fail-on-empty",
 )
 #: Those of them with values such as `A=true,B=false`, which can be written as mappings.
-PAIRS = frozenset(("feature-gates", "runtime-config"))
+PAIRS = frozenset(("feature-gates", "runtime-config", "severity"))
 #: Those that a live cluster answers itself.
 _OF_CLUSTER = frozenset(("kube-version", "runtime-config", "inventory"))
 MAX_BYTES = 100_000

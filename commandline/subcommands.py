@@ -38,6 +38,7 @@ GROUPS = {
     },
     "about claimcheck": {
         "completion": "print a script with which bash, zsh or fish completes commands",
+        "lint": "explain what a lint of validate reports",
         "help": "show how to use a command",
         "version": "print the version, and the Kubernetes releases that it knows",
     },

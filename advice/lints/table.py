@@ -157,8 +157,13 @@ LINTS = {
 }
 
 
+def code_of(given: str) -> str:
+    """The code of a lint by its code, in any case, or its name; empty if there is none."""
+    code = given.upper()
+    return code if code in LINTS else next((lint.code for lint in LINTS.values() if lint.name == given), "")
+
+
 def meant(name: str) -> str:
-    """The code of the lint that is meant by a misspelt code or by a name; empty if there is none near enough."""
-    codes = {lint.name: lint.code for lint in LINTS.values()}
-    near = name if name in codes else nearest(name, LINTS) or nearest(name, codes)
-    return codes.get(near, near)
+    """The code of the lint that is meant by a misspelt code, or by a name; empty if there is none near enough."""
+    near = nearest(name, LINTS) or nearest(name, (lint.name for lint in LINTS.values()))
+    return code_of(name) or code_of(near)

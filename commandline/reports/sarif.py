@@ -92,20 +92,21 @@ def _rule(rule: str) -> dict[str, Any]:
     if not rule.startswith("CC"):
         return {"id": rule, **_described(_RULES.get(rule, rule), _HELP)}
     from advice.lints import LINTS
+    from advice.lints.pages import page_of
 
-    lint = LINTS[rule]
+    lint, page = LINTS[rule], page_of(rule)
     return {
         "id": rule,
         "name": lint.name,
-        **_described(lint.summary, f"See docs/reference/lints/{rule}.md of Claimcheck."),
+        **_described(lint.summary, page, markdown=page),
     }
 
 
-def _described(summary: str, help: str) -> dict[str, Any]:
+def _described(summary: str, help: str, **formatted: str) -> dict[str, Any]:
     return {
         "shortDescription": {"text": summary},
         "fullDescription": {"text": summary},
-        "help": {"text": help},
+        "help": {"text": help, **formatted},
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
+from advice.findings import ERROR, NOTE, WARNING
 from commandline.errors import UsageError
 from commandline.options import (
     add_cluster,
@@ -37,6 +38,8 @@ A comment on a line, or alone on the line above, silences a lint:
 exit codes: 0 all objects are valid, 1 some are invalid, 2 some input could not be read
 """
 MAX_JOBS = 64
+#: What `--severity` can make of a lint.
+LEVELS = (ERROR, WARNING, NOTE, "off")
 #: Those of :mod:`cluster.patching`.
 PATCH_TYPES = ("strategic", "merge", "json")
 
@@ -185,6 +188,19 @@ def _add_report(parser: ArgumentParser) -> None:
         default=[],
         help="leave out the lints with these codes, such as CC001; can be repeated",
     )
+    group.add_argument(
+        "--severity",
+        metavar="CODE=LEVEL,…",
+        default="",
+        help=f"report lints as {', '.join(LEVELS)}, such as CC002=error,CC009=off; errors make the exit code 1",
+    )
+    group.add_argument(
+        "--baseline",
+        metavar="FILE",
+        default="",
+        help="leave out findings that are in this report, which -o json=FILE wrote earlier: only new ones are reported and "
+        "count",
+    )
     group.add_argument("--warnings-as-errors", action="store_true", help="exit with 1 for warnings too")
     group.add_argument(
         "--fail-on-empty",
@@ -214,7 +230,8 @@ def check(options: Namespace) -> None:
         )
     if options.jobs is not None and not 1 <= options.jobs <= MAX_JOBS:
         raise UsageError(f"--jobs {options.jobs}: expected a number from 1 to {MAX_JOBS}")
-    options.disable = _lint_codes(options.disable)
+    options.disable = _lint_codes("--disable", options.disable)
+    options.severity = severities(options.severity)
     if options.subresource and not options.old:
         raise UsageError(
             "--subresource status validates updates: it needs --old FILE with the stored objects"
@@ -247,8 +264,24 @@ def _check_patches(options: Namespace) -> None:
         )
 
 
-def _lint_codes(given: list[str]) -> list[str]:
-    """The codes in the values of ``--disable``.
+def severities(given: str) -> dict[str, str]:
+    """What ``--severity`` says: a severity, or "off", for codes of lints.
+
+    :raises UsageError: for a code that no lint has, or another level.
+    """
+    found = {}
+    for part in filter(None, map(str.strip, given.split(","))):
+        code, _, level = (each.strip() for each in part.partition("="))
+        _lint_codes("--severity", [code])
+        level = "off" if level == "false" else level  # as YAML reads it
+        if level not in LEVELS:
+            raise UsageError(f"--severity {part}: expected {code}= with one of {', '.join(LEVELS)}")
+        found[code] = level
+    return found
+
+
+def _lint_codes(option: str, given: list[str]) -> list[str]:
+    """The codes in the values of an option.
 
     :raises UsageError: for one that no lint has.
     """
@@ -261,7 +294,7 @@ def _lint_codes(given: list[str]) -> list[str]:
         if code not in LINTS:
             known = meant(code)
             raise UsageError(
-                f"--disable {code}: no lint has this code" + (f"; did you mean {known}?" if known else "")
+                f"{option} {code}: no lint has this code" + (f"; did you mean {known}?" if known else "")
             )
     return codes
 

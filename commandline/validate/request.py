@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from claimcheck.answers.outcome import Outcome
 from claimcheck.answers.validate.batch import Batch, decodable
 from claimcheck.answers.validate.knowledge import Knowledge
-from claimcheck.answers.validate.review import Question, Reviewer
+from claimcheck.answers.validate.review import OFF, Question, Reviewer
 from claimcheck.answers.validate.sending import APPLY, AS_SENT, CREATE_ONLY, PATCH, SERVER_SIDE
 from commandline.errors import UsageError
 from commandline.namespace_labels import context_of
@@ -75,7 +75,7 @@ def reviewer_of(
         change=change_of(options) if options.server_side or options.patch else None,
         live=checks is None and asks_for_cluster(options),
         notes=options.notes,
-        disabled=frozenset(options.disable),
+        severities={**options.severity, **dict.fromkeys(options.disable, OFF)},
     )
     outcome = Outcome(profile.name)
     return Reviewer(knowledge.server(profile), knowledge, outcome, question, checks=checks)

@@ -53,8 +53,19 @@ def run(options: Namespace) -> int:
 
     check(options)
     wanted = outputs(options.output)
+    baseline = None
+    if options.baseline:
+        from commandline.validate.baseline import read_baseline
+
+        baseline = read_baseline(options.baseline)
     outcome = validate(options)
+    if baseline is not None:
+        baseline.leave_out(outcome)
     _report(outcome, wanted, options)
+    if baseline is not None and not options.quiet:
+        are = "is" if baseline.gone == 1 else "are"
+        gone = f"; {number(baseline.gone, 'other')} of it {are} gone: write it anew" if baseline.gone else ""
+        complain(f"claimcheck: {number(baseline.left_out, 'finding')} of {options.baseline} left out{gone}")
     if outcome.is_empty and (options.fail_on_empty or not options.quiet):
         complain(_EMPTY.format("cluster" if names_cluster(options) and not options.paths else "input"))
     if not outcome.failures and outcome.skipped_files_alone_fail:

@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "manifests").rglob("*.md")])
+PAGES_OF_LINTS = (ROOT / "advice" / "lints" / "pages").glob("*.md")
+PAGES = sorted(
+    [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "manifests").rglob("*.md"), *PAGES_OF_LINTS]
+)
 _link = re.compile(r"\]\(([^)\s]+)\)")
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from advice.findings import UPDATES_REFUSED, Result
+from advice.findings import ERROR, NOTE, UPDATES_REFUSED, WARNING, Result
 from claimcheck.answers.outcome import Outcome, Skipped
 from claimcheck.answers.treatment import ASK, CONTEXT, NOT_SERVED, was_read_from_server
 from claimcheck.answers.validate.sending import (
@@ -36,6 +38,7 @@ from validation.rule_names import (
 )
 
 if TYPE_CHECKING:
+    from advice.findings import Finding
     from advice.interpreter import Interpreter
     from advice.lints import Facts, Warning
     from claimcheck.answers.stored import StoredObjects
@@ -48,6 +51,10 @@ if TYPE_CHECKING:
     from validation.server import Server
 
 
+OFF = "off"
+"""In place of a severity, for lints that are left out."""
+
+
 class Question(NamedTuple):
     """What is asked about objects.
 
@@ -58,7 +65,7 @@ class Question(NamedTuple):
     :param change: how stored objects are changed by server-side apply and patches.
     :param live: whether the objects come from a cluster, so that their status counts.
     :param notes: whether lints may add notes.
-    :param disabled: the codes of lints that are left out.
+    :param severities: what lints are reported as, by their codes: a severity, or `OFF` for those that are left out.
     """
 
     namespace: str = "default"
@@ -68,7 +75,7 @@ class Question(NamedTuple):
     change: Change | None = None
     live: bool = False
     notes: bool = False
-    disabled: frozenset[str] = frozenset()
+    severities: Mapping[str, str] = MappingProxyType({})
 
 
 class Reviewer:
@@ -162,11 +169,17 @@ class Reviewer:
             self._interpret().add_refusal(result, manifest, UPDATE_REFUSED, message, ("metadata", "name"))
         if answer.code == BAD_REQUEST:
             self._look_ahead(result, manifest, request, answer)
-        if self.question.disabled:
-            result.findings = [each for each in result.findings if each.rule not in self.question.disabled]
-            result.afterwards = [
-                each for each in result.afterwards if each.rule not in self.question.disabled
-            ]
+        if self.question.severities:
+            result.findings = list(filter(self._is_shown, result.findings))
+            result.afterwards = list(filter(self._is_shown, result.afterwards))
+
+    def _is_shown(self, finding: Finding) -> bool:
+        """Whether a finding is reported after all; a lint that is made a note is like other notes."""
+        severity = self.question.severities.get(finding.rule)
+        if severity == NOTE and not self.question.notes:
+            self.outcome.hidden_notes += 1
+            return False
+        return severity != OFF
 
     def _look_behind_version(self, result: Result, manifest: Manifest, request: Request) -> None:
         """Add what the server would report if the object were in a version that it serves."""
@@ -329,7 +342,9 @@ class Reviewer:
         if self._interpreter is None:
             from advice.interpreter import Interpreter
 
-            self._interpreter = Interpreter(self.server.profile, self.context.namespaces)
+            self._interpreter = Interpreter(
+                self.server.profile, self.context.namespaces, self.question.severities
+            )
         return self._interpreter
 
     def _lint(
@@ -343,7 +358,7 @@ class Reviewer:
             if warning.code == DROPPED.code and result.stored is not None and _loses(kept, warning.path):
                 result.stored.lost.append(render(warning.path))
         for code, count in facts.hidden_notes.items():
-            if code not in self.question.disabled:
+            if self.question.severities.get(code) != OFF:
                 self.outcome.hidden_notes += count
         from advice.silencing import unknown_codes
 
@@ -366,9 +381,10 @@ class Reviewer:
         from advice.lints import lint
         from advice.lints.table import DROPPED
 
+        raised = {code for code, severity in self.question.severities.items() if severity in (ERROR, WARNING)}
         return [
             warning
-            for warning in lint(value, self.facts, file, notes=self.question.notes)
+            for warning in lint(value, self.facts, file, notes=self.question.notes, raised=raised)
             if warning.code != DROPPED.code or (answer.code != 404 and self._is_dropped(answer, warning.path))
         ]
 

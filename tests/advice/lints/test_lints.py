@@ -11,13 +11,14 @@ import pytest
 
 from advice.lints import LINTS, Facts, Warning, lint
 from advice.lints.facts import REFERRED
+from advice.lints.pages import page_of
 from documents import Document, parse
 from resourceapi.field_path import render
 from resourceapi.releases import Profile
 from tests.case_files import read_yaml
 
 HERE = Path(__file__).parent
-PAGES = HERE.parents[2] / "docs" / "reference" / "lints"
+INDEX = HERE.parents[2] / "docs" / "reference" / "lints" / "index.md"
 CASES = read_yaml(HERE / "cases.yaml")
 # these are about the text of a file: the first two are tested with the command, the others in test_yaml_texts.py
 OF_THE_TEXT = {"CC009", "CC010", "CC020", "CC021", "CC024"}
@@ -110,7 +111,6 @@ def test_every_lint_is_tested() -> None:
 def test_every_lint_has_a_page(code: str) -> None:
     """A page per code, headed by code and name, and a row in the index."""
     lint = LINTS[code]
-    page = (PAGES / f"{code}.md").read_text(encoding="utf-8")
-    assert page.startswith(f"# {code}: {lint.name}\n")
-    index = (PAGES / "index.md").read_text(encoding="utf-8")
-    assert f"| [{code}]({code}.md) | {lint.name} | {lint.summary} |" in index
+    assert page_of(code).startswith(f"# {code}: {lint.name}\n")
+    index = INDEX.read_text(encoding="utf-8")
+    assert f"| [{code}](../../../advice/lints/pages/{code}.md) | {lint.name} | {lint.summary} |" in index

@@ -1,0 +1,1 @@
+"""``claimcheck lint``: what the lints report, and why."""
