@@ -8,6 +8,7 @@ Source: API reference of kube-apiserver, groups ``admission.k8s.io`` and ``apiex
 
 from __future__ import annotations
 
+import json
 import re
 from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,7 +28,12 @@ _HEAD_BYTES = 4096
 _NAMESPACE_OR_END = re.compile(
     rb'"(?:namespace"\s*:\s*"([^"\\]{0,63})"|(?:namespace|userInfo|object|oldObject)"\s*:)'
 )
+_NAMESPACE_LENGTH = 63
 UNKNOWN_NAMESPACE = "?"
+# In a ConversionReview, metadata follows the apiVersion and kind of the first object, and has its namespace at the end.
+_METADATA = b'"metadata":'
+_METADATA_BYTES = 64 * 1024
+_READER = json.JSONDecoder()
 
 
 class WebhookError(HTTPError):
@@ -122,6 +128,28 @@ def namespace_in_head(body: bytes) -> str:
     if found[1] is not None:
         return found[1].decode("utf-8", "replace")
     return UNKNOWN_NAMESPACE if found[0].startswith(b'"namespace') else ""
+
+
+def namespace_of_first(body: bytes) -> str:
+    """The namespace of the first object in a ConversionReview that is not decoded yet, for nothing but taking turns.
+
+    Its metadata is decoded: annotations and labels may be called ``namespace``, too.
+
+    :returns: as :func:`namespace_in_head`.
+    """
+    at = body.find(_METADATA, 0, _HEAD_BYTES)
+    if at < 0:
+        return UNKNOWN_NAMESPACE
+    start = at + len(_METADATA)
+    text = body[start : start + _METADATA_BYTES].decode("utf-8", "replace").lstrip()
+    try:
+        metadata, _ = _READER.raw_decode(text)
+    except (ValueError, RecursionError):
+        return UNKNOWN_NAMESPACE
+    namespace = metadata.get("namespace", "") if isinstance(metadata, dict) else None
+    return (
+        namespace if isinstance(namespace, str) and len(namespace) <= _NAMESPACE_LENGTH else UNKNOWN_NAMESPACE
+    )
 
 
 def parse_admission(review: Any) -> AdmissionRequest:

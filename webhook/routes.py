@@ -19,6 +19,7 @@ from webhook.reviews import (
     AdmissionRequest,
     ConversionRequest,
     namespace_in_head,
+    namespace_of_first,
     parse_admission,
     parse_conversion,
 )
@@ -66,6 +67,7 @@ def make_routes(context: Context, metrics: Metrics, limits: ReviewLimits) -> Ite
             encode=converting.encode,
             decode=lambda body: parse_conversion(decode_json(body)),
             lane=_CONVERSION,
+            namespace=namespace_of_first,
             answered=partial(_conversion_answered, metrics),
             log_fields=_log_fields,
         )

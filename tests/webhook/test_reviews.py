@@ -16,6 +16,7 @@ from webhook.reviews import (
     allow,
     deny,
     namespace_in_head,
+    namespace_of_first,
     parse_admission,
     parse_conversion,
 )
@@ -79,6 +80,46 @@ def test_namespace_is_told_from_the_beginning(
     }
     review = {"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": request}
     assert namespace_in_head(json.dumps(review, separators=separators).encode()) == namespace
+
+
+@pytest.mark.parametrize(
+    ("metadata", "namespace"),
+    [
+        ({"name": "claim", "namespace": "team"}, "team"),
+        (
+            {"annotations": {"namespace": "other"}, "labels": SAID, "name": "claim", "namespace": "team"},
+            "team",
+        ),
+        ({"annotations": {"namespace": "other"}, "name": "slice"}, ""),
+        ({"annotations": {"a": "x" * 60_000}, "name": "claim", "namespace": "team"}, "team"),
+        ({"annotations": {"a": "x" * 70_000}, "name": "claim", "namespace": "team"}, UNKNOWN_NAMESPACE),
+        ({"name": "claim", "namespace": "n" * 64}, UNKNOWN_NAMESPACE),
+        ({"name": "claim", "namespace": 5}, UNKNOWN_NAMESPACE),
+        (["namespace", "team"], UNKNOWN_NAMESPACE),
+        (None, UNKNOWN_NAMESPACE),
+    ],
+    ids=["plain", "spoofed", "cluster-scoped", "long", "too-long", "no-name", "number", "list", "null"],
+)
+@pytest.mark.parametrize("separators", [(",", ":"), (", ", ": ")], ids=["compact", "spaced"])
+def test_namespace_of_what_is_to_be_converted(
+    metadata: Any, namespace: str, separators: tuple[str, str]
+) -> None:
+    """In the order in which API servers write objects; no annotation or label is taken for it."""
+    obj = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": metadata, "spec": SAID}
+    second = {**obj, "metadata": {"namespace": "second"}}
+    request = {"uid": "1", "desiredAPIVersion": "resource.k8s.io/v1beta1", "objects": [obj, second]}
+    review = {"kind": "ConversionReview", "apiVersion": "apiextensions.k8s.io/v1", "request": request}
+    assert namespace_of_first(json.dumps(review, separators=separators).encode()) == namespace
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"", b'{"metadata":', b'{"metadata":{"a":' + b"[" * 70_000, b'{"metadata":\xff'],
+    ids=["empty", "end", "deep", "bytes"],
+)
+def test_no_namespace_of_what_is_no_review(body: bytes) -> None:
+    """Whatever the bytes are, they have some turn."""
+    assert namespace_of_first(body) == UNKNOWN_NAMESPACE
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ from serving import dispatch
 from serving.callers import Caller
 from serving.connections import Connections
 from serving.dispatch import WAITING_THREADS
+from serving.fair_slot import FairSlot
 from serving.routes import LARGE_BYTES
 from tests.webhook.examples import admission, claim, context, conversion
 from tests.webhook.running import PATIENCE_SECONDS
@@ -414,6 +415,41 @@ def test_conversion_ends_when_the_caller_has_left(monkeypatch: pytest.MonkeyPatc
         other = json.dumps(conversion([claim()] * 400, "v1beta2")).encode()
         assert served.ask(other, "/convert")[0] == 200
     assert converted == ["resource.k8s.io/v1beta1"] + ["resource.k8s.io/v1beta2"] * 400
+
+
+def test_namespaces_take_turns_at_conversions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many large objects of one namespace are to be converted, slices and other claims come after one of them."""
+    reached, goes_on = threading.Semaphore(0), threading.Event()
+    converted: list[str] = []
+    waiting: list[str] = []
+    served_context = context()
+    real, real_acquire = served_context.server.read, FairSlot.acquire
+
+    async def acquire(slot: FairSlot, namespace: str) -> None:
+        waiting.append(namespace)
+        await real_acquire(slot, namespace)
+
+    def read(obj: Any, version: str) -> Any:
+        converted.append(obj["metadata"].get("namespace", ""))
+        reached.release()
+        assert goes_on.wait(PATIENCE_SECONDS)
+        return real(obj, version)
+
+    monkeypatch.setattr(served_context.server, "read", read)
+    monkeypatch.setattr(FairSlot, "acquire", acquire)
+    with serving(served_context) as served:
+        connections: list[Any] = []
+        for namespace in ("noisy", "noisy", "noisy", "quiet", ""):
+            obj = claim()
+            obj["metadata"] = {"annotations": {"namespace": "quiet"}, "name": "claim"}
+            obj["metadata"] |= {"namespace": namespace} if namespace else {}
+            obj["spec"]["devices"]["requests"] *= 1000
+            connections.append(served.send(json.dumps(conversion([obj], "v1beta1")).encode(), "/convert"))
+            until(partial(lambda number: len(waiting) == number, len(connections)))
+        assert reached.acquire(timeout=PATIENCE_SECONDS)
+        goes_on.set()
+        assert {answer(each)[0] for each in connections} == {200}
+    assert converted == ["noisy", "quiet", "", "noisy", "noisy"]
 
 
 # --- memory
