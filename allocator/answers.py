@@ -119,6 +119,7 @@ class PodAnswer(NamedTuple):
     :param outcome: how scheduling ends, as far as nodes were asked.
     :param error: the first answer that fails the attempt.
     :param refusal: why kube-scheduler refuses the pod before it looks at nodes.
+    :param equal: other nodes that kube-scheduler may choose as well, in mode PREFERRED.
     """
 
     nodes: Answers
@@ -126,3 +127,4 @@ class PodAnswer(NamedTuple):
     outcome: SchedulingOutcome = SchedulingOutcome.MISFIT
     error: NodeAnswer | None = None
     refusal: str = ""
+    equal: tuple[str, ...] = ()

@@ -7,14 +7,14 @@ Options that leave fewer pods unplaced come first, then those whose pods get bet
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from time import monotonic
 from typing import NamedTuple
 
 from allocator.devices import node_name
 from allocator.packing import pack
 from allocator.pod_nodes import HOSTNAME, excluded
-from allocator.results import rank_in
+from allocator.results import places_of
 from allocator.scheduling import Mode, SchedulingState
 from allocator.simulation import UNHURRIED, Limits, Placement, Pod, Simulation
 from allocator.time_limit import OutOfTime
@@ -235,9 +235,4 @@ class _ExpandedCluster:
 
 def _rank(pod: Pod, placement: Placement) -> int:
     """The sum of the positions of the alternatives that a pod has got."""
-    return sum(rank_in(_lists(pod.claims[name]), result) for name, result in placement.results.items())
-
-
-def _lists(claim: Object) -> Iterator[list[str]]:
-    for request in ((claim.get("spec") or {}).get("devices") or {}).get("requests") or ():
-        yield [f"{request.get('name')}/{sub.get('name')}" for sub in request.get("firstAvailable") or ()]
+    return sum(sum(places_of(pod.claims[name], result)) for name, result in placement.results.items())

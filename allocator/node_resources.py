@@ -15,6 +15,8 @@ from resourceapi.amounts import Amounts, amounts_of
 from resourceapi.manifests import mapping
 from resourceapi.objects import Object
 from resourceapi.quantity import BINARY_SI, DECIMAL_SI, Quantity
+from resourceapi.releases import Profile
+from validation.pod_totals import requests_of
 
 Counts = Mapping[str, int]
 """Amounts by resource."""
@@ -22,6 +24,9 @@ Counts = Mapping[str, int]
 CPU, MEMORY, STORAGE, PODS = "cpu", "memory", "ephemeral-storage", "pods"
 _FIRST = (PODS, CPU, MEMORY, STORAGE)
 _BYTES = (MEMORY, STORAGE)
+#: What a container that requests none of it counts for where kube-scheduler compares nodes (`GetNonzeroRequests`).
+ASSUMED_REQUESTS: Counts = MappingProxyType({CPU: 100, MEMORY: 200 << 20})
+_ASSUMED = {CPU: Quantity(100, -3, DECIMAL_SI), MEMORY: Quantity(200 << 20, 0, BINARY_SI)}
 
 
 class PodNeeds(NamedTuple):
@@ -30,15 +35,31 @@ class PodNeeds(NamedTuple):
     :param requests: its requests, see :func:`counted`.
     :param by_claim: extended resources that a DeviceClass stands for: a node without a device plugin for one gives devices
         of the class instead (KEP-5004).
+    :param assumed: its requests for CPU and memory with :data:`ASSUMED_REQUESTS` for the containers that have none.
     """
 
     requests: Counts = MappingProxyType({})
     by_claim: frozenset[str] = frozenset()
+    assumed: Counts = ASSUMED_REQUESTS
 
     @property
     def key(self) -> object:
         """Equal for pods with equal needs."""
-        return frozenset(self.requests.items()), self.by_claim
+        return frozenset(self.requests.items()), self.by_claim, frozenset(self.assumed.items())
+
+
+class Load(NamedTuple):
+    """CPU or memory of a node, as a pod finds it.
+
+    :param used: what the pods on it have requested.
+    :param wanted: what the pod requests.
+    :param assumed: both together, with what is assumed for containers that request none.
+    """
+
+    allocatable: int
+    used: int
+    wanted: int
+    assumed: int
 
 
 class Shortage(NamedTuple):
@@ -74,6 +95,19 @@ def counted(amounts: Amounts) -> dict[str, int]:
     return {name: count for name, count in found.items() if count}
 
 
+def needs_of(spec: Object, profile: Profile) -> PodNeeds:
+    """What a pod needs beside devices, except for what depends on DeviceClasses.
+
+    :param spec: the pod's spec (JSON), with or without the server's defaults.
+    :raises QuantityError: if an amount is no quantity.
+    """
+    assumed = counted(requests_of(spec, profile, _ASSUMED))
+    return PodNeeds(
+        counted(requests_of(spec, profile)),
+        assumed={name: assumed[name] for name in ASSUMED_REQUESTS if name in assumed},
+    )
+
+
 def written(resource: str, count: int) -> str:
     """A count as a quantity."""
     if resource == CPU:
@@ -94,6 +128,8 @@ class NodeResources:
     def __init__(self, nodes: Iterable[Object] = ()) -> None:
         self._allocatable: dict[str, Counts] = {}
         self._used: dict[str, dict[str, int]] = {}
+        #: the same for CPU and memory, with what is assumed for containers that request none
+        self._assumed: dict[str, dict[str, int]] = {}
         #: nodes that lack something for pods with certain needs
         self._closed: dict[object, tuple[PodNeeds, set[str]]] = {}
         for node in nodes:
@@ -104,6 +140,7 @@ class NodeResources:
         other = NodeResources()
         other._allocatable = dict(self._allocatable)
         other._used = {name: dict(used) for name, used in self._used.items()}
+        other._assumed = {name: dict(assumed) for name, assumed in self._assumed.items()}
         return other
 
     @property
@@ -124,6 +161,7 @@ class NodeResources:
         """Take out a node with its pods."""
         self._allocatable.pop(name, None)
         self._used.pop(name, None)
+        self._assumed.pop(name, None)
         self._look_again(name)
 
     def take(self, name: str, needs: PodNeeds) -> None:
@@ -164,6 +202,20 @@ class NodeResources:
         """What a node lacks for a pod."""
         return list(self._shortages(name, needs))
 
+    def loads(self, name: str, needs: PodNeeds) -> tuple[Load, Load]:
+        """What a node has of CPU and memory, and how much of it pods would take with this one."""
+        has, used, assumed = (each.get(name, {}) for each in (self._allocatable, self._used, self._assumed))
+        cpu, memory = (
+            Load(
+                has.get(resource, 0),
+                used.get(resource, 0),
+                needs.requests.get(resource, 0),
+                assumed.get(resource, 0) + needs.assumed.get(resource, 0),
+            )
+            for resource in ASSUMED_REQUESTS
+        )
+        return cpu, memory
+
     def _shortages(self, name: str, needs: PodNeeds) -> Iterator[Shortage]:
         allocatable = self._allocatable.get(name)
         if allocatable is None:
@@ -182,6 +234,9 @@ class NodeResources:
         used = self._used.setdefault(name, {})
         for resource, count in (*needs.requests.items(), (PODS, 1)):
             used[resource] = used.get(resource, 0) + sign * count
+        assumed = self._assumed.setdefault(name, {})
+        for resource, count in needs.assumed.items():
+            assumed[resource] = assumed.get(resource, 0) + sign * count
         self._look_again(name)
 
     def _look_again(self, name: str) -> None:

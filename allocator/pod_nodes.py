@@ -19,6 +19,8 @@ from resourceapi.objects import Object
 #: Plugins of kube-scheduler: what nodes have left, and which nodes the pod wants.
 RESOURCES, AFFINITY = "NodeResourcesFit", "NodeAffinity"
 TAINTS, CORDONED = "TaintToleration", "NodeUnschedulable"
+#: Terms of node affinity that select nothing, but make nodes better.
+PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 _EFFECTS = ("NoSchedule", "NoExecute")
 HOSTNAME = "kubernetes.io/hostname"
 #: The taints of nodes whose kubelet is not ready, or does not report.
@@ -136,14 +138,14 @@ def _reasons(pod: Object, node: Object) -> Iterator[Refusal]:
 
 def _taints(pod: Object, node: Object) -> Iterator[Refusal]:
     spec = node.get("spec") or {}
-    cordoned = spec.get("unschedulable") and not _tolerated(pod, _UNSCHEDULABLE)
+    cordoned = spec.get("unschedulable") and not tolerated(pod, _UNSCHEDULABLE)
     if cordoned:
         yield Refusal(CORDONED, "node(s) were unschedulable", remedy="if the node were uncordoned")
     blocking = [
         taint
         for taint in spec.get("taints") or ()
         if taint.get("effect") in _EFFECTS
-        and not _tolerated(pod, taint)
+        and not tolerated(pod, taint)
         and not (cordoned and taint.get("key") == _UNSCHEDULABLE["key"])
     ]
     if blocking:
@@ -159,5 +161,6 @@ def _without_taints(blocking: Sequence[Object]) -> str:
     return " and ".join([*ready, *([f"with {noun} {' and '.join(tolerable)}"] if tolerable else ())])
 
 
-def _tolerated(pod: Object, taint: Object) -> bool:
-    return any(tolerates(each, taint) for each in pod.get("tolerations") or ())
+def tolerated(pod_spec: Mapping[str, Any], taint: Object) -> bool:
+    """Whether a pod with this `spec` (JSON) tolerates the taint of a node."""
+    return any(tolerates(each, taint) for each in pod_spec.get("tolerations") or ())

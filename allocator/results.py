@@ -8,8 +8,10 @@ from allocator.attempt_state import Taken
 from allocator.demand import Alternative, ClaimDemand
 from allocator.devices import Device, node_name
 from allocator.features import Features
-from resourceapi.manifests import name_of
+from resourceapi.manifests import entries, name_of, text
 from resourceapi.objects import EMPTY, Object
+from resourceapi.records.claims import allocation_of
+from resourceapi.records.packed_devices import devices_of
 
 
 def allocation_result(
@@ -122,15 +124,27 @@ def _is_bound(taken: Iterable[Taken], features: Features) -> bool:
     )
 
 
-def rank_in(lists: Iterable[Sequence[str]], allocation: Object) -> int:
-    """How far down lists of alternatives (names as in results) those are that an AllocationResult has, added up."""
-    return sum(places_in(lists, allocation))
+def places_of(claim: Object, allocation: Object | None = None) -> list[int]:
+    """How far down its list each alternative is that a claim (v1) has; nothing for one without an allocation.
 
-
-def places_in(lists: Iterable[Sequence[str]], allocation: Object) -> list[int]:
-    """How far down each list of alternatives (names as in results) the one is that an AllocationResult has."""
+    :param allocation: an AllocationResult for the claim instead of its own.
+    """
+    allocation = allocation or allocation_of(claim)
+    if allocation is None:
+        return []
     taken = {each["request"] for each in (allocation.get("devices") or EMPTY).get("results") or ()}
-    return [next((place for place, name in enumerate(names) if name in taken), 0) for names in lists]
+    return [
+        next(
+            (
+                place
+                for place, each in enumerate(found)
+                if f"{text(request, 'name')}/{text(each, 'name')}" in taken
+            ),
+            0,
+        )
+        for request in entries(devices_of(claim), "requests")
+        if (found := entries(request, "firstAvailable"))
+    ]
 
 
 def only_on(name: str) -> Object:

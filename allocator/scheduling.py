@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import Enum
+from functools import partial
 from typing import NamedTuple
 
 from allocator.allocated import AllocatedState
@@ -21,10 +22,12 @@ from allocator.filtering import AWAY_OUTCOME, Filtering
 from allocator.fitting.waste import Waste
 from allocator.inventory import Inventory
 from allocator.node_resources import NodeResources
+from allocator.node_scores import Candidate, Choose, NodeScores
 from allocator.nodes import NodeEntry, Nodes
 from allocator.plans import FatalOutcome, Outcome, Plans
 from allocator.pod_claims import AskedClaims, ClaimsOnNodes, PodClaims
 from allocator.pre_filter import refusal
+from allocator.results import places_of
 from allocator.scheduling_outcome import SchedulingOutcome, enough_nodes, feasible_nodes, outcome_of
 from allocator.states import PoolState
 from allocator.still_fitting import still_fits
@@ -50,6 +53,8 @@ class Mode(Enum):
     #: as FILTER, as many nodes as kube-scheduler would ask if it began with the first; the first that fits is kept,
     #: unless an error ends each attempt (`allocator.scheduling_outcome`)
     ATTEMPT = "attempt"
+    #: as ATTEMPT; of the nodes that fit, the one that kube-scheduler chooses (`allocator.node_scores`)
+    PREFERRED = "kube-scheduler"
     #: as FILTER; the result that wastes least is kept, never one with worse alternatives (`allocator.best_fit`), none
     #: where an error ends each attempt
     BEST_FIT = "best-fit"
@@ -57,7 +62,7 @@ class Mode(Enum):
     SCHEDULER = "scheduler"
 
 
-_FILTERING = (Mode.FILTER, Mode.ATTEMPT, Mode.BEST_FIT)
+_FILTERING = (Mode.FILTER, Mode.ATTEMPT, Mode.PREFERRED, Mode.BEST_FIT)
 """The modes that answer for kube-scheduler, not only for its allocator: it checks claims before it looks at nodes."""
 
 
@@ -109,6 +114,11 @@ class SchedulingState:
         """The searches of all questions so far."""
         plans = (self._plans, self._best_plans)
         return SearchEffort(sum(each.searches for each in plans), sum(each.hits for each in plans))
+
+    @property
+    def scores(self) -> NodeScores:
+        """Which of the nodes that fit a pod kube-scheduler chooses."""
+        return NodeScores(self.nodes, self.resources, self._features.minor)
 
     # --- changes
 
@@ -245,6 +255,7 @@ class SchedulingState:
         only_node: str | None = None,
         closed: Collection[str] = (),
         instead: Sequence[ClaimsOnNodes] = (),
+        choose: Choose | None = None,
     ) -> PodAnswer:
         """Find nodes for a pod; except in modes ALL_NODES and FILTER, its claims get the allocation that is chosen.
 
@@ -252,6 +263,7 @@ class SchedulingState:
         :param only_node: the name of the only node to search, if given.
         :param closed: the names of nodes that are not searched.
         :param instead: what the pod claims on some nodes instead.
+        :param choose: how one of the nodes that fit is chosen in mode PREFERRED; by devices only unless it is given.
         :returns: the answers for the present state of the cluster, made when they are read.
         :raises OutOfTime: if the time is over; nothing is kept then.
         """
@@ -262,28 +274,33 @@ class SchedulingState:
         answers = Answers(self._allocator.new_share_id)
         if mode in _FILTERING and (refused := self.refusal(pod.elsewhere.unallocated, time_limit)):
             return self._refused(entries, refused)
+        equal: tuple[str, ...] = ()
         if mode is Mode.SCHEDULER:
             chosen = self._choose(entries, pod, answers, time_limit)
         elif mode is Mode.BEST_FIT:
             chosen = self._best(entries, pod, answers, time_limit)
-        elif mode is Mode.ATTEMPT:
+        elif mode in (Mode.ATTEMPT, Mode.PREFERRED):
             enough = enough_nodes(len(self.nodes))
             ends = self._error_decides(entries)
             chosen = self._ask(entries, pod, answers, time_limit, enough, fatal_ends=ends, filters=True)
+            if mode is Mode.PREFERRED and chosen is not None:
+                choose = choose or partial(self.scores.choose, {}, None)
+                chosen, equal = self._preferred(claims, answers, choose, time_limit)
         elif mode is Mode.FILTER:
             chosen = self._ask(entries, pod, answers, time_limit, 0, filters=True)
         else:
             first = mode is Mode.FIRST_FIT
             chosen = self._ask(entries, pod, answers, time_limit, 1 if first else 0, fatal_ends=first)
         outcome = self._outcome(answers)
-        if mode is Mode.ATTEMPT and outcome not in (SchedulingOutcome.FITS, SchedulingOutcome.CHANCE):
+        attempts = mode in (Mode.ATTEMPT, Mode.PREFERRED)
+        if attempts and outcome not in (SchedulingOutcome.FITS, SchedulingOutcome.CHANCE):
             chosen = None
         if chosen is None or mode in (Mode.ALL_NODES, Mode.FILTER):
             return PodAnswer(answers, "", outcome, answers.first_error(FATAL))
         answer = answers[chosen]
         assert answer.result is not None
         self._keep(pod.on.get(answer.node, pod.elsewhere).unallocated, answer.result)
-        return PodAnswer(answers, answer.node, outcome, answers.first_error(FATAL))
+        return PodAnswer(answers, answer.node, outcome, answers.first_error(FATAL), equal=equal)
 
     def filter(
         self,
@@ -435,6 +452,18 @@ class SchedulingState:
         if first is None or self._outcome(answers) not in (SchedulingOutcome.FITS, SchedulingOutcome.CHANCE):
             return None
         return best(answers.outcomes, first)
+
+    @staticmethod
+    def _preferred(
+        claims: Sequence[Object], answers: Answers, choose: Choose, time_limit: TimeLimit
+    ) -> tuple[int, tuple[str, ...]]:
+        """Which of the answers is that of the node which kube-scheduler chooses, and the nodes with equal scores."""
+        names = answers.names
+        fitting = [place for place, outcome in enumerate(answers.outcomes) if outcome.fits]
+        allocated = [place for claim in claims for place in places_of(claim)]
+        candidates = [Candidate(names[each], answers.outcomes[each].places) for each in fitting]
+        choice = choose(candidates, allocated, time_limit)
+        return fitting[choice.place], choice.equal
 
     def _ask(
         self,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from functools import partial
 from math import inf
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -23,7 +24,11 @@ from allocator.time_limit import UNLIMITED, OutOfTime, TimeLimit
 from resourceapi.objects import Object
 from resourceapi.records.claims import allocation_of
 
-MODES = {Mode.FIRST_FIT.value: Mode.ATTEMPT, Mode.BEST_FIT.value: Mode.BEST_FIT}
+MODES = {
+    Mode.PREFERRED.value: Mode.PREFERRED,
+    Mode.FIRST_FIT.value: Mode.ATTEMPT,
+    Mode.BEST_FIT.value: Mode.BEST_FIT,
+}
 """The objectives to choose from, by name."""
 
 
@@ -52,6 +57,7 @@ class Placement(NamedTuple):
     `results`: what its claims got, by their names, of those that it was the first to use. With a node, `error` is what may
     end attempts that come to another one first. `undecided`: whether the pod fits could not be found out.
     `needs`: what it takes of the node beside devices. `reason`: what kube-scheduler says of a pod that fits nowhere.
+    `equal`: other nodes that kube-scheduler may choose as well, since they have the same score.
     """
 
     pod: str
@@ -61,6 +67,7 @@ class Placement(NamedTuple):
     undecided: bool = False
     needs: PodNeeds | None = None
     reason: str = ""
+    equal: tuple[str, ...] = ()
 
 
 def _nothing() -> None:
@@ -116,6 +123,7 @@ class Simulation:
                 self.limits.of_pod(),
                 closed=self._closed(pod),
                 instead=claims.instead,
+                choose=partial(self.cluster.scores.choose, pod.spec, pod.needs),
             )
         except OutOfTime:
             return Placement(pod.name, "", {}, self._out_of_time(), undecided=True)
@@ -129,7 +137,7 @@ class Simulation:
         self._held.update(new)
         results = {name: claim["status"]["allocation"] for name, claim in new.items()}
         self._take(answer.placed, pod.needs)
-        return Placement(pod.name, answer.placed, results, error, needs=pod.needs)
+        return Placement(pod.name, answer.placed, results, error, needs=pod.needs, equal=answer.equal)
 
     # --- what nodes have beside devices
 

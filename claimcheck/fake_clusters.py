@@ -53,7 +53,7 @@ class FakeCluster(Cluster):
     """A cluster with a scheduler: what a pod gets, no other gets. For tests; it is made as any :class:`Cluster`."""
 
     def schedule(self, pod: Objects) -> Scheduled:
-        """Place a pod as kube-scheduler does, on the first node on which it fits, and keep what it holds.
+        """Place a pod on the node that kube-scheduler chooses, and keep what it holds.
 
         :param pod: one pod, and claims and templates that are not in the cluster yet; if the pod is placed, they are from then on.
         :raises Unschedulable: if it fits on no node.
@@ -76,7 +76,7 @@ class FakeCluster(Cluster):
             limits = Limits(TimeLimit(POD_SECONDS))
             (wanted,) = pods_of(snapshot, workload, resources, limits)
             simulation = Simulation(scheduling_state(snapshot, resources), limits)
-            placement = simulation.place(wanted, Mode.ATTEMPT)
+            placement = simulation.place(wanted, Mode.PREFERRED)
             if not placement.node:
                 raise Unschedulable(f"{workload.title}: {placement.error or placement.reason}")
             self._state = scenario.state

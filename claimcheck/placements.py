@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import allocator.simulation
     from claimcheck.clusters import Cluster
 
-Objective = Literal["first-fit", "best-fit"]
+Objective = Literal["kube-scheduler", "first-fit", "best-fit"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +69,16 @@ class Simulation:
 
 
 def simulate(
-    pods: Objects, cluster: Cluster, *, objective: Objective = "first-fit", timeout: float = SECONDS_IN_ALL
+    pods: Objects,
+    cluster: Cluster,
+    *,
+    objective: Objective = "kube-scheduler",
+    timeout: float = SECONDS_IN_ALL,
 ) -> Simulation:
     """Place pods one after the other, each beside those before it. The cluster stays as it is.
 
     :param pods: pods, workloads, claims, and what they refer to; a Deployment or Job counts as its number of pods.
-    :param objective: ``first-fit`` as kube-scheduler, or ``best-fit``, which wastes least.
+    :param objective: how nodes are chosen: as ``kube-scheduler`` does, ``first-fit`` for the first one, or ``best-fit`` to waste least.
     :param timeout: for all of them together, in seconds; each takes 20 s at most.
     :raises ClaimcheckError: if objects cannot be read or are refused, or nothing requests devices.
     """

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from allocator.features import Features
-from allocator.node_resources import NodeResources, PodNeeds, counted
+from allocator.node_resources import NodeResources, PodNeeds, needs_of
 from allocator.patches import merged_slices
 from cluster.store import Collection
 from conversion.hub import hub_object
@@ -24,7 +24,6 @@ from resourceapi.quantity import QuantityError
 from resourceapi.records.claims import Claim, allocation_of
 from resourceapi.records.pods import Pod, read_pod
 from resourceapi.releases import PROPOSALS, Profile, split_api_version
-from validation.pod_totals import requests_of
 from validation.server import Server
 
 _TAINT = ("key", "value", "effect")
@@ -97,7 +96,8 @@ class ClusterObjects:
         if not pod.node or has_ended(value):
             return None
         with suppress(QuantityError, AttributeError, TypeError):  # of a file that no server has stored
-            return pod._replace(requests=counted(requests_of(mapping(value, "spec"), self.profile)))
+            needs = needs_of(mapping(value, "spec"), self.profile)
+            return pod._replace(requests=needs.requests, assumed=needs.assumed)
         return pod
 
     # --- views
@@ -139,7 +139,7 @@ class ClusterObjects:
         resources = NodeResources(self.all_nodes())
         for name, pod in self.pods.objects.items():
             if name not in without:
-                resources.take(pod.node, PodNeeds(pod.requests))
+                resources.take(pod.node, PodNeeds(pod.requests, assumed=pod.assumed))
         return resources
 
     def all_nodes(self) -> list[Object]:

@@ -13,7 +13,7 @@ from allocator.extended_resources import (
     classes_by_resource,
     origins,
 )
-from allocator.node_resources import NodeResources, PodNeeds, counted
+from allocator.node_resources import NodeResources, PodNeeds, needs_of
 from allocator.pod_claims import ClaimsOnNodes
 from cluster.objects import CLAIM, TEMPLATE, ClusterObjects
 from resourceapi.decoding import DecodingError
@@ -33,7 +33,6 @@ from resourceapi.nearness import nearest
 from resourceapi.objects import EMPTY, Object
 from resourceapi.records.claims import allocation_of
 from resourceapi.records.pods import PodClaim, read_pod
-from validation.pod_totals import requests_of
 from validation.requests import create_request
 from validation.workloads import template_of
 
@@ -217,13 +216,13 @@ class WorkloadReader:
         workload.scheduler_message = _scheduler_message(manifest.value)
         for entry in workload.pod.claims:
             self._add_claim(workload, entry)
-        requests = counted(requests_of(workload.pod_spec, self._objects.profile))
-        wanted = {name: self._classes[name] for name in requests if name in self._classes}
+        needs = needs_of(workload.pod_spec, self._objects.profile)
+        wanted = {name: self._classes[name] for name in needs.requests if name in self._classes}
         if GATE in self._objects.profile.gates:
             workload.classes = wanted
         else:
             workload.classes_with_gate = wanted
-        workload.needs = PodNeeds(requests, frozenset(workload.classes))
+        workload.needs = needs._replace(by_claim=frozenset(workload.classes))
         self._add_claim_of_scheduler(workload)
         return workload
 

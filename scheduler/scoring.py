@@ -8,18 +8,15 @@ sum. An extender gives scores from 0 to 10, which kube-scheduler takes times 10 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from typing import NamedTuple
 
 from allocator.best_fit import Proposal
 from allocator.fitting.waste import Waste
-from allocator.results import places_in
-from resourceapi.limits import SUBREQUESTS
-from resourceapi.manifests import entries, text, uid_of
-from resourceapi.objects import Object
-from resourceapi.records.claims import allocation_of
-from resourceapi.records.packed_devices import devices_of
+from allocator.node_scores import normalized, points_of
+from allocator.results import places_of
+from resourceapi.manifests import uid_of
 from scheduler.decisions import Decision, Decisions
 from scheduler.extender_api import MAX_SCORE, MIN_SCORE, CandidateNodes
 
@@ -70,20 +67,13 @@ def kep_percent(offers: Sequence[Offer], allocated: Sequence[int] = ()) -> list[
 
 def upstream_percent(offers: Sequence[Offer], allocated: Sequence[int] = ()) -> list[int]:
     """The scores of kube-scheduler 1.37.1, from 0 to 100; claims that are allocated already count, too."""
-    points = [points_of((*allocated, *offer.places)) for offer in offers]
-    most = max(points, default=0)
-    return [each * PERCENT // most if most else 0 for each in points]
+    return normalized([points_of((*allocated, *offer.places)) for offer in offers])
 
 
 _FORMULAS: dict[Scoring, Callable[[Sequence[Offer], Sequence[int]], list[int]]] = {
     Scoring.KEP: kep_percent,
     Scoring.UPSTREAM: upstream_percent,
 }
-
-
-def points_of(places: Iterable[int]) -> int:
-    """The points for alternatives, added up: 8 for the first of a list, 1 for the eighth."""
-    return sum(SUBREQUESTS - place for place in places)
 
 
 def in_tenths(percent: Sequence[int]) -> list[int]:
@@ -129,18 +119,6 @@ def _with_less_waste_first(
 def _waste_of(offer: Offer) -> tuple[bool, Waste]:
     """A key to sort by; nodes of which the waste is not known come last."""
     return (True, ()) if offer.waste is None else (False, offer.waste)
-
-
-def places_of(claim: Object) -> list[int]:
-    """How far down its list each alternative is that an allocated claim has; nothing for one without an allocation."""
-    allocation = allocation_of(claim)
-    requests = entries(devices_of(claim), "requests")
-    lists = [
-        [f"{text(request, 'name')}/{text(each, 'name')}" for each in found]
-        for request in requests
-        if (found := entries(request, "firstAvailable"))
-    ]
-    return [] if allocation is None else places_in(lists, allocation)
 
 
 class Scorer:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from resourceapi.amounts import Amounts, added, amounts_of
 from resourceapi.objects import EMPTY, Object
+from resourceapi.quantity import Quantity
 from resourceapi.releases import Profile
 from validation.pod_resources import aggregate, for_pods
 
@@ -31,14 +32,18 @@ def total(spec: Object, kind: str, profile: Profile) -> Amounts:
     return added(found, overhead)
 
 
-def requests_of(spec: Object, profile: Profile) -> Amounts:
+def requests_of(spec: Object, profile: Profile, assumed: Mapping[str, Quantity] = EMPTY) -> Amounts:
     """What a pod requests once the server has stored it, which sets requests that are missing to limits.
 
     :param spec: the pod's spec, or that in the template of a workload, with or without the server's defaults.
+    :param assumed: what containers count for that request none of it.
     :raises resourceapi.quantity.QuantityError: if an amount is no quantity.
     """
     containers = {
-        name: [{**each, "resources": {"requests": container_requests(each)}} for each in spec.get(name) or ()]
+        name: [
+            {**each, "resources": {"requests": {**assumed, **container_requests(each)}}}
+            for each in spec.get(name) or ()
+        ]
         for name in ("containers", "initContainers")
     }
     found = aggregate(containers, "requests")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from allocator.demand import Alternative, ClaimDemand
 from allocator.explaining.changes import requests_of, with_alternatives
 from allocator.explaining.trials import Trials, Undecided, Variation
-from allocator.results import rank_in
+from allocator.node_scores import Candidate, Choose
+from allocator.results import places_of
 from allocator.scheduling import NodeAnswer
 from resourceapi.limits import ALLOCATION_RESULTS
 from resourceapi.manifests import key_of
@@ -29,24 +30,26 @@ class AlternativeNote(NamedTuple):
     fits: bool = True
 
 
-def preferred(demand: Sequence[ClaimDemand], answers: Iterable[NodeAnswer]) -> NodeAnswer | None:
-    """The answer of the node that kube-scheduler prefers: the first one with the best alternatives (KEP-4816)."""
+def preferred(trials: Trials, answers: Sequence[NodeAnswer], choose: Choose) -> NodeAnswer | None:
+    """The answer of the node that kube-scheduler chooses."""
     fitting = [answer for answer in answers if answer.result is not None]
-    return min(fitting, key=lambda answer: _rank(demand, answer), default=None)
-
-
-def _rank(demand: Sequence[ClaimDemand], answer: NodeAnswer) -> int:
-    """The sum of the positions of the chosen alternatives in their lists."""
-    # The last claim, for extended resources, is not needed on nodes that have them from device plugins.
-    return sum(
-        rank_in(_lists(claim), result) for claim, result in zip(demand, answer.result or (), strict=False)
-    )
-
-
-def _lists(claim: ClaimDemand) -> Iterator[list[str]]:
-    for request in claim.requests:
-        if request.is_list:
-            yield [alternative.name for alternative in request.alternatives]
+    if not fitting:
+        return None
+    wanted = [claim for claim in trials.claims if allocation_of(claim) is None]
+    candidates = [
+        # The last claim, for extended resources, is not needed on nodes that have them from device plugins.
+        Candidate(
+            answer.node,
+            [
+                place
+                for claim, result in zip(wanted, answer.result or (), strict=False)
+                for place in places_of(claim, result)
+            ],
+        )
+        for answer in fitting
+    ]
+    allocated = [place for claim in trials.claims for place in places_of(claim)]
+    return fitting[choose(candidates, allocated, trials.time_limit).place]
 
 
 def chosen(trials: Trials, answer: NodeAnswer) -> list[AlternativeNote]:

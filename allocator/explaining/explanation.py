@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import chain, islice
 from types import MappingProxyType
 from typing import NamedTuple
@@ -25,6 +25,7 @@ from allocator.explaining.patched_values import PatchedValue
 from allocator.explaining.snapshot import Snapshot, unknown_classes
 from allocator.explaining.steps import NodeView, Passed, Step
 from allocator.explaining.trials import Trials, Undecided
+from allocator.node_scores import Choose
 from allocator.pod_claims import ClaimsOnNodes
 from allocator.rules.selector_outcomes import SelectorOutcomes
 from allocator.scheduling_outcome import SchedulingOutcome
@@ -128,7 +129,9 @@ class Explanation:
         answers: Sequence[NodeAnswer],
         excluded: Mapping[str, Sequence[str]],
         outcome: SchedulingOutcome,
+        placed: NodeAnswer | None = None,
     ) -> None:
+        """`placed`: the answer of the node that kube-scheduler chooses, if an attempt can succeed."""
         self.demand = demand
         self.demand = demand
         #: of all eligible nodes; where the pod fits the result is an empty list, as only that of one node is told
@@ -139,9 +142,7 @@ class Explanation:
         #: nodes that the pod's spec excludes, and why
         self.excluded = {node: "; ".join(reasons) for node, reasons in excluded.items()}
         self.verdict = outcome.value
-        fits = outcome in (SchedulingOutcome.FITS, SchedulingOutcome.CHANCE)
-        #: the answer of the preferred node, if an attempt can succeed
-        self.placed = alternatives.preferred(demand, answers) if fits else None
+        self.placed = placed
         #: answers with an error that fails the attempt
         self.errors = [answer for answer in answers if answer.error_kind == FATAL]
         self.kinds: list[NodeKind] = []
@@ -210,6 +211,7 @@ def explain(
     openings: Mapping[str, str] = MappingProxyType({}),
     made_for: Mapping[str, str] = MappingProxyType({}),
     spared: Collection[str] = (),
+    choose: Choose | None = None,
 ) -> Explanation:
     """Explain why a pod fits or not.
 
@@ -222,6 +224,7 @@ def explain(
     :param openings: what would open nodes that are excluded for a reason.
     :param made_for: what kube-scheduler makes a request for by itself (an extended resource), by `claim:request`.
     :param spared: claims whose release is no help, since pods of the same workload use them.
+    :param choose: how kube-scheduler chooses among the nodes that fit; by devices only unless it is given.
     :returns: what was found in time.
     """
     excluded = excluded or {}
@@ -233,7 +236,11 @@ def explain(
         answers = trials.everywhere(trials.as_it_is)
     except OutOfTime:
         return Explanation.unfinished(demand, excluded)
-    explanation = Explanation(demand, answers, excluded, trials.outcome(answers))
+    outcome = trials.outcome(answers)
+    choose = choose or partial(snapshot.cluster.scores.choose, {}, None)
+    fits = outcome in (SchedulingOutcome.FITS, SchedulingOutcome.CHANCE)
+    placed = alternatives.preferred(trials, answers, choose) if fits else None
+    explanation = Explanation(demand, answers, excluded, outcome, placed)
     try:
         explanation.refusal = trials.refusal
         open_by_spec = {node: reasons for node, reasons in excluded.items() if node not in full}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -16,6 +17,7 @@ from allocator.explaining.remedies import gate_remedy
 from allocator.explaining.snapshot import Snapshot
 from allocator.explaining.trials import Trials
 from allocator.extended_resources import claim_for, classes_by_resource
+from allocator.node_scores import NodeScores
 from allocator.pod_claims import ClaimsOnNodes
 from allocator.pod_nodes import (
     RESOURCES,
@@ -177,6 +179,7 @@ def _explain(scenario: Scenario, workload: Workload, node: str, limit: TimeLimit
         openings=openings,
         made_for=workload.made_for,
         spared=_held_by(snapshot, workload.running),
+        choose=partial(NodeScores(snapshot.nodes, resources, profile.minor).choose, workload.pod_spec, needs),
     )
     if found.verdict == MISFIT and full:
         found.remedies[:0] = lower_requests(

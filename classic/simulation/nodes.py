@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from random import Random
 
-from allocator.node_resources import NodeResources, PodNeeds, counted
+from allocator.node_resources import NodeResources, PodNeeds, needs_of
+from allocator.node_scores import preference
 from allocator.pod_nodes import Refusal, rejections
 from allocator.time_limit import TimeLimit
-from resourceapi.manifests import entries, key_of, mapping, name_of
-from resourceapi.node_selection import selects
+from resourceapi.manifests import key_of, mapping, name_of
 from resourceapi.objects import Object
 from resourceapi.releases import CLASSIC, Profile
-from validation.pod_totals import requests_of
 
 #: With which the first pod that likes three nodes alike goes to the first of them.
 _SEED = 5
@@ -48,7 +47,7 @@ class Nodes:
 
     def needs(self, pod: Object) -> PodNeeds:
         """What a pod needs of a node beside its claims."""
-        return PodNeeds(counted(requests_of(mapping(pod, "spec"), self._profile)))
+        return needs_of(mapping(pod, "spec"), self._profile)
 
     def all(self) -> list[Object]:
         """All nodes, by name."""
@@ -74,16 +73,6 @@ class Nodes:
         weights = {}
         for name in names:
             self._time_limit.check()
-            weights[name] = _preference(pod, self._nodes[name])
+            weights[name] = preference(mapping(pod, "spec"), self._nodes[name])
         drawn = {name: self._chance.random() for name in names}
         return sorted(names, key=lambda name: (-weights[name], drawn[name]))
-
-
-def _preference(pod: Object, node: Object) -> int:
-    affinity = mapping(pod, "spec", "affinity", "nodeAffinity")
-    preferred = entries(affinity, "preferredDuringSchedulingIgnoredDuringExecution")
-    return sum(
-        int(each.get("weight") or 0)
-        for each in preferred
-        if selects({"nodeSelectorTerms": [mapping(each, "preference")]}, node)
-    )

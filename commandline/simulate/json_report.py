@@ -54,6 +54,8 @@ def _placement(placement: Placement) -> Json:
         document["undecided"] = True
     if placement.node:
         document["devices"] = device_documents(placement.results.items())
+    if placement.equal:
+        document["equalNodes"] = placement.equal
     return document
 
 

@@ -80,8 +80,21 @@ def _placements(run: Run) -> Iterator[str]:
     yield from table(rows, left=range(3))
     if len(run.placements) > MAX_PODS:
         yield f"  and {number(len(run.placements) - MAX_PODS, 'more pod')} (see -o json)"
+    yield from _ties(run.placements)
     if any(each.reason for each in shown):
         yield "  claimcheck explain says which devices match each request, and what would help"
+
+
+def _ties(placements: Sequence[Placement]) -> Iterator[str]:
+    """That kube-scheduler may choose other nodes as well."""
+    equal = [each for each in placements if each.equal]
+    if equal:
+        first = equal[0]
+        more = ", …" if len(equal) > 1 else ""
+        yield (
+            f"  {number(len(equal), 'pod')} may get another node with the same score, which kube-scheduler leaves to chance: "
+            f"{first.pod} {first.equal[0]} instead of {first.node}{more}"
+        )
 
 
 def _got(placement: Placement) -> str:

@@ -51,6 +51,7 @@ class Pod(NamedTuple):
     :param nominated_node: the node of which kube-scheduler has deleted pods for this one.
     :param workloads: what has made it (kind, name): its controller, and the Deployment after which a ReplicaSet is named.
     :param requests: what it takes of its node beside devices, by resource; only where the collection is asked for that.
+    :param assumed: CPU and memory that it counts for where nodes are compared; only where the collection is asked for that.
     """
 
     namespace: str
@@ -69,6 +70,7 @@ class Pod(NamedTuple):
     nominated_node: str = ""
     workloads: tuple[tuple[str, str], ...] = ()
     requests: Mapping[str, int] = MappingProxyType({})
+    assumed: Mapping[str, int] = MappingProxyType({})
 
     @property
     def key(self) -> str:

@@ -244,7 +244,9 @@ def test_simulate(cluster: Cluster) -> None:
     assert first.placed[0].devices[0].device == "gpu-0-quarter-0"
     assert claimcheck.simulate(claims, cluster, objective="best-fit").left == []
     assert claimcheck.simulate(pod(), cluster).left[0].reason.startswith("waits for template default/gpu")
-    with pytest.raises(claimcheck.ClaimcheckError, match="expected one of first-fit, best-fit"):
+    with pytest.raises(
+        claimcheck.ClaimcheckError, match="expected one of kube-scheduler, first-fit, best-fit"
+    ):
         claimcheck.simulate(claims, cluster, objective="worst")  # type: ignore[arg-type]
     with pytest.raises(claimcheck.ClaimcheckError, match="is invalid"):
         claimcheck.simulate(WRONG, cluster)

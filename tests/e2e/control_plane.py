@@ -94,7 +94,11 @@ def control_plane(profile: str, etcd: str = "", flags: Sequence[str] | None = No
 def component(server: ApiServer, name: str, flags: Sequence[str]) -> Iterator[Program]:
     """kube-scheduler or kube-controller-manager beside a server, with these flags; stopped at the end."""
     with tempfile.TemporaryDirectory(prefix="claimcheck-e2e-") as run:
-        command = [str(tool(name)), f"--kubeconfig={server.kubeconfig}", "--leader-elect=false"]
+        command = [
+            str(tool(name, PROFILES[server.profile].release)),
+            f"--kubeconfig={server.kubeconfig}",
+            "--leader-elect=false",
+        ]
         with running([*command, "--secure-port=0", *flags], Path(run) / f"{name}.log") as program:
             yield program
 

@@ -38,6 +38,8 @@ class Setting(NamedTuple):
     claims: Sequence[Object]
     #: more of the pod's spec
     pod: Mapping[str, Any] = {}
+    #: pods that are on the nodes already
+    others: Sequence[Object] = ()
 
 
 class PodOutcome(NamedTuple):
@@ -67,6 +69,8 @@ _CLAIMS = f"{GROUP}/namespaces/{NAMESPACE}/resourceclaims"
 def _prepare(client: Client, setting: Setting) -> None:
     for node in setting.nodes:
         _node(client, setting.name, node)
+    for each in setting.others:
+        _make(client, _PODS, each)
     for each in setting.slices:
         _make(client, f"{GROUP}/resourceslices", _encoded("ResourceSlice", each))
     for each in (*setting.holders, *setting.claims):
@@ -94,7 +98,8 @@ def _node(client: Client, setting: str, node: Object) -> None:
     name = node["metadata"]["name"]
     labels = {**(node["metadata"].get("labels") or {}), LABEL: setting, "kubernetes.io/hostname": name}
     _make(client, "/api/v1/nodes", {"metadata": {"name": name, "labels": labels}})
-    resources = {"cpu": "64", "memory": "512Gi", "pods": "110"}
+    usual = {"cpu": "64", "memory": "512Gi", "pods": "110"}
+    resources = (node.get("status") or {}).get("allocatable") or usual
     ready = {"type": "Ready", "status": "True", "reason": "r", "message": "m"}
     status = {"capacity": resources, "allocatable": resources, "conditions": [ready]}
     for path, body in (

@@ -6,11 +6,12 @@ import re
 from random import Random
 
 from allocator.features import Features
+from allocator.results import places_of
 from allocator.time_limit import UNLIMITED
 from resourceapi.manifests import name_of
 from resourceapi.objects import Object
 from resourceapi.releases import Profile
-from scheduler.scoring import Offer, places_of, upstream_percent
+from scheduler.scoring import Offer, upstream_percent
 from tests.allocator.objects import (
     DRIVER,
     alternative,
@@ -46,11 +47,9 @@ def setting(seed: int) -> Setting:
     nodes = [f"{name}-{number}" for number in range(draw.randrange(3, 6))]
     slices = []
     for each in nodes:
-        models = [draw.choice(MODELS) for _ in range(6)]
-        devices = [device(f"d{place}", attributes={"model": model}) for place, model in enumerate(models)]
-        slices.append(slice_of(*devices, name=each, pool=each, nodeName=each))
+        slices.append(slice_of(*models_of(draw), name=each, pool=each, nodeName=each))
     claims = [
-        claim(*_requests(draw), name=f"{name}-claim-{number}") for number in range(draw.randrange(1, 3))
+        claim(*requests_for(draw), name=f"{name}-claim-{number}") for number in range(draw.randrange(1, 3))
     ]
     everywhere = {"nodeSelectorTerms": [{"matchExpressions": [_is_in(name)]}]}
     if draw.random() < 0.5:
@@ -61,7 +60,14 @@ def setting(seed: int) -> Setting:
     return Setting(name, [node(each, labels) for each in nodes], slices, [], claims)
 
 
-def _requests(draw: Random) -> list[Object]:
+def models_of(draw: Random) -> list[Object]:
+    """Devices of any models."""
+    models = [draw.choice(MODELS) for _ in range(6)]
+    return [device(f"d{place}", attributes={"model": model}) for place, model in enumerate(models)]
+
+
+def requests_for(draw: Random) -> list[Object]:
+    """Requests for any of them."""
     return [_request(draw, f"r{number}") for number in range(draw.randrange(1, 4))]
 
 

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 import yaml
 
+from allocator.node_scores import points_of
+from allocator.results import places_of
 from allocator.time_limit import UNLIMITED
 from resourceapi.objects import Object
 from resourceapi.records.claims import Claim
@@ -22,8 +24,6 @@ from scheduler.scoring import (
     Scoring,
     in_tenths,
     kep_percent,
-    places_of,
-    points_of,
     scores,
     upstream_percent,
 )

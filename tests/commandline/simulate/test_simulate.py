@@ -51,7 +51,7 @@ def test_json(case: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
 def test_all_placed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """Exit code 0 is for all pods placed: by the last objective, here the one that wastes less."""
     code, text = run("partitions", monkeypatch, capsys)
-    assert (code, text.splitlines()[0]) == (1, "first-fit: 3 of 4 pods placed on 1 node")
+    assert (code, text.splitlines()[0]) == (1, "kube-scheduler: 3 of 4 pods placed on 1 node")
     code, text = run("partitions", monkeypatch, capsys, "--compare", "best-fit")
     assert (code, text.splitlines()[0]) == (0, "best-fit: 4 of 4 pods placed on 1 node")
 
@@ -76,7 +76,11 @@ def test_reasons(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        pytest.param(["--compare", "worst-fit"], "expected first-fit or best-fit, or both", id="objective"),
+        pytest.param(
+            ["--compare", "worst-fit"],
+            "expected kube-scheduler, first-fit, best-fit, or several",
+            id="objective",
+        ),
         pytest.param(
             ["--node-template", "workloads.yaml"], "the file has no Node", id="template-without-node"
         ),
@@ -156,9 +160,9 @@ def test_out_of_time(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixt
     code, text = run("replicas", monkeypatch, capsys, "--timeout", "0.5")
     lines = text.splitlines()
     assert code == 2
-    assert lines[0].startswith("first-fit: 0 of ")
+    assert lines[0].startswith("kube-scheduler: 0 of ")
     assert ": the time for all pods was over before it was decided whether it fits" in lines[1]
-    assert lines[lines.index("left after first-fit") + 1] == "  no time to find out (--timeout)"
+    assert lines[lines.index("left after kube-scheduler") + 1] == "  no time to find out (--timeout)"
     code, text = run("replicas", monkeypatch, capsys, "-o", "json")
     assert code == 2
     (first,) = json.loads(text)["runs"]
@@ -211,7 +215,7 @@ spec: {{devices: {{requests: [{request}]}}}}
 """
     (tmp_path / "workloads.yaml").write_text(f"{text}---\n{text}", encoding="utf-8")
     assert main(["simulate", "-f", str(tmp_path / "workloads.yaml"), "--inventory", str(cluster)]) == 0
-    assert "first-fit: 2 of 2 pods placed on 2 nodes" in capsys.readouterr().out
+    assert "kube-scheduler: 2 of 2 pods placed on 2 nodes" in capsys.readouterr().out
 
 
 def test_too_many_replicas(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -227,4 +231,4 @@ def test_too_many_replicas(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert main(["simulate", *arguments]) == 2
     text = capsys.readouterr().out
     assert "Job default/train: error: only 10,000 of its 2,000,000,000 pods are simulated" in text
-    assert "first-fit: 4 of 10,000 pods placed on 2 nodes" in text
+    assert "kube-scheduler: 4 of 10,000 pods placed on 2 nodes" in text

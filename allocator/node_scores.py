@@ -1,0 +1,186 @@
+"""Which of the nodes that fit a pod kube-scheduler chooses: the one for which the scores of its plugins add up to most.
+
+Scored as its default profile does: DynamicResources (which alternatives the claims would get, KEP-4816), NodeResourcesFit
+(`LeastAllocated`), NodeResourcesBalancedAllocation, NodeAffinity (preferred terms) and TaintToleration (`PreferNoSchedule`).
+PodTopologySpread, InterPodAffinity and ImageLocality score as well, by pods and images, and are left out.
+
+Of nodes with equal scores it takes any: up to 1.34 it draws, later it depends on which of its 16 workers has looked at its node
+first. Here it is the first of them, in the order of nodes.
+Source: kube-scheduler 1.34.4 to 1.37.1, `pkg/scheduler/framework/plugins`, and the nodes that it has chosen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from allocator.node_resources import Load, NodeResources, PodNeeds
+from allocator.pod_nodes import PREFERRED, tolerated
+from allocator.scheduling_outcome import feasible_nodes
+from allocator.time_limit import UNLIMITED, TimeLimit
+from resourceapi.limits import SUBREQUESTS
+from resourceapi.manifests import entries, mapping
+from resourceapi.node_selection import selects
+from resourceapi.objects import EMPTY, Object
+
+#: The highest score of a plugin.
+MAX_SCORE = 100
+_DEVICES, _AFFINITY, _TAINTS = 2, 2, 3
+"""The weights of plugins; those of the others are 1."""
+
+
+class Candidate(NamedTuple):
+    """A node that fits.
+
+    :param places: how far down its list each alternative is that the pod's claims would get there, 0 for the first.
+    """
+
+    node: str
+    places: Sequence[int] = ()
+
+
+class Choice(NamedTuple):
+    """The node that is chosen.
+
+    :param place: its place among the candidates.
+    :param equal: the other nodes that have the same score.
+    """
+
+    place: int
+    equal: tuple[str, ...] = ()
+
+
+Choose = Callable[[Sequence[Candidate], Sequence[int], TimeLimit], Choice]
+"""Chooses among nodes that fit, given the places of the alternatives that the pod's claims have already, and the time."""
+
+
+class NodeScores:
+    """Scores the nodes of a cluster for pods.
+
+    :param nodes: the nodes (JSON) by name.
+    :param resources: what they have beside devices; None if that is not known.
+    :param minor: the release of kube-scheduler.
+    """
+
+    def __init__(self, nodes: Mapping[str, Object], resources: NodeResources | None, minor: int) -> None:
+        self._nodes = nodes
+        self._resources = resources
+        self._minor = minor
+
+    def choose(
+        self,
+        pod_spec: Mapping[str, object],
+        needs: PodNeeds | None,
+        candidates: Sequence[Candidate],
+        allocated: Sequence[int] = (),
+        time_limit: TimeLimit = UNLIMITED,
+    ) -> Choice:
+        """The node that kube-scheduler chooses.
+
+        :param pod_spec: the pod's `spec` (JSON); empty for claims without a pod.
+        :param needs: what the pod needs beside devices; None for claims without a pod.
+        :param candidates: the nodes that fit, at least one, in the order in which they are looked at. It chooses from the
+            first of them only if they are very many.
+        :param allocated: the places of the alternatives that the pod's claims have already.
+        :raises OutOfTime: if the time is over; a pod may prefer nodes by thousands of terms.
+        """
+        candidates = candidates[: feasible_nodes(len(self._nodes))]
+        scores = self.scores(pod_spec, needs, candidates, allocated, time_limit)
+        most = max(scores)
+        place = scores.index(most)
+        equal = [each.node for each, score in zip(candidates, scores, strict=True) if score == most]
+        return Choice(place, tuple(equal[1:]))
+
+    def scores(
+        self,
+        pod_spec: Mapping[str, object],
+        needs: PodNeeds | None,
+        candidates: Sequence[Candidate],
+        allocated: Sequence[int] = (),
+        time_limit: TimeLimit = UNLIMITED,
+    ) -> list[int]:
+        """The scores of nodes, all plugins together; arguments as of :meth:`choose`."""
+        totals = [0] * len(candidates)
+        nodes = [self._nodes.get(each.node, EMPTY) for each in candidates]
+        if self._minor >= 35:
+            points = [points_of((*allocated, *each.places)) for each in candidates]
+            _add(totals, normalized(points), _DEVICES)
+        if mapping(pod_spec, "affinity", "nodeAffinity").get(PREFERRED):
+            preferences = []
+            for node in nodes:
+                time_limit.check()
+                preferences.append(preference(pod_spec, node))
+            _add(totals, normalized(preferences), _AFFINITY)
+        disliked = [_disliked_taints(pod_spec, node) for node in nodes]
+        if any(disliked):
+            _add(totals, [MAX_SCORE - each for each in normalized(disliked)], _TAINTS)
+        if needs is not None and self._resources is not None and self._resources.are_known:
+            for place, each in enumerate(candidates):
+                totals[place] += self._for_resources(self._resources.loads(each.node, needs))
+        return totals
+
+    def _for_resources(self, loads: Sequence[Load]) -> int:
+        score = _least_allocated(loads)
+        return score + (_balanced(loads, self._minor) if any(each.wanted for each in loads) else 0)
+
+
+def points_of(places: Iterable[int]) -> int:
+    """The points for alternatives, added up: 8 for the first of a list, 1 for the eighth."""
+    return sum([SUBREQUESTS - place for place in places])
+
+
+def normalized(values: Sequence[int]) -> list[int]:
+    """Values from 0 to 100, the highest of them 100 unless all are 0."""
+    most = max(values, default=0)
+    return [each * MAX_SCORE // most if most else 0 for each in values]
+
+
+def preference(pod_spec: Mapping[str, object], node: Object) -> int:
+    """How much a pod prefers a node (JSON) by its node affinity: the weights of the terms that select it."""
+    affinity = mapping(pod_spec, "affinity", "nodeAffinity")
+    return sum(
+        each.get("weight") or 0
+        for each in entries(affinity, PREFERRED)
+        if selects({"nodeSelectorTerms": [mapping(each, "preference")]}, node)
+    )
+
+
+def _add(totals: list[int], scores: Sequence[int], weight: int) -> None:
+    for place, score in enumerate(scores):
+        totals[place] += weight * score
+
+
+def _disliked_taints(pod_spec: Mapping[str, object], node: Object) -> int:
+    """How many taints a node has that the pod does not tolerate, but that do not close the node."""
+    taints = [
+        each for each in entries(mapping(node, "spec"), "taints") if each.get("effect") == "PreferNoSchedule"
+    ]
+    return sum(not tolerated(pod_spec, taint) for taint in taints)
+
+
+def _least_allocated(loads: Iterable[Load]) -> int:
+    """How much is left of CPU and memory, where a container that requests none counts as if it took a little."""
+    found = [
+        (each.allocatable - each.assumed) * MAX_SCORE // each.allocatable
+        if each.assumed <= each.allocatable
+        else 0
+        for each in loads
+        if each.allocatable
+    ]
+    return sum(found) // len(found) if found else 0
+
+
+def _balanced(loads: Sequence[Load], minor: int) -> int:
+    """How evenly CPU and memory are taken; since 1.36 how much more so than without the pod."""
+    after = _evenness([(each.used + each.wanted, each.allocatable) for each in loads])
+    if minor < 36:
+        return after
+    before = _evenness([(each.used, each.allocatable) for each in loads])
+    half = MAX_SCORE // 2
+    return half + (half + after - before) // 2
+
+
+def _evenness(taken: Iterable[tuple[int, int]]) -> int:
+    parts = [min(used / allocatable, 1.0) for used, allocatable in taken if allocatable]
+    deviation = abs(parts[0] - parts[1]) / 2 if len(parts) == 2 else 0.0
+    return int((1 - deviation) * MAX_SCORE)
