@@ -25,6 +25,7 @@ from resourceapi.releases import Profile
 from scheduler.budgets import Budget, read_budget
 from scheduler.claim_ledger import ClaimLedger
 from scheduler.picture_lock import PictureLock
+from scheduler.pod_claims import MOST_CLAIMS
 from scheduler.snapshots import InConfiguration, Snapshots
 
 #: How long a replica looks at what nodes see before it serves; what is left then, filters find out in the time that each has.
@@ -80,7 +81,7 @@ class ClusterPicture:
         self.patches = Collection(read(RESOURCE_SLICE_PATCH.name))
         #: the API group of ResourceSlicePatches
         self.patch_group = patch_group
-        self.pods: Collection[Pod] = Collection(pod_with_claims)
+        self.pods: Collection[Pod] = Collection(_pod_with_few_claims)
         self.budgets: Collection[Budget] = Collection(read_budget)
         read_claim, kept = read(CLAIM.name), snapshots or InConfiguration()
 
@@ -206,6 +207,12 @@ class ClusterPicture:
     ) -> None:
         with self.lock:
             listener(changes)
+
+
+def _pod_with_few_claims(value: Object) -> Pod | None:
+    """A pod with claims; of those that are too many to get devices one more than there may be, as thousands of pods may name a thousand each."""
+    pod = pod_with_claims(value)
+    return None if pod is None else pod._replace(claims=pod.claims[: MOST_CLAIMS + 1])
 
 
 def _packed(claim: Object) -> Object:

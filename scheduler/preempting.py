@@ -8,7 +8,7 @@ deletion would help, and does not ask.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from typing import NamedTuple
@@ -70,7 +70,7 @@ class Preemption:
     ) -> Mapping[str, Victims]:
         """The victims on the nodes that are decided in time."""
         picture = self._picture
-        pods = _Pods(picture.pods.objects.values(), picture.budgets.objects.values())
+        pods = _Pods(picture, limit)
         nominated = pod.nominated_node
         found: dict[str, Victims] = {}
         with suppress(OutOfTime):  # then pods may be among the victims on the last node that need not be
@@ -86,12 +86,13 @@ class Preemption:
 class _Pods:
     """The pods that reference claims, by uid and by node; `leaving` are being deleted already."""
 
-    def __init__(self, pods: Iterable[Pod], budgets: Collection[Budget]) -> None:
-        self._budgets = budgets
+    def __init__(self, picture: ClusterPicture, limit: TimeLimit) -> None:
+        self._picture = picture
+        self._limit = limit
         self.by_uid: dict[str, Pod] = {}
         self.by_node: dict[str, list[Pod]] = {}
         self.leaving: list[Pod] = []
-        for pod in list(pods):  # which others may change meanwhile
+        for pod in list(picture.pods.objects.values()):  # which others may change meanwhile
             self.by_uid[pod.uid] = pod
             if pod.is_leaving:
                 self.leaving.append(pod)
@@ -101,7 +102,41 @@ class _Pods:
     @cached_property
     def budgets(self) -> Mapping[str, Sequence[Budget]]:
         """The budgets of each namespace."""
-        return by_namespace(self._budgets)
+        return by_namespace(self._picture.budgets.objects.values())
+
+    @cached_property
+    def freed_by_leaving(self) -> frozenset[str]:
+        """The claims that lose their devices with the pods that are leaving: there may be thousands, and they name as many claims.
+
+        :raises allocator.time_limit.OutOfTime: if there are too many to look at in time.
+        """
+        freed: set[str] = set()
+        for pod in self.leaving:
+            self._limit.check()
+            freed |= self._freed([pod], self._uids_of_leaving)
+        return frozenset(freed)
+
+    @cached_property
+    def _uids_of_leaving(self) -> frozenset[str]:
+        return frozenset(each.uid for each in self.leaving)
+
+    def freed(self, gone: Sequence[Pod]) -> frozenset[str]:
+        """The claims that lose their devices with these pods and those that are leaving."""
+        uids = self._uids_of_leaving.union([each.uid for each in gone])
+        return self.freed_by_leaving | self._freed(gone, uids)
+
+    def _freed(self, pods: Sequence[Pod], uids: frozenset[str]) -> set[str]:
+        """The claims of pods that nobody but these uids has reserved, and nobody is getting."""
+        ledger = self._picture.claims
+        freed = set()
+        for key in {key for each in pods for key in each.claim_keys}:
+            claim = ledger.get(key)
+            if claim is None or ledger.is_assumed(key):
+                continue
+            users = {text(each, "uid") for each in reservations(claim)}
+            if users and users <= uids:
+                freed.add(key)
+        return freed
 
     def less_important(self, node: str, priority: int) -> list[Pod]:
         """All pods on a node of a lower priority, also those that are being deleted: kube-scheduler counts them, too."""
@@ -144,7 +179,7 @@ class _Trials:
         the most important first, and of equal ones those with fewest devices.
         """
         uids = given.uids
-        gone = [self._pods.by_uid[uid] for uid in uids if uid in self._pods.by_uid] + self._pods.leaving
+        gone = [self._pods.by_uid[uid] for uid in uids if uid in self._pods.by_uid]
         if self._fits(gone):
             return given
         lower = [
@@ -184,7 +219,7 @@ class _Trials:
             if (users := reservations(claim))
             and all(text(each, "uid") not in self._pods.by_uid for each in users)
         }
-        return self._fits_without(self._freed(self._pods.leaving) | (left - self._own))
+        return self._fits_without(self._freed(()) | (left - self._own))
 
     def _fits(self, gone: Sequence[Pod]) -> bool:
         return self._fits_without(self._freed(gone))
@@ -200,18 +235,8 @@ class _Trials:
         return known
 
     def _freed(self, gone: Sequence[Pod]) -> frozenset[str]:
-        """The claims that lose their devices with these pods: nobody else has them reserved, or is getting them."""
-        uids = {each.uid for each in gone}
-        ledger = self._picture.claims
-        freed = set()
-        for key in {key for each in gone for key in each.claim_keys} - self._own:
-            claim = ledger.get(key)
-            if claim is None or ledger.is_assumed(key):
-                continue
-            users = {text(each, "uid") for each in reservations(claim)}
-            if users and users <= uids:
-                freed.add(key)
-        return frozenset(freed)
+        """The claims that lose their devices with these pods and those that are leaving."""
+        return self._pods.freed(gone) - self._own
 
     def _devices(self, key: str) -> int:
         held = self._picture.state.held.get(key)

@@ -22,6 +22,7 @@ from scheduler.extender_api import (
     preemption_result,
     read_preemption,
 )
+from scheduler.pod_claims import MOST_CLAIMS, ClaimProblem, claims_for
 from scheduler.preempting import Preemption
 from serving.routes import HTTPError
 from tests.scheduler.test_filtering import Cluster, allocation, claim, pod
@@ -153,6 +154,57 @@ def test_no_time() -> None:
     """Nodes that are not decided are dropped."""
     case = CASES[0]
     assert Preemption(cluster_of(case).picture, seconds=-1).victims(request_of(case)) == {}
+
+
+def crowded(pods: int, nodes: int) -> tuple[Cluster, PreemptionRequest]:
+    """A cluster with so many pods that are being deleted, each with claims of its own; who asks about so many nodes."""
+    names = [f"leaving-{number}" for number in range(pods)]
+    leaving = {
+        name: {"node": "n1", "priority": 0, "claims": [f"{name}-{each}" for each in range(9)]}
+        for name in names
+    }
+    made = cluster_of({"gpus": 1, "asks": 1})
+    for name, described in leaving.items():
+        made.picture.pods.put(running(name, {**described, "leaving": True}))
+    return made, PreemptionRequest(preemptor(), {f"n{number}": Victims([], 0) for number in range(nodes)})
+
+
+def lookups(made: Cluster, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The claims that are looked up from now on."""
+    found: list[str] = []
+    look_up = made.picture.claims.get
+
+    def noted(key: str) -> Object | None:
+        found.append(key)
+        return look_up(key)
+
+    monkeypatch.setattr(made.picture.claims, "get", noted)
+    return found
+
+
+def test_leaving_pods_are_looked_at_once_for_all_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
+    made, asked = crowded(pods=20, nodes=50)
+    looked_up = lookups(made, monkeypatch)
+    Preemption(made.picture, seconds=60).victims(asked)
+    assert 20 * 9 <= len(looked_up) < 2 * 20 * 9
+
+
+def test_leaving_pods_of_others_do_not_hold_the_picture(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The time limit is looked at for each of them."""
+    made, asked = crowded(pods=20, nodes=1)
+    looked_up = lookups(made, monkeypatch)
+    assert Preemption(made.picture, seconds=-1).victims(asked) == {}
+    assert len(looked_up) <= 9 + 1
+
+
+def test_few_claims_of_pods_are_kept() -> None:
+    """Those of pods that name too many would fill the memory; that they do can still be told."""
+    made = Cluster()
+    made.picture.pods.put(pod("p", *map(str, range(3 * MOST_CLAIMS))))
+    kept = made.picture.pods.objects["ns/p"]
+    assert len(kept.claims) == MOST_CLAIMS + 1
+    with pytest.raises(ClaimProblem, match="more than"):
+        claims_for(kept, made.picture.claims)
 
 
 def test_only_the_leader_answers() -> None:
