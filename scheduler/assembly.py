@@ -268,8 +268,8 @@ class Sidecar:
     # --- in the background
 
     def _lead(self, ending: Event) -> None:
-        """Take part in the election once the cluster is known."""
-        while not self._knows_cluster():
+        """Take part in the election once the cluster is known: devices have the taints by then that patches and rules give them."""
+        while not (self._knows_cluster() and self._picture.is_settled):
             if ending.wait(KNOWN_SECONDS):
                 return
         try:

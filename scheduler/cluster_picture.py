@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from allocator.features import Features
 from allocator.scheduling import SchedulingState
-from allocator.time_limit import STEP_SECONDS, UNLIMITED, TimeLimit
+from allocator.time_limit import STEP_SECONDS, TimeLimit
 from cluster.client import Client
 from cluster.objects import ClusterObjects, read_node
 from cluster.reflector import Reflector
@@ -130,10 +130,14 @@ class ClusterPicture:
         return all(each.is_listed for each in needed)
 
     def warm_up(self) -> None:
-        """Find out now what all nodes see; otherwise the first filter has to, and takes too long in large clusters."""
+        """Find out now what all nodes see, as far as there is time; otherwise the first filter has to, in large clusters for too long.
+
+        What patches, rules and classes change comes first; what is left of that is done as of any change.
+        """
+        time_limit = TimeLimit(WARM_UP_SECONDS)
         with self.lock:
-            self.is_settled = self.state.inventory.settle(UNLIMITED)
-            self.state.warm_up(TimeLimit(WARM_UP_SECONDS))
+            self.is_settled = self.state.inventory.settle(time_limit)
+            self.state.warm_up(time_limit)
 
     def warm_up_first(self) -> None:
         """Warm up when the cluster has just become known, and nobody asks or leads yet: only then garbage is looked for.

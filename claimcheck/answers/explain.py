@@ -192,7 +192,10 @@ def _explain(scenario: Scenario, workload: Workload, node: str, limit: TimeLimit
     speaks = scenario.is_whole and not node and not with_patches
     message = _unavailable(found, rejected) if speaks else ""
     explained = Explained(workload, found, rejected=rejected, unavailable=message, with_patches=with_patches)
-    explained = _with_allocations(snapshot, explained, found)
+    try:
+        explained = _with_allocations(snapshot, explained, found, limit)
+    except OutOfTime:
+        return Explained(workload, Explanation.unfinished())
     return explained._replace(resource_notes=_resource_notes(scenario, explained))
 
 
@@ -209,30 +212,36 @@ def _opening(workload: Workload, refusal: Refusal) -> str:
     return refusal.remedy
 
 
-def _with_allocations(snapshot: Snapshot, explained: Explained, explanation: Explanation) -> Explained:
+def _with_allocations(
+    snapshot: Snapshot, explained: Explained, explanation: Explanation, limit: TimeLimit
+) -> Explained:
     """The same with what keeps a pod whose claims are allocated from being bound, or where an allocated claim is, and who uses it."""
     workload = explained.workload
     claims = [Claim(claim) for claim in workload.claims if allocation_of(claim) is not None]
     holders = [holder(claim) for claim in claims]
     if not workload.is_pod:
         users = next(iter(holders), None)
-        return explained._replace(users=users, allocated_on=_nodes_of(snapshot, claims))
+        return explained._replace(users=users, allocated_on=_nodes_of(snapshot, claims, limit))
     # Once kube-scheduler has reserved a claim for a pod, it does not look at the nodes again.
     chosen = workload.kind == "Pod" and any(workload.full_name in each.pods for each in holders)
     if not chosen and explanation.verdict != FITS:
         return explained
     conditions = open_conditions(claims, snapshot.features)
-    return explained._replace(open_conditions=conditions, allocated_on=_nodes_of(snapshot, claims))
+    return explained._replace(open_conditions=conditions, allocated_on=_nodes_of(snapshot, claims, limit))
 
 
-def _nodes_of(snapshot: Snapshot, claims: Iterable[Claim]) -> list[str]:
-    """The nodes from which all devices of allocated claims can be used."""
+def _nodes_of(snapshot: Snapshot, claims: Iterable[Claim], limit: TimeLimit) -> list[str]:
+    """The nodes from which all devices of allocated claims can be used.
+
+    :raises OutOfTime: if the time is over before all have been looked at: a selector may have thousands of requirements.
+    """
     selectors = [each.allocation.node_selector for each in claims if each.allocation is not None]
-    return [
-        name
-        for name, node in snapshot.nodes.items()
-        if all(selector is None or selects(selector, node) for selector in selectors)
-    ]
+    found = []
+    for name, node in snapshot.nodes.items():
+        limit.check()
+        if all(selector is None or selects(selector, node) for selector in selectors):
+            found.append(name)
+    return found
 
 
 def _with_gate(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from threading import Event
 
 import pytest
 
@@ -49,3 +50,23 @@ def test_taint_rules_need_not_be_served(sidecar: Sidecar) -> None:
     """Not every API server has them."""
     sidecar._picture.rules.lose()
     assert knows_cluster(sidecar)
+
+
+def test_takes_part_in_the_election_once_patches_and_rules_have_been_applied(
+    sidecar: Sidecar, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Until then a device may lack the taint that forbids it, and to apply them all at once would hold up everything."""
+    picture, ending = sidecar._picture, Event()
+    steps: list[str] = []
+
+    def wait(seconds: float) -> bool:
+        steps.append("waits")
+        picture.is_settled = True
+        return False
+
+    picture.is_settled = False
+    monkeypatch.setattr(ending, "wait", wait)
+    monkeypatch.setattr(picture, "warm_up_first", lambda: steps.append("warms up"))
+    monkeypatch.setattr(sidecar._leadership, "start", lambda: steps.append("starts"))
+    sidecar._lead(ending)
+    assert steps == ["waits", "warms up", "starts"]

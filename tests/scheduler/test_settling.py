@@ -117,12 +117,20 @@ def test_leader_begins_with_all_done(picture: ClusterPicture) -> None:
 
 
 def test_warming_up_has_an_end(picture: ClusterPicture, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Slices may select nodes with thousands of requirements, and a Lease does not wait: filters find out the rest."""
+    """Slices may select nodes with thousands of requirements, patches change all devices, and a Lease does not wait.
+
+    Filters find out the rest, and what patches change is done as of any change.
+    """
     monkeypatch.setattr(cluster_picture, "WARM_UP_SECONDS", -1.0)
     picture.patches.put(patch("one"))
     with monkeypatch.context() as patched:
         patched.setattr(Nodes, "class_of", lambda *_: pytest.fail("there is no time"))
         picture.warm_up()
+    assert not picture.is_settled
+    assert len(fitting(picture)) < len(NODES)
+    work = Settling(picture)
+    while work.step():
+        pass
     assert fitting(picture) == NODES
 
 

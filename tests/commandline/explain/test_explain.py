@@ -8,7 +8,12 @@ from pathlib import Path
 import pytest
 import yaml
 
+from claimcheck.answers import explain as answers
+from commandline.exit_codes import UNFINISHED
 from commandline.main import main
+from commandline.progress import Progress
+from resourceapi.node_selection import selects
+from resourceapi.objects import Object
 from tests.commandline import snapshot_files
 from tests.commandline.odd_values import spoil
 from tests.commandline.snapshot_files import assert_snapshot
@@ -338,3 +343,31 @@ def test_a_conflict_says_if_devices_that_others_hold_count_as_free(
     arguments = ["explain", str(tmp_path / "claim.yaml"), "--inventory", str(tmp_path / "cluster.yaml")]
     assert main(arguments) == 1
     assert despite in capsys.readouterr().out
+
+
+def test_time_limit_where_an_allocated_claim_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its node selector may have thousands of requirements, and is asked of each node: no more of them than there is time for."""
+    cluster = DIRECTORY / "allocated-elsewhere" / "cluster.yaml"
+    claim = next(
+        each for each in yaml.safe_load_all(cluster.read_text()) if each["metadata"]["name"] == "shared"
+    )
+    claim["metadata"]["name"] = "other"
+    (tmp_path / "claim.yaml").write_text(yaml.safe_dump(claim))
+    asked: list[bool] = []
+
+    def slow(selector: Object, node: Object) -> bool:
+        asked.append(selects(selector, node))
+        return asked[-1]
+
+    monkeypatch.setattr(answers, "selects", slow)
+    monkeypatch.setattr(Progress, "clock", lambda self: float(len(asked)))
+    arguments = ["explain", "-f", str(tmp_path / "claim.yaml"), "--inventory", str(cluster)]
+    assert main([*arguments, "--timeout", "5"]) == 0
+    assert len(asked) == 2
+    assert "is allocated on n1" in capsys.readouterr().out
+    asked.clear()
+    assert main([*arguments, "--timeout", "0.5"]) == UNFINISHED
+    assert len(asked) == 1
+    assert "is allocated on" not in capsys.readouterr().out
