@@ -265,10 +265,15 @@ class WorkloadReader:
         elif reason := self._unread(kind, namespace):
             workload.problem = f"{named} could not be read ({reason})"
         else:
-            there = (each.partition("/") for each in self._objects.of(kind))
-            meant = nearest(name, (each for its_namespace, _, each in there if its_namespace == namespace))
-            question = f"; did you mean {meant}?" if meant else ""
-            workload.missing.append(f"{named}, which does not exist{self._where}{question}")
+            known = [each.partition("/")[::2] for each in self._objects.of(kind)]
+            elsewhere = [its_namespace for its_namespace, each in known if each == name]
+            if meant := nearest(name, (each for its_namespace, each in known if its_namespace == namespace)):
+                more = f"; did you mean {meant}?"
+            elif elsewhere:
+                more = f"; there is one in namespace {nearest(namespace, elsewhere) or elsewhere[0]}"
+            else:
+                more = ""
+            workload.missing.append(f"{named}, which does not exist{self._where}{more}")
 
     def _claim(self, manifest: Manifest, obj: Object, problem: str) -> Workload | None:
         """A claim or template that no workload uses: as if a pod used only that."""

@@ -141,11 +141,22 @@ def lookups(root: Node) -> list[Lookup]:
 
 
 class Comparison(NamedTuple):
-    """An attribute that is compared with a text, by `==` or `in [...]`, in a call."""
+    """An attribute, or the driver if `lookup` is None, that is compared with a text by `==` or `in [...]`, in a call."""
 
     call: Call
-    lookup: Lookup
+    lookup: Lookup | None
     literal: Literal
+
+    @property
+    def name(self) -> str:
+        """The name of the attribute, without its domain; `driver` for the driver."""
+        return "driver" if self.lookup is None else self.lookup.name
+
+    def values_on(self, devices: Iterable[Device]) -> dict[str, None]:
+        """The different texts that it is on some devices."""
+        if self.lookup is None:
+            return dict.fromkeys(each.driver for each in devices)
+        return texts_of(self.lookup, devices)
 
     @property
     def text(self) -> str:
@@ -154,7 +165,7 @@ class Comparison(NamedTuple):
 
 
 def compared_texts(root: Node) -> list[Comparison]:
-    """Where an expression compares attributes with texts that are not empty."""
+    """Where an expression compares attributes and the driver with texts that are not empty."""
     found = []
     for node in walk(root):
         if not isinstance(node, Call) or node.function not in ("_==_", "@in"):
@@ -163,7 +174,7 @@ def compared_texts(root: Node) -> list[Comparison]:
         if isinstance(left, Literal):
             left, right = right, left
         lookup = as_lookup(left)
-        if lookup is not None and lookup.map == ATTRIBUTES:
+        if _is_driver(left) or (lookup is not None and lookup.map == ATTRIBUTES):
             others = right.elements if isinstance(right, ListLiteral) and node.function == "@in" else [right]
             found += [Comparison(node, lookup, each) for each in others if isinstance(each, Literal)]
     return [each for each in found if isinstance(each.literal.value, str) and each.literal.value]

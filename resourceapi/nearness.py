@@ -33,6 +33,19 @@ def nearest(word: str, candidates: Iterable[str]) -> str:
     return best or _longer_or_shorter(word, candidates)
 
 
+def nearest_value(word: str, candidates: Iterable[str]) -> str:
+    """Find the value that was meant: the nearest one, else the only one that contains the word, or is contained in it.
+
+    :returns: an empty string if there is none.
+    """
+    candidates = list(candidates)
+    if found := nearest(word, candidates):
+        return found
+    lower = word.casefold()
+    similar = [each for each in candidates if lower in each.casefold() or (each and each.casefold() in lower)]
+    return similar[0] if len(similar) == 1 and min(len(word), len(similar[0])) > 2 else ""
+
+
 def did_you_mean(word: str, candidates: Iterable[str]) -> str:
     """The question to put to the user, with the nearest candidate; an empty string if none is near enough."""
     meant = nearest(word, candidates)

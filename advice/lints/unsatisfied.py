@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from deviceselectors.ast import Node
 from deviceselectors.explaining import Explainer, Reason
-from deviceselectors.lookups import Comparison, Lookup, compared_texts, texts_of
+from deviceselectors.lookups import Comparison, compared_texts
 from deviceselectors.unparsing import quoted, unparse
 
 if TYPE_CHECKING:
@@ -70,9 +70,9 @@ def _listed(values: list[str]) -> str:
 def _type_clashes(root: Node, first: Reason, device: Device) -> Iterator[str]:
     """That an attribute is a number or a boolean, where the comparison that is false is with a string."""
     for _, lookup, _ in _compared_with_texts(root, first):
-        entries = device.attributes.get(lookup.domain)
-        value = None if entries is None else entries.get(lookup.name)
-        if isinstance(value, int):
+        entries = device.attributes.get(lookup.domain) if lookup is not None else None
+        value = entries.get(lookup.name) if lookup is not None and entries is not None else None
+        if lookup is not None and isinstance(value, int):
             what = "a boolean" if isinstance(value, bool) else "an integer"
             yield f"{lookup.name} is {what}, which equals no string: compare it without quotes"
 
@@ -80,7 +80,7 @@ def _type_clashes(root: Node, first: Reason, device: Device) -> Iterator[str]:
 def _suggestions(root: Node, first: Reason, devices: list[Device]) -> Iterator[str]:
     """The comparison with a text that failed, written so that a device satisfies it."""
     for each in _compared_with_texts(root, first):
-        yield from _written_otherwise(each.lookup, each.text, list(texts_of(each.lookup, devices)))
+        yield from _written_otherwise(each, list(each.values_on(devices)))
 
 
 def _compared_with_texts(root: Node, first: Reason) -> list[Comparison]:
@@ -92,8 +92,9 @@ def _compared_with_texts(root: Node, first: Reason) -> list[Comparison]:
     ]
 
 
-def _written_otherwise(lookup: Lookup, wanted: str, values: list[str]) -> Iterator[str]:
-    attribute = unparse(lookup.node, _LONGEST)
+def _written_otherwise(compared: Comparison, values: list[str]) -> Iterator[str]:
+    attribute = "device.driver" if compared.lookup is None else unparse(compared.lookup.node, _LONGEST)
+    wanted = compared.text
     for value in values:
         if value.casefold() == wanted.casefold():
             yield f"{attribute} == {quoted(value)}"

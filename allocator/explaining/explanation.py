@@ -13,7 +13,7 @@ from allocator.answers import NodeAnswer
 from allocator.demand import Alternative, ClaimDemand
 from allocator.devices import Device
 from allocator.errors import AWAY, FATAL
-from allocator.explaining import alternatives, conflicts, remedies
+from allocator.explaining import alternatives, conflicts, mistakes, remedies
 from allocator.explaining.absent_names import AbsentName, AbsentNames, with_idle_patches
 from allocator.explaining.alternatives import AlternativeNote
 from allocator.explaining.clashes import Clash, clash
@@ -21,6 +21,7 @@ from allocator.explaining.conflicts import Conflict
 from allocator.explaining.constraint_checks import ConstraintCheck, checks_of, naming_patches
 from allocator.explaining.finder import Finder, Remedy
 from allocator.explaining.holders import Holder, holder
+from allocator.explaining.mistakes import Mistake
 from allocator.explaining.patched_values import PatchedValue
 from allocator.explaining.snapshot import Snapshot, unknown_classes
 from allocator.explaining.steps import NodeView, Passed, Step
@@ -158,6 +159,8 @@ class Explanation:
         self.spared: Collection[str] = ()
         #: attributes and capacities that no device has
         self.absent_names: list[AbsentName] = []
+        #: what is probably misspelt, the most certain first
+        self.mistakes: list[Mistake] = []
         #: the names of all classes
         self.classes: list[str] = []
         #: requirements of the pod that no node meets
@@ -283,6 +286,7 @@ def _look_closer(
     names += [answer.node for answer in explanation.errors[:MAX_FAILING]]
     views = {name: NodeView(trials.snapshot, name, outcomes) for name in names}
     finder = Finder(trials, views, [answer.node for answer in explanation.errors], made_for)
+    explanation.mistakes += mistakes.find(explanation, finder)
     explanation.remedies = list(remedies.on_other_nodes(finder, excluded, openings))
     patches = list(dict.fromkeys(each.patch for kind in first for each in kind.patched))
     for remedy in islice(remedies.find(finder, explanation.absent_names, gates, patches), MAX_REMEDIES):

@@ -8,9 +8,9 @@ from allocator.explaining.changes import details_of, with_selector
 from allocator.explaining.finder import SELECTOR, Finder, Remedy
 from allocator.explaining.trials import Variation
 from allocator.rules.selector_outcomes import SelectorOutcomes
-from deviceselectors.lookups import Key, Lookup, texts_of
+from deviceselectors.lookups import Comparison, Key
 from deviceselectors.unparsing import quoted, replaced
-from resourceapi.nearness import nearest
+from resourceapi.nearness import nearest_value
 
 #: Of more different texts of an attribute the nearest is not looked for.
 MAX_TEXTS = 1_000
@@ -44,27 +44,28 @@ def find(finder: Finder) -> Iterator[Remedy]:
 def _corrected(expression: str, outcomes: SelectorOutcomes, texts: _Texts) -> Iterator[tuple[str, str, str]]:
     """A text of the selector that no device has, the one that is meant, and the selector with it."""
     for each in outcomes.compared_texts(expression)[:MAX_COMPARISONS]:
-        known = texts.of(each.lookup)
-        if each.text not in known and (meant := nearest(each.text, known)):
+        known = texts.of(each)
+        if each.text not in known and (meant := nearest_value(each.text, known)):
             yield each.text, meant, replaced(expression, each.literal, meant)
 
 
 class _Texts:
-    """The different texts that an attribute has on the devices."""
+    """The different texts that attributes, and the driver, are on the devices."""
 
     def __init__(self, finder: Finder) -> None:
         self._finder = finder
-        self._known: dict[Key, dict[str, None]] = {}
+        self._known: dict[Key | None, dict[str, None]] = {}
 
-    def of(self, lookup: Lookup) -> dict[str, None]:
+    def of(self, compared: Comparison) -> dict[str, None]:
         """The texts; none if they are too many.
 
         :raises OutOfTime: if the time of the explanation is over.
         """
         self._finder.trials.time_limit.check()
-        found = self._known.get(lookup.key)
+        key = compared.lookup.key if compared.lookup is not None else None
+        found = self._known.get(key)
         if found is None:
             devices = (each.prepared for view in self._finder.views.values() for each in view.devices())
-            texts = texts_of(lookup, devices)
-            found = self._known[lookup.key] = texts if len(texts) <= MAX_TEXTS else {}
+            texts = compared.values_on(devices)
+            found = self._known[key] = texts if len(texts) <= MAX_TEXTS else {}
         return found

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from allocator.binding_conditions import OpenCondition, open_conditions
+from allocator.explaining import mistakes
 from allocator.explaining.explanation import FITS, MISFIT, UNDECIDED, Explanation, explain
 from allocator.explaining.finder import Remedy
 from allocator.explaining.holders import Holder, holder
@@ -20,6 +21,7 @@ from allocator.extended_resources import claim_for, classes_by_resource
 from allocator.node_scores import NodeScores
 from allocator.pod_claims import ClaimsOnNodes
 from allocator.pod_nodes import (
+    AFFINITY,
     RESOURCES,
     TAINTS,
     Refusal,
@@ -188,6 +190,12 @@ def _explain(scenario: Scenario, workload: Workload, node: str, limit: TimeLimit
     if found.verdict == MISFIT and not node:
         with suppress(OutOfTime):
             found.remedies += _with_gate(scenario, workload, gates, limit)
+    if (
+        found.verdict == MISFIT
+        and all(any(each.plugin == AFFINITY for each in reasons) for reasons in rejected.values())
+        and len(rejected) == len(snapshot.nodes)
+    ):
+        found.mistakes[:0] = mistakes.in_labels(workload.pod_spec, snapshot.nodes.values())
     with_patches = scenario.has_patched_devices
     speaks = scenario.is_whole and not node and not with_patches
     message = _unavailable(found, rejected) if speaks else ""

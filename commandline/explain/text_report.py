@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from claimcheck.answers.explain import Answer, Explained
 
 #: Entries that are shown of long lists.
-MAX_REJECTIONS, MAX_VALUES, MAX_CONDITIONS = 4, 6, 4
+MAX_REJECTIONS, MAX_VALUES, MAX_CONDITIONS, MAX_MISTAKES = 4, 6, 4, 4
 _TITLES = {rule.name: rule.title for rule in RULES}
 
 
@@ -140,6 +140,8 @@ def _fit(explanation: Explanation) -> Iterator[str]:
 
 def _verdict(explanation: Explanation) -> str:
     nodes = len(explanation.answers)
+    if explanation.mistakes and explanation.verdict in (MISFIT, ERROR):
+        return f"{_outcome(explanation)}: {explanation.mistakes[0]}"
     if explanation.verdict == ERROR:
         assert explanation.error is not None
         return (
@@ -152,15 +154,31 @@ def _verdict(explanation: Explanation) -> str:
         return "not decided within the time limit"
     if explanation.refusal:
         return f"cannot be scheduled: {explanation.refusal}"
+    return _outcome(explanation) if nodes else "does not fit: no node is eligible"
+
+
+def _outcome(explanation: Explanation) -> str:
+    """That a pod is not placed, without a reason."""
+    if explanation.verdict == ERROR or explanation.refusal:
+        return "cannot be scheduled"
     if not explanation.answers:
-        return "does not fit: no node is eligible"
+        return "does not fit"
     eligible = "eligible " if explanation.excluded else ""
-    return in_words.misfit(explanation.answers[0].node, nodes, eligible)
+    return in_words.misfit(explanation.answers[0].node, len(explanation.answers), eligible)
 
 
 def _misfit(explanation: Explanation, explained: Explained) -> Iterator[str]:
-    for what in (in_words.away, in_words.unknown_classes, in_words.absent_names):
-        yield from (f"  {line}" for line in what(explanation))
+    said = str(explanation.mistakes[0]) if explanation.mistakes else ""
+    if said and explanation.error is not None:
+        yield f"  an error on {explanation.error.node} fails each attempt: {explanation.error.error}"
+    found = explanation.mistakes[1:MAX_MISTAKES]
+    for what in (
+        in_words.away(explanation),
+        in_words.unknown_classes(explanation),
+        in_words.absent_names(explanation),
+        map(str, found),
+    ):
+        yield from (f"  {line}" for line in what if line != said)
     yield from _unusable_pools(explanation)
     yield from _ending(explanation)
     yield from remedy_report.remedies(explanation)

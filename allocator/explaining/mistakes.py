@@ -1,0 +1,133 @@
+"""What is probably misspelt where a pod fits nowhere: a name or value that nothing has, where something has a similar one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from typing import TYPE_CHECKING, NamedTuple
+
+from allocator.explaining.finder import Finder
+from deviceselectors.unparsing import quoted
+from resourceapi.nearness import nearest, nearest_value
+from resourceapi.objects import Object
+
+if TYPE_CHECKING:
+    from allocator.demand import Alternative
+    from allocator.devices import Device
+    from allocator.explaining.explanation import Explanation
+
+#: Of more different names or values than these no similar one is looked for.
+MAX_KNOWN = 1_000
+#: How many comparisons of a selector are looked at.
+MAX_COMPARISONS = 8
+#: How many terms of a node affinity are.
+MAX_TERMS = 16
+
+
+class Mistake(NamedTuple):
+    """`text`: what is named but not there, in a sentence; `meant`: what is there and has a similar name."""
+
+    text: str
+    meant: str
+
+    def __str__(self) -> str:
+        return f"{self.text}; did you mean {self.meant}?"
+
+
+def find(explanation: Explanation, finder: Finder) -> Iterator[Mistake]:
+    """The mistakes in claims and slices, the most certain first.
+
+    :param finder: its views are of the nodes whose devices are looked at.
+    :raises OutOfTime: if the time of the explanation is over.
+    """
+    finder.trials.time_limit.check()
+    for name in explanation.unknown_classes:
+        yield from _mistake(f"there is no DeviceClass {name}", nearest(name, explanation.classes))
+    for absent in explanation.absent_names:
+        yield from _mistake(f"no device has the {absent.kind} {absent.qualified}", absent.meant)
+    if not finder.views:
+        return
+    yield from _counter_sets(finder)
+    devices = [device for view in finder.views.values() for device in view.devices()]
+    for total in explanation.totals:
+        if not total.selected:
+            yield from _values(total.alternative, finder, devices)
+        elif not total.left:
+            yield from _capacities(total.alternative, devices)
+            yield from _tolerations(total.alternative, devices)
+
+
+def in_labels(pod_spec: Object, nodes: Iterable[Object]) -> Iterator[Mistake]:
+    """The labels that a pod requires of its node and that no node (JSON) has."""
+    known: dict[str, dict[str, None]] = {}
+    for node in nodes:
+        for key, value in (node["metadata"].get("labels") or {}).items():
+            known.setdefault(key, {})[value] = None
+    for key, values in _required_labels(pod_spec):
+        there = known.get(key)
+        if there is None and len(known) <= MAX_KNOWN:
+            yield from _mistake(f"no node has the label {key}", nearest(key, known))
+        elif there and values and len(there) <= MAX_KNOWN and not any(each in there for each in values):
+            only = next(iter(there)) if len(there) == 1 else ""
+            meant = nearest_value(values[0], there) or only
+            yield from _mistake(f"no node has the label {key}={values[0]}", meant and f"{key}={meant}")
+
+
+def _required_labels(pod_spec: Object) -> Iterator[tuple[str, Sequence[str]]]:
+    """The keys that a pod requires by nodeSelector or node affinity, each with its possible values; none for any value."""
+    for key, value in (pod_spec.get("nodeSelector") or {}).items():
+        yield key, (value,)
+    affinity = (pod_spec.get("affinity") or {}).get("nodeAffinity") or {}
+    required = affinity.get("requiredDuringSchedulingIgnoredDuringExecution") or {}
+    for term in (required.get("nodeSelectorTerms") or ())[:MAX_TERMS]:
+        for each in term.get("matchExpressions") or ():
+            if each.get("operator") in ("In", "Exists"):
+                yield each.get("key", ""), each.get("values") or ()
+
+
+def _mistake(text: str, meant: str) -> Iterator[Mistake]:
+    if meant:
+        yield Mistake(text, meant)
+
+
+def _counter_sets(finder: Finder) -> Iterator[Mistake]:
+    """Counter sets that devices draw from and that their pool does not have."""
+    invalid = dict.fromkeys(pool.id for view in finder.views.values() for pool in view.pools if pool.invalid)
+    for pool in invalid:
+        slices = finder.trials.snapshot.inventory.of_pool(pool)
+        known = dict.fromkeys(name for each in slices for name, _ in each.counter_sets)
+        for consumption in (one for each in slices for device in each.devices for one in device.consumes):
+            if consumption.counter_set not in known and len(known) <= MAX_KNOWN:
+                text = f"pool {pool} has no counter set {consumption.counter_set}"
+                yield from _mistake(text, nearest(consumption.counter_set, known))
+                return
+
+
+def _values(alternative: Alternative, finder: Finder, devices: Iterable[Device]) -> Iterator[Mistake]:
+    """Texts that selectors compare with attributes or the driver, and that no device has."""
+    outcomes = next(iter(finder.views.values())).outcomes
+    prepared = [each.prepared for each in devices]
+    for selector in alternative.request_selectors:
+        for each in outcomes.compared_texts(selector.expression)[:MAX_COMPARISONS]:
+            finder.trials.time_limit.check()
+            known = each.values_on(prepared)
+            if each.text not in known and len(known) <= MAX_KNOWN:
+                meant = nearest_value(each.text, known)
+                yield from _mistake(f"no device has {each.name} {quoted(each.text)}", meant and quoted(meant))
+
+
+def _capacities(alternative: Alternative, devices: Iterable[Device]) -> Iterator[Mistake]:
+    """Capacities that a request asks for and that no device has."""
+    known = dict.fromkeys(chain.from_iterable(each.capacity for each in devices))
+    for name in alternative.capacity if len(known) <= MAX_KNOWN else ():
+        if name not in known:
+            yield from _mistake(f"no device has the capacity {name}", nearest(name, known))
+
+
+def _tolerations(alternative: Alternative, devices: Iterable[Device]) -> Iterator[Mistake]:
+    """Keys of taints that a request tolerates and that no device has."""
+    known = dict.fromkeys(taint.get("key", "") for each in devices for taint in each.taints)
+    for toleration in alternative.tolerations if known and len(known) <= MAX_KNOWN else ():
+        key = toleration.get("key")
+        if key and key not in known:
+            yield from _mistake(f"no device has the taint {key}", nearest(key, known))
