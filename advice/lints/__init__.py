@@ -56,6 +56,11 @@ def _lint(manifest: dict[str, Any], facts: Facts, file: str, notes: bool) -> Ite
         from advice.lints import patches
 
         yield from patches.check(manifest, facts)
+    elif api_version.startswith("admissionregistration.k8s.io/") and not facts.profile.is_classic:
+        from advice.lints import admission
+
+        yield from admission.check(manifest, facts)
+        return
     elif facts.profile.is_classic and api_version.startswith(GROUP + "/"):
         from advice.lints import references
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from resourceapi.field_path import Path
 from resourceapi.nearness import nearest
@@ -27,10 +27,11 @@ class Warning:
 
     ``stretch``: offset and length of the part of the field's text that it is about, in code points, if not all of it.
     ``place``: where it is written, if the path does not tell, as for one of several equal keys.
+    ``changes``: the same as the hint as changes of the object, made one after the other: paths and their new values.
     ``is_note``: it is usual to write so, and may be right; shown only when asked for.
     """
 
-    __slots__ = ("code", "hint", "is_note", "message", "path", "place", "stretch")
+    __slots__ = ("changes", "code", "hint", "is_note", "message", "path", "place", "stretch")
 
     def __init__(
         self,
@@ -42,7 +43,9 @@ class Warning:
         stretch: tuple[int, int] | None = None,
         place: Place | None = None,
         is_note: bool = False,
+        changes: tuple[tuple[Path, Any], ...] = (),
     ) -> None:
+        self.changes = changes
         self.code = code
         self.path = path
         self.message = message
@@ -125,6 +128,11 @@ CRASHING_STEP = Lint(
     "The step of a request policy is one by which kube-apiserver 1.34 to 1.36 divide by zero.",
 )
 UNKNOWN_LINT = Lint("CC024", "unknown-lint", "A comment silences a lint that does not exist.")
+FORMER_VERSION = Lint(
+    "CC025",
+    "admission-of-former-version",
+    "An admission policy or webhook is for versions of DRA objects that are not served, or for fields that they do not have.",
+)
 
 LINTS = {
     lint.code: lint
@@ -153,6 +161,7 @@ LINTS = {
         WITHOUT_EFFECT,
         CRASHING_STEP,
         UNKNOWN_LINT,
+        FORMER_VERSION,
     )
 }
 

@@ -1,4 +1,4 @@
-"""What to do with an object of the input: send it to the server, read it as context, or skip it."""
+"""What to do with an object of the input: send it to the server, lint it, read it as context, or skip it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,22 @@ from resourceapi.manifests import mapping, text
 from resourceapi.model import workloads
 from resourceapi.model.versions import GROUP, OWN_GROUP
 
-ASK, NOT_SERVED, CONTEXT, SKIP = "ask", "not served", "context", "skip"
+ASK, NOT_SERVED, CONTEXT, SKIP, LINT = "ask", "not served", "context", "skip", "lint"
 CONTEXT_KINDS = frozenset((("v1", "Namespace"), ("v1", "Node")))
+
+
+_ADMISSION = "admissionregistration.k8s.io"
+#: What has rules about requests with objects of the group. Nothing is said of what the server answers to it itself.
+ADMISSION_KINDS = frozenset(
+    (
+        "ValidatingAdmissionPolicy",
+        "ValidatingAdmissionPolicyBinding",
+        "MutatingAdmissionPolicy",
+        "MutatingAdmissionPolicyBinding",
+        "ValidatingWebhookConfiguration",
+        "MutatingWebhookConfiguration",
+    )
+)
 
 
 def was_read_from_server(value: dict[str, Any]) -> bool:
@@ -33,6 +47,8 @@ def treatment(value: dict[str, Any]) -> str:
         return ASK
     if (api_version, kind) in CONTEXT_KINDS:
         return CONTEXT
+    if group == _ADMISSION and kind in ADMISSION_KINDS:
+        return LINT
     from advice.hints.group import is_of_the_group
 
     return NOT_SERVED if is_of_the_group(api_version, kind) else SKIP

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from advice.findings import Result
 from claimcheck.answers.outcome import Failure, Outcome
 from claimcheck.answers.reading import readable, unusable
-from claimcheck.answers.treatment import NOT_SERVED, SKIP, treatment
+from claimcheck.answers.treatment import LINT, NOT_SERVED, SKIP, treatment
 from claimcheck.answers.validate.knowledge import Knowledge
 from resourceapi.decoding import DecodingError
 from resourceapi.kinds import kind_of
@@ -52,7 +52,7 @@ class Batch:
                 self.objects.append((found, ""))
             else:
                 how = treatment(found.value)
-                if how == SKIP and is_manifest(found.value) and not self._knows(found.value):
+                if how in (SKIP, LINT) and is_manifest(found.value) and not self._knows(found.value):
                     how = NOT_SERVED
                 self.knowledge.learn(found, how)
                 self.objects.append((found, how))

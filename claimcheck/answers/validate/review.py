@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from advice.findings import ERROR, NOTE, UPDATES_REFUSED, WARNING, Result
 from claimcheck.answers.outcome import Outcome, Skipped
-from claimcheck.answers.treatment import ASK, CONTEXT, NOT_SERVED, was_read_from_server
+from claimcheck.answers.treatment import ASK, CONTEXT, LINT, NOT_SERVED, was_read_from_server
 from claimcheck.answers.validate.sending import (
     APPLY,
     AS_SENT,
@@ -111,6 +111,9 @@ class Reviewer:
 
         :param how: its :func:`claimcheck.answers.treatment.treatment`.
         """
+        if how == LINT and (result := self._linted(manifest)).findings:
+            self.outcome.results.append(result)
+            return
         if how not in (ASK, NOT_SERVED):
             self.outcome.skipped.append(_skipped(manifest, context=how == CONTEXT))
             return
@@ -172,6 +175,23 @@ class Reviewer:
         if self.question.severities:
             result.findings = list(filter(self._is_shown, result.findings))
             result.afterwards = list(filter(self._is_shown, result.afterwards))
+
+    def _linted(self, manifest: Manifest) -> Result:
+        """What lints say of an object that is not sent to the server."""
+        value = manifest.value
+        result = Result(
+            manifest.file,
+            manifest.index + 1,
+            manifest,
+            api_version=value["apiVersion"],
+            kind=value["kind"],
+            name=text(mapping(value, "metadata"), "name"),
+        )
+        if self.facts is not None:
+            for warning in self._warnings(value, manifest.file, None):
+                self._interpret().add_lint(result, manifest, warning)
+            result.findings = list(filter(self._is_shown, result.findings))
+        return result
 
     def _is_shown(self, finding: Finding) -> bool:
         """Whether a finding is reported after all; a lint that is made a note is like other notes."""
@@ -374,8 +394,8 @@ class Reviewer:
         if manifest.has_repeated_keys:
             self._interpret().add_repeated_keys(result, manifest)
 
-    def _warnings(self, value: dict[str, Any], file: str, answer: Answer) -> list[Warning]:
-        """The lints' warnings about an object, given the server's answer."""
+    def _warnings(self, value: dict[str, Any], file: str, answer: Answer | None) -> list[Warning]:
+        """The lints' warnings about an object, given the server's answer if it was asked."""
         if self.facts is None:
             return []
         from advice.lints import lint
@@ -385,7 +405,9 @@ class Reviewer:
         return [
             warning
             for warning in lint(value, self.facts, file, notes=self.question.notes, raised=raised)
-            if warning.code != DROPPED.code or (answer.code != 404 and self._is_dropped(answer, warning.path))
+            if warning.code != DROPPED.code
+            or answer is None
+            or (answer.code != 404 and self._is_dropped(answer, warning.path))
         ]
 
 

@@ -34,7 +34,11 @@ def _objects(text: str) -> list[dict[str, Any]]:
 def test_case(case: dict[str, Any]) -> None:
     """The manifests get exactly the warnings that the case lists, and the notes if it lists any."""
     facts = Facts(
-        Profile(case.get("release", "1.37"), case.get("gates")),
+        Profile(
+            case.get("release", "1.37"),
+            case.get("gates"),
+            **{key: case[key] for key in ("apis",) if key in case},
+        ),
         complete=REFERRED if case.get("inventory") else (),
     )
     objects = _objects(case["manifests"])
