@@ -109,7 +109,11 @@ def _served(kind: Kind) -> str:
         (f"`{GROUP}/{version}`", f"1.{entry.introduced}", _minor(entry.deprecated), _minor(entry.removed))
         for version, entry in kind.versions.items()
     )
-    return scope + "\n\n" + _table(("version", "since", "deprecated in", "gone in"), rows)
+    if len(kind.versions) > 1:
+        return scope + "\n\n" + _table(("version", "since", "deprecated in", "gone in"), rows)
+    ((version, since, deprecated, removed),) = rows
+    ends = [f"{what} in {minor}" for what, minor in (("deprecated", deprecated), ("gone", removed)) if minor]
+    return f"{scope} In {version} since {', '.join([since, *ends])}."
 
 
 def _proposed(kind: Kind) -> str:
@@ -397,7 +401,7 @@ def _config_file_page() -> str:
         "file, `--no-config` none. Other keys are errors.\n\n"
         "Patterns of `exclude` with a slash, and the paths of `inventory`, start from the file's directory, and inventories have "
         "to be below it. `kube-version`, `runtime-config` and `inventory` in the file do not count with a live "
-        "cluster."
+        "cluster. What an option does is on the pages of its commands."
     )
     example = (
         "    kube-version: 1.36\n    feature-gates:\n      DRAConsumableCapacity: false\n    inventory: cluster/\n"
@@ -411,12 +415,15 @@ def _config_file_page() -> str:
             readers.setdefault(name, []).append(command)
             actions.setdefault(name, action)
     rows = (
-        (f"`{name}`", _value_in_file(name, actions[name]), ", ".join(readers[name]), actions[name].help or "")
+        (f"`{name}`", _value_in_file(name, actions[name]), _linked_commands(readers[name]))
         for name in SETTINGS
         if name in actions
     )
-    columns = ("key", "value", "for", "what")
-    return _page("The configuration file", legend, example, _table(columns, rows))
+    return _page("The configuration file", legend, example, _table(("key", "value", "for"), rows))
+
+
+def _linked_commands(names: list[str]) -> str:
+    return ", ".join(f"[{name}](claimcheck-{name}.md)" for name in names)
 
 
 def _value_in_file(name: str, action: Action) -> str:
@@ -424,7 +431,7 @@ def _value_in_file(name: str, action: Action) -> str:
         return "`true` or `false`"
     if isinstance(action.default, list):
         return "text, or list of texts"
-    return "text, or mapping to truth values" if name in PAIRS else "text"
+    return "text, or mapping" if name in PAIRS else "text"
 
 
 def _option(action: Action) -> str:
