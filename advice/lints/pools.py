@@ -108,10 +108,12 @@ class Pools:
             self._pools.setdefault(slice.pool, FilePool()).add(slice)
 
     def update(self, other: Pools) -> None:
-        """Note what others have noted after these."""
-        for pool in other._pools.values():
+        """Note what others have noted after these, unless these have read the same file: an inventory may be the input."""
+        for id, pool in other._pools.items():
+            read = {each.file for each in self._pools.get(id, ())}
             for slice in pool:
-                self._add(slice)
+                if slice.file not in read:
+                    self._add(slice)
 
     def of(self, slice: SliceRecord) -> FilePool | None:
         """The pool of a slice; None if it names none, or has not been noted."""

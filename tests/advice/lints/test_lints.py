@@ -93,6 +93,23 @@ def _told(warnings: Iterable[Warning]) -> list[list[str]]:
     return [[warning.code, render(warning.path), warning.message] for warning in warnings]
 
 
+@pytest.mark.parametrize("name", ["name: slice", "generateName: slice-"], ids=["named", "unnamed"])
+@pytest.mark.parametrize(("stated", "message"), [(1, []), (2, ["has 1 slice"]), (3, ["has 1 slice"])])
+def test_an_inventory_that_is_the_input(name: str, stated: int, message: list[str]) -> None:
+    """A slice that was read as input and from the inventory counts once."""
+    [slice] = _objects(f"""
+        apiVersion: resource.k8s.io/v1
+        kind: ResourceSlice
+        metadata: {{{name}}}
+        spec: {{driver: d.example.com, nodeName: a, pool: {{name: a, generation: 1, resourceSliceCount: {stated}}}, devices: []}}
+    """)
+    facts, inventory = Facts(Profile(), complete=REFERRED), Facts(Profile(), complete=REFERRED)
+    for each in (facts, inventory):
+        each.learn(slice, "slices.yaml")
+    facts.add(inventory.learnt())
+    assert [each.message[-len("has 1 slice") :] for each in lint(slice, facts, "slices.yaml")] == message
+
+
 def test_stretches() -> None:
     """A warning about a selector tells which stretch of it, in code points."""
     expression = '"é" == "é" || device.attributes["type"].string == \'gpu\''
