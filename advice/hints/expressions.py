@@ -1,15 +1,18 @@
 """Hints for CEL expressions: idioms that people try and that do not work.
 
-These look at the text only; what an expression really means is the business of the CEL compiler.
+All but one look at the text only; what an expression really means is the business of the CEL compiler.
 """
 
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 from advice.hints.hint import Hint
 from advice.hints.problem import Problem
+from deviceselectors.libraries import is_callable
 from resourceapi.field_errors import FORBIDDEN, INVALID
+from resourceapi.measured import MODERN_MINORS
 from resourceapi.nearness import did_you_mean
 
 DEVICE_FIELDS = ("driver", "attributes", "capacity", "allowMultipleAllocations")
@@ -30,6 +33,8 @@ LOOKED_UP_ONCE = re.compile(
 )
 MATCHED = re.compile(rf"({_LOOKUP})\s*=~\s*(\"[^\"\\]*\"|'[^'\\]*')")
 CAPACITY, ATTRIBUTE = 'device.capacity["<driver>"].memory', 'device.attributes["<driver>"].model'
+# Longer expressions are not compiled again for a hint.
+_LONGEST_TRIED = 1000
 EXPRESSION = r"(cel|derivedAttributes\[\])\.expression$"
 
 
@@ -129,6 +134,36 @@ def _gated(problem: Problem) -> str:
     return ""
 
 
+def _of_another_release(problem: Problem) -> str:
+    """A function, or a form of one, that expressions can use in other releases, of which the next later one is named, else the last."""
+    expression = _expression(problem)
+    named = re.findall(
+        r"(?:undeclared reference to|found no matching overload for) '([\w.]+)'", problem.message
+    )
+    if not named or len(expression) > _LONGEST_TRIED:
+        return ""
+    here = problem.profile.minor
+    having = [minor for minor in MODERN_MINORS if minor != here and _compiles(problem, expression, minor)]
+    if not having:
+        return ""
+    in_namespaces = map(".".join, pairwise(named))  # `lists.range` is two names to servers without it
+    what = next((f"`{name}`" for name in (*in_namespaces, *named) if is_callable(name)), "call")
+    later = next((minor for minor in having if minor > here), None)
+    if later is None:
+        return f"write it without this {what}: 1.{having[-1]} is the last release in which expressions can use it"
+    return f"write it without this {what}, or use a later release: expressions can use it from 1.{later} on"
+
+
+def _compiles(problem: Problem, expression: str, minor: int) -> bool:
+    """Whether release 1.`minor` takes the expression, with the gates that are on."""
+    from deviceselectors.compiler import compile_expression
+    from deviceselectors.environment import environment_of
+
+    gates, derived = problem.profile.gates, "derivedAttributes" in problem.path
+    consumable, lists = (gate in gates for gate in GATED.values())
+    return not compile_expression(expression, environment_of(consumable, lists, derived, minor)).error
+
+
 def _unbalanced(problem: Problem) -> str:
     """Brackets outside of texts that do not match."""
     bare = _without_strings(_expression(problem))
@@ -197,6 +232,7 @@ HINTS = (
     Hint("capacity-field", WRONG, _quantity_field, place=EXPRESSION),
     Hint("quantity-literal", WRONG, _quantity_literal, place=EXPRESSION),
     Hint("gated-name", WRONG, _gated, place=EXPRESSION),
+    Hint("function-of-another-release", WRONG, _of_another_release, place=EXPRESSION),
     Hint("misspelt-name", WRONG, _misspelt, place=EXPRESSION),
     Hint("attribute-as-field", WRONG, _attribute_as_field, place=EXPRESSION),
     Hint("attribute-without-domain", WRONG, _domain_as_value, place=EXPRESSION),

@@ -113,6 +113,13 @@ def declared(name: str, environment: Environment) -> tuple[Overload, ...] | None
     return None if function is None else function.declared(environment)
 
 
+def is_callable(name: str) -> bool:
+    """Whether any release has a function or a macro of this name."""
+    from deviceselectors.macros import NAMES
+
+    return name in NAMES or find(name) is not None
+
+
 def names() -> list[str]:
     """The names of all functions."""
     return sorted({name for library in (_FIRST, *_LIBRARIES) for name in _functions_of(library)})

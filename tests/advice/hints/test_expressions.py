@@ -8,7 +8,7 @@ from advice.hints import hint_for
 from advice.hints.expressions import STRING
 from advice.hints.problem import Problem
 from deviceselectors.compiler import compile_expression
-from deviceselectors.environment import Environment
+from deviceselectors.environment import Environment, environment_of
 from resourceapi.field_errors import FORBIDDEN, INVALID
 from resourceapi.releases import Profile
 
@@ -205,3 +205,25 @@ def test_quotes_that_nothing_closes_are_read_once(expression: str) -> None:
     """The search does not start again at each quote in a string that does not end."""
     assert len(list(STRING.finditer(expression))) == 1
     assert _hint(expression + " = 1")[0] == "single-equals"
+
+
+@pytest.mark.parametrize(
+    ("expression", "release", "text"),
+    [
+        ("[3, 1, 2].sort()[0] == 1", 34, "without this `sort`, or use a later release: expressions can use it from 1.35 on"),
+        ("[1, 2].all(i, v, i < v)", 32, "without this `all`, or use a later release: expressions can use it from 1.33 on"),
+        ('semver("v1", true).major() == 1', 33, "without this `semver`, or use a later release: expressions can use it from 1.34 on"),
+        ("lists.range(3)[0] == 0", 33, "without this `lists.range`, or use a later release: expressions can use it from 1.35 on"),
+        ('duration(device.driver.size()) > duration("1s")', 37, "without this `duration`: 1.36 is the last release in which expressions can use it"),
+        ("[1].sorted()[0] == 1", 34, ""),
+        ("[1].sort().sorted() == [1]", 34, ""),
+    ],
+    ids=lambda value: value if isinstance(value, str) and len(value) < 60 else None,
+)  # fmt: skip
+def test_functions_of_other_releases(expression: str, release: int, text: str) -> None:
+    """What this release does not know and another one does: from which one on, or up to which."""
+    error = compile_expression(expression, environment_of(False, False, False, release)).error
+    assert error is not None
+    assert _hint(expression, message=error, profile=Profile(f"1.{release}"))[1] == (
+        text and f"write it {text}"
+    )
