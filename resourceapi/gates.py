@@ -27,7 +27,11 @@ ON, LOCKED = True, True
 # The minor release (of 1.x) from which on each row holds.  The stages before 1.32 are those of the releases in which
 # the gate appeared; older history is left out.
 GATES: dict[str, tuple[Stage, ...]] = {
+    "AtomicWriteVolumeUserFields": (Stage(37, ALPHA),),
+    "ClusterTrustBundle": (Stage(30, ALPHA), Stage(33, BETA), Stage(37, GA, ON)),
+    "ClusterTrustBundleProjection": (Stage(30, ALPHA), Stage(33, BETA), Stage(37, GA, ON)),
     "ContainerRestartRules": (Stage(34, ALPHA), Stage(35, BETA, ON)),
+    "ContainerStopSignals": (Stage(33, ALPHA),),
     "DRAAdminAccess": (Stage(32, ALPHA), Stage(34, BETA, ON), Stage(36, GA, ON, LOCKED)),
     "DRAConsumableCapacity": (Stage(34, ALPHA), Stage(36, BETA, ON)),
     "DRADerivedAttributes": (Stage(37, ALPHA),),
@@ -67,10 +71,26 @@ GATES: dict[str, tuple[Stage, ...]] = {
         Stage(34, GA, ON),
         Stage(35, GA, ON, LOCKED),
     ),
+    "EmptyDirVolumeMode": (Stage(37, ALPHA),),
+    "EnvFiles": (Stage(34, ALPHA), Stage(35, BETA, ON)),
+    "EvictionRequestAPI": (Stage(37, ALPHA),),
+    "GRPCContainerProbeTLS": (Stage(37, ALPHA),),
     "GenericWorkload": (Stage(35, ALPHA), Stage(37, BETA)),
+    "H2CContainerProbe": (Stage(37, ALPHA),),
+    "HostnameOverride": (Stage(34, ALPHA), Stage(35, BETA, ON), Stage(37, GA, ON, LOCKED)),
+    "ImageVolume": (Stage(32, ALPHA), Stage(33, BETA), Stage(35, BETA, ON), Stage(36, GA, ON, LOCKED)),
+    "InPlacePodVerticalScaling": (Stage(30, ALPHA), Stage(33, BETA, ON), Stage(35, GA, ON, LOCKED)),
+    "MatchLabelKeysInPodAffinity": (Stage(30, ALPHA), Stage(32, BETA, ON), Stage(33, GA, ON, LOCKED)),
+    "MatchLabelKeysInPodTopologySpread": (Stage(30, BETA, ON),),
     "NodeDeclaredFeatures": (Stage(35, ALPHA), Stage(36, BETA, ON), Stage(37, GA, ON, LOCKED)),
+    "PodCertificateRequest": (Stage(34, ALPHA), Stage(35, BETA), Stage(37, GA, ON)),
     "PodLevelResources": (Stage(32, ALPHA), Stage(34, BETA, ON)),
+    "RecursiveReadOnlyMounts": (Stage(30, ALPHA), Stage(32, BETA, ON), Stage(33, GA, ON, LOCKED)),
     "ResourceHealthStatus": (Stage(31, ALPHA), Stage(36, BETA, ON)),
+    "SELinuxChangePolicy": (Stage(32, ALPHA), Stage(33, BETA, ON), Stage(36, GA, ON, LOCKED)),
+    "SupplementalGroupsPolicy": (Stage(32, ALPHA), Stage(33, BETA, ON), Stage(35, GA, ON, LOCKED)),
+    "UserNamespacesSupport": (Stage(30, BETA), Stage(33, BETA, ON), Stage(36, GA, ON, LOCKED)),
+    "VolumeBindMountOptions": (Stage(37, ALPHA),),
 }
 
 #: Gates of proposals that no release knows, so that Kubernetes' own answers about gates leave them out; whether they are on
@@ -82,6 +102,7 @@ UNRELEASED_GATES: dict[str, bool] = {
 
 # A gate that is on needs these to be on as well; the server refuses to start otherwise.
 DEPENDS_ON: dict[str, tuple[str, ...]] = {
+    "ClusterTrustBundleProjection": ("ClusterTrustBundle",),
     "DRAAdminAccess": ("DynamicResourceAllocation",),
     "DRAConsumableCapacity": ("DynamicResourceAllocation",),
     "DRADerivedAttributes": ("DynamicResourceAllocation",),

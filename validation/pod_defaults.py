@@ -6,7 +6,11 @@ probes and the like are left out.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from resourceapi import gating
 from resourceapi.gates import stage_of
+from resourceapi.model import workloads
 from resourceapi.objects import Object
 from resourceapi.quantity import Quantity
 from resourceapi.releases import Profile
@@ -61,26 +65,36 @@ def prepare_pod(pod: Object, profile: Profile) -> None:
     """What the server sets and drops when a pod is created."""
     pod["status"] = {"phase": "Pending"}
     pod.setdefault("metadata", {})["generation"] = 1
-    spec = pod["spec"]
-    drop_disabled(spec, profile)
+    spec = pod["spec"] = without_disabled(pod["spec"], profile)
     if spec.get("resources"):
         _default_pod_resources(spec, profile.minor)
 
 
-def drop_disabled(spec: Object, profile: Profile, stored: Object | None = None) -> None:
-    """Fields whose feature is switched off are dropped, but for claims if the stored spec has some."""
+def without_disabled(spec: Object, profile: Profile, stored: Object | None = None) -> Object:
+    """A pod's spec without the fields whose feature is switched off, unless the stored spec uses it; may change the spec."""
     if "DynamicResourceAllocation" not in profile.gates and not (stored or {}).get("resourceClaims"):
         _drop_claims(spec)
-    if "PodLevelResources" not in profile.gates:
-        spec.pop("resources", None)
     # a release that knows no such rules refuses what it can't do
-    if RESTART_RULES in profile.gates or stage_of(RESTART_RULES, profile.minor) is None:
-        return
+    knows_rules = RESTART_RULES in profile.gates or stage_of(RESTART_RULES, profile.minor) is None
+    if not (knows_rules or _has_restart_rules(stored or {})):
+        for container, is_sidecar in _restarted(spec):
+            if not is_sidecar:
+                container.pop("restartPolicy", None)
+    return gating.without_disabled(workloads.schema(profile.minor), "PodSpec", spec, stored, profile.gates)
+
+
+def _has_restart_rules(spec: Object) -> bool:
+    return any(
+        container.get("restartPolicyRules") or ("restartPolicy" in container and not is_sidecar)
+        for container, is_sidecar in _restarted(spec)
+    )
+
+
+def _restarted(spec: Object) -> Iterator[tuple[Object, bool]]:
+    """Each container, and whether it is a sidecar."""
     for name in ("containers", "initContainers", "ephemeralContainers"):
         for container in items_of(spec, name):
-            container.pop("restartPolicyRules", None)
-            if name != "initContainers" or container.get("restartPolicy") != "Always":
-                container.pop("restartPolicy", None)
+            yield container, name == "initContainers" and container.get("restartPolicy") == "Always"
 
 
 def _drop_claims(spec: Object) -> None:

@@ -10,7 +10,7 @@ from resourceapi.objects import EMPTY, Object
 from resourceapi.releases import Profile
 from validation.checks import Checks
 from validation.object_meta import check_metadata_update
-from validation.pod_defaults import default_pod, drop_disabled, prepare_pod
+from validation.pod_defaults import default_pod, prepare_pod, without_disabled
 from validation.pod_kinds import PodKindRules, spec_warnings
 from validation.pod_specs import MIRROR, check_images, check_pod_spec
 from validation.pod_statuses import check_claim_statuses
@@ -40,7 +40,7 @@ class PodRules(PodKindRules):
             return
         stored = old.get("spec", {})
         _keep_admitted(obj["spec"], stored)
-        drop_disabled(obj["spec"], setting.profile, stored)
+        obj["spec"] = without_disabled(obj["spec"], setting.profile, stored)
 
     def check(self, obj: Object, old: Object | None, checks: Checks) -> None:
         """A pod but for its metadata."""

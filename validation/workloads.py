@@ -20,7 +20,7 @@ from validation import formats, label_selectors
 from validation.checks import Checks
 from validation.kind_rules import keep_stored
 from validation.object_meta import check_annotations, check_labels, check_metadata_update
-from validation.pod_defaults import default_pod_spec, drop_disabled
+from validation.pod_defaults import default_pod_spec, without_disabled
 from validation.pod_kinds import PodKindRules, spec_warnings
 from validation.pod_specs import ALWAYS, check_pod_spec
 from validation.pods import PodRules
@@ -105,7 +105,8 @@ class WorkloadRules(PodKindRules):
         if template is None:
             return
         before = None if old is None else self.template_of(old)
-        drop_disabled(template["spec"], setting.profile, (before or {}).get("spec"))
+        stored = (before or {}).get("spec")
+        template["spec"] = without_disabled(template["spec"], setting.profile, stored)
 
     def check(self, obj: Object, old: Object | None, checks: Checks) -> None:
         """All but the metadata."""

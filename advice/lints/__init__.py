@@ -5,14 +5,17 @@ Each has a code that stays (``CC001``) and a page in ``advice/lints/pages``, whi
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 from advice.lints.facts import Facts
 from advice.lints.table import LINTS, Lint, Warning
+from resourceapi.field_path import Path
 from resourceapi.kinds import DEVICE_CLASS, RESOURCE_SLICE, RESOURCE_SLICE_PATCH, claim_spec_of, kind_of
 from resourceapi.manifests import POD_SPECS, has_alternatives
 from resourceapi.model.versions import GROUP
+from resourceapi.releases import split_api_version
+from resourceapi.request_body import schemas_of
 
 __all__ = ["LINTS", "Facts", "Lint", "Warning", "lint"]
 
@@ -24,6 +27,7 @@ def lint(
     *,
     notes: bool = False,
     raised: Collection[str] = (),
+    keeps: Callable[[Path], bool] = lambda path: False,
 ) -> Iterator[Warning]:
     """The warnings about one object.  Objects with mistakes are linted as far as they can be read.
 
@@ -31,24 +35,36 @@ def lint(
     :param file: the file that has the object, as the facts know it
     :param notes: whether to give notes as well; otherwise they are counted in ``facts``
     :param raised: the codes of which notes are given in any case
+    :param keeps: whether the server keeps a field though its gate is off, since the stored object has it
     :raises deviceselectors.request_budget.BudgetSpentError: if the budget within which it is linted has nothing left.
     """
-    for warning in _lint(manifest, facts, file, notes or bool(raised)):
+    for warning in _lint(manifest, facts, file, notes or bool(raised), keeps):
         if notes or not warning.is_note or warning.code in raised:
             yield warning
         else:
             facts.count_hidden_note(warning.code)
 
 
-def _lint(manifest: dict[str, Any], facts: Facts, file: str, notes: bool) -> Iterator[Warning]:
+def _lint(
+    manifest: dict[str, Any], facts: Facts, file: str, notes: bool, keeps: Callable[[Path], bool]
+) -> Iterator[Warning]:
     kind, api_version = manifest.get("kind"), manifest.get("apiVersion")
     if not isinstance(kind, str) or not isinstance(api_version, str):
         return
-    if kind in POD_SPECS and "DynamicResourceAllocation" not in facts.profile.gates:
-        from advice.lints import dropped_fields
+    off = _dropped_fields(manifest, api_version, kind, facts)
+    dropped = [warning for warning in off if not keeps(warning.path)]
+    places = {warning.path for warning in dropped}
+    for warning in _lint_as_written(manifest, api_version, kind, facts, file, notes):
+        # what is dropped has no effect, whatever is in it
+        if not places or not any(warning.path[:end] in places for end in range(1, len(warning.path) + 1)):
+            yield warning
+    yield from dropped
 
-        yield from dropped_fields.check_pod(manifest, facts.profile)
-    elif kind in POD_SPECS:
+
+def _lint_as_written(
+    manifest: dict[str, Any], api_version: str, kind: str, facts: Facts, file: str, notes: bool
+) -> Iterator[Warning]:
+    if kind in POD_SPECS:
         from advice.lints import references
 
         yield from references.check_pod(manifest, facts, file)
@@ -67,7 +83,6 @@ def _lint(manifest: dict[str, Any], facts: Facts, file: str, notes: bool) -> Ite
         yield from references.check_classic_class(manifest, facts)
     elif api_version.startswith(GROUP + "/"):
         yield from _lint_of_group(manifest, kind, facts, file, notes)
-    yield from _dropped_fields(manifest, api_version, facts)
 
 
 def _lint_of_group(
@@ -93,9 +108,11 @@ def _lint_of_group(
         yield from slices.check(manifest, facts, file)
 
 
-def _dropped_fields(manifest: dict[str, Any], api_version: str, facts: Facts) -> Iterator[Warning]:
+def _dropped_fields(manifest: dict[str, Any], api_version: str, kind: str, facts: Facts) -> Iterator[Warning]:
     from advice.lints import dropped_fields
 
-    schema = facts.profile.schemas.get(api_version.rpartition("/")[2])
+    if kind in POD_SPECS and dropped_fields.CLAIMS_GATE not in facts.profile.gates:
+        yield from dropped_fields.check_pod(manifest, facts.profile)
+    schema = schemas_of(facts.profile)(*split_api_version(api_version), kind)
     if schema is not None:
         yield from dropped_fields.check(manifest, schema, facts.profile)

@@ -5,8 +5,8 @@ An update keeps a field that the stored object uses, so the object that the serv
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Collection, Iterator
+from typing import Any, NamedTuple
 
 from advice.hints.schema_walk import fields_of
 from advice.lints.table import DROPPED, Warning
@@ -16,8 +16,24 @@ from resourceapi.releases import Profile
 from resourceapi.schema import Schema, Struct, Type
 
 CLAIMS_GATE = "DynamicResourceAllocation"
-# For each field name of a struct: the gate that is off (or nothing), and what to look for inside.
-Plan = dict[str, tuple[str, "Plan | None", int]]
+_NOTHING: Collection[Any] = ([], {}, "", 0, False)
+
+
+class Step(NamedTuple):
+    """What to look for in a field.
+
+    :ivar gate: the gate that is off; empty if it is something inside that depends on one.
+    :ivar harmless: the values that make no difference when they are dropped.
+    :ivar inside: what to look for in structs inside, within ``depth`` lists and maps.
+    """
+
+    gate: str = ""
+    harmless: Collection[Any] = ()
+    inside: Plan | None = None
+    depth: int = 0
+
+
+Plan = dict[str, Step]  # by the names of a struct's fields
 
 
 def check(manifest: dict[str, Any], schema: Schema, profile: Profile) -> Iterator[Warning]:
@@ -59,13 +75,13 @@ def _plan(schema: Schema, struct: Struct, profile: Profile, above: set[str]) -> 
     for field in fields_of(schema, struct):
         gate = next((gate for gate in field.gates if gate not in profile.gates and not field.kept), "")
         if gate:
-            plan[field.name] = (gate, None, 0)
+            plan[field.name] = Step(gate, _NOTHING if field.default is None else (field.default,))
             continue
         element, depth = _innermost(field.type)
         if element.kind == "struct" and element.struct in schema and element.struct not in above:
             inner = _plan(schema, schema[element.struct], profile, above | {struct.name})
             if inner:
-                plan[field.name] = ("", inner, depth)
+                plan[field.name] = Step(inside=inner, depth=depth)
     return plan or None
 
 
@@ -81,15 +97,14 @@ def _collect(value: Any, plan: Plan, path: Path, found: list[tuple[Path, str]]) 
     """Add the places of fields whose gate is off, with the gate."""
     if not isinstance(value, dict):
         return
-    for name, (gate, inner, depth) in plan.items():
+    for name, step in plan.items():
         item = value.get(name)
         if item is None:
             continue
-        if gate:
-            if item not in ([], {}, "", 0, False):
-                found.append(((*path, name), gate))
-        elif inner is not None:
-            _collect_inside(item, depth, inner, (*path, name), found)
+        if step.inside is not None:
+            _collect_inside(item, step.depth, step.inside, (*path, name), found)
+        elif item not in step.harmless:
+            found.append(((*path, name), step.gate))
 
 
 def _collect_inside(value: Any, depth: int, plan: Plan, path: Path, found: list[tuple[Path, str]]) -> None:

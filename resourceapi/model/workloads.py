@@ -54,6 +54,52 @@ POD_COUNTS = {
     "Job": "parallelism",
 }
 
+_CONTAINER = {"resizePolicy": "InPlacePodVerticalScaling", "restartPolicyRules": "ContainerRestartRules"}
+_USER, _DEFAULT_USER = ({name: "AtomicWriteVolumeUserFields"} for name in ("user", "defaultUser"))
+# The gates that pods' fields depend on, which servers drop where they are off; those of claims are not among them, which
+# they drop in some places only.
+_GATES: dict[str, dict[str, str]] = {
+    "ClusterTrustBundleProjection": _USER,
+    "ConfigMapVolumeSource": _DEFAULT_USER,
+    "Container": _CONTAINER,
+    "DownwardAPIVolumeFile": _USER,
+    "DownwardAPIVolumeSource": _DEFAULT_USER,
+    "EmptyDirVolumeSource": {"mode": "EmptyDirVolumeMode"},
+    "EnvVarSource": {"fileKeyRef": "EnvFiles"},
+    "EphemeralContainerCommon": _CONTAINER,
+    "GRPCAction": {"mode": "GRPCContainerProbeTLS"},
+    "HTTPGetAction": {"protocol": "H2CContainerProbe"},
+    "KeyToPath": _USER,
+    "Lifecycle": {"stopSignal": "ContainerStopSignals"},
+    "PodAffinityTerm": dict.fromkeys(("matchLabelKeys", "mismatchLabelKeys"), "MatchLabelKeysInPodAffinity"),
+    "PodCertificateProjection": _USER,
+    "PodSecurityContext": {
+        "seLinuxChangePolicy": "SELinuxChangePolicy",
+        "supplementalGroupsPolicy": "SupplementalGroupsPolicy",
+    },
+    "PodSpec": {
+        "evictionResponders": "EvictionRequestAPI",
+        "hostUsers": "UserNamespacesSupport",
+        "hostnameOverride": "HostnameOverride",
+        "resources": "PodLevelResources",
+        "schedulingGroup": "GenericWorkload",
+    },
+    "ProjectedVolumeSource": _DEFAULT_USER,
+    "SecretVolumeSource": _DEFAULT_USER,
+    "ServiceAccountTokenProjection": _USER,
+    "TopologySpreadConstraint": {"matchLabelKeys": "MatchLabelKeysInPodTopologySpread"},
+    "VolumeMount": {
+        "bindMountOptions": "VolumeBindMountOptions",
+        "recursiveReadOnly": "RecursiveReadOnlyMounts",
+    },
+    "VolumeProjection": {
+        "clusterTrustBundle": "ClusterTrustBundleProjection",
+        "podCertificate": "PodCertificateRequest",
+    },
+    "VolumeSource": {"image": "ImageVolume"},
+}
+# What an unset field means where that is not its type's zero.
+_DEFAULTS = {"hostUsers": True}
 # Types that print themselves as JSON everywhere, with the names that JSON has.
 _TAGGED = frozenset(
     (
@@ -82,7 +128,8 @@ class WorkloadSchema(Schema):
 
     def __getitem__(self, name: str) -> Struct:
         if name not in self._structs:
-            fields = (_field(entry) for entry in self._data[name])
+            gates = _GATES.get(name, {})
+            fields = (_field(entry, gates.get(entry[0], "")) for entry in self._data[name])
             self._structs[name] = Struct(name, *fields, tagged=name in _TAGGED)
         return self._structs[name]
 
@@ -113,10 +160,17 @@ def _read(file: str) -> dict[str, list[list[str]]]:
     return structs
 
 
-def _field(entry: list[str]) -> Field:
+def _field(entry: list[str], gate: str) -> Field:
     name, notation, go, flags = [*entry, "", ""][:4]
     return Field(
-        name, _type(notation), go=go, pointer="*" in flags, omitempty="!" not in flags, inline="<" in flags
+        name,
+        _type(notation),
+        go=go,
+        pointer="*" in flags,
+        omitempty="!" not in flags,
+        inline="<" in flags,
+        gates=(gate,) if gate else (),
+        default=_DEFAULTS.get(name),
     )
 
 

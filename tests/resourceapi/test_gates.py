@@ -120,8 +120,11 @@ def test_the_release_of_classic_dra_knows_its_own_gates(settings: dict[str, bool
 
 def test_the_gate_of_classic_dra_can_be_set() -> None:
     """It was alpha; gates that have no say about DRA are taken as well."""
-    assert effective(30, {}) == set()
-    assert effective(30, {"AllAlpha": True, "AppArmor": False}) == {"DynamicResourceAllocation"}
+    assert effective(30, {}) == {"MatchLabelKeysInPodTopologySpread"}
+    all_alpha = {
+        gate for gate in GATES if (stage := stage_of(gate, 30)) and (stage.default or stage.stage == "ALPHA")
+    }
+    assert effective(30, {"AllAlpha": True, "AppArmor": False}) == all_alpha >= {"DynamicResourceAllocation"}
 
 
 def test_a_profile_can_have_gates_on_by_default() -> None:

@@ -399,16 +399,13 @@ class Reviewer:
         if self.facts is None:
             return []
         from advice.lints import lint
-        from advice.lints.table import DROPPED
 
         raised = {code for code, severity in self.question.severities.items() if severity in (ERROR, WARNING)}
-        return [
-            warning
-            for warning in lint(value, self.facts, file, notes=self.question.notes, raised=raised)
-            if warning.code != DROPPED.code
-            or answer is None
-            or (answer.code != 404 and self._is_dropped(answer, warning.path))
-        ]
+
+        def keeps(path: Path) -> bool:
+            return answer is not None and (answer.code == 404 or not self._is_dropped(answer, path))
+
+        return list(lint(value, self.facts, file, notes=self.question.notes, raised=raised, keeps=keeps))
 
 
 def _resource(result: Result) -> str:
