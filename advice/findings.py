@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from typing import Protocol
 
+    from resourceapi.field_path import Path
     from validation.requests import Answer
 
     class Source(Protocol):
@@ -35,9 +36,22 @@ class Finding:
     :param column: the column there, from 1.
     :param width: the number of characters to underline.
     :param hint: how to fix it.
+    :param changes: the same as changes of the object, made one after the other, if there is but one way to fix it: a path
+        and its new value, or MISSING to remove it.
     """
 
-    __slots__ = ("column", "field", "hint", "line", "message", "pointer", "rule", "severity", "width")
+    __slots__ = (
+        "changes",
+        "column",
+        "field",
+        "hint",
+        "line",
+        "message",
+        "pointer",
+        "rule",
+        "severity",
+        "width",
+    )
 
     def __init__(
         self,
@@ -51,7 +65,9 @@ class Finding:
         column: int = 0,
         width: int = 1,
         hint: str = "",
+        changes: tuple[tuple[Path, Any], ...] = (),
     ) -> None:
+        self.changes = changes
         self.severity = severity
         self.rule = rule
         self.message = message

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from advice.findings import ERROR, NOTE, WARNING, Finding, Result
 from advice.hints import hint_for
+from advice.hints.hint import NO_ADVICE, Advice
 from advice.hints.problem import Problem
 from advice.lints.table import BOOLEAN_KEY, DROPPED, IGNORED_TEXT, REPEATED_KEY
 from advice.silencing import is_ignored
@@ -67,18 +68,20 @@ class Interpreter:
             self.add_error(result, manifest, rule, path, message)
         for text in answer.warnings:
             path = ("apiVersion",) if " is deprecated in " in text else ()
-            hint = self._hint(result, manifest, SERVER_WARNING, path, text)
+            hint = self._hint(result, manifest, SERVER_WARNING, path, text).text
             result.findings.append(_finding(WARNING, SERVER_WARNING, manifest, path, text, hint))
 
     def add_error(self, result: Result, manifest: Manifest, rule: str, path: Path, message: str) -> None:
         """Add an error of the server at a path in the version of the manifest."""
         hint = self._hint(result, manifest, rule, path, message)
-        result.findings.append(_finding(ERROR, rule, manifest, path, message, hint))
+        finding = _finding(ERROR, rule, manifest, path, message, hint.text)
+        finding.changes = hint.changes
+        result.findings.append(finding)
 
-    def _hint(self, result: Result, manifest: Manifest, rule: str, path: Path, message: str) -> str:
-        """The hint for a problem; each hint is given once per object, and only for its first ``MAX_HINTED`` problems."""
+    def _hint(self, result: Result, manifest: Manifest, rule: str, path: Path, message: str) -> Advice:
+        """The hint for a problem; its text is given once per object, and only for its first ``MAX_HINTED`` problems."""
         if len(result.findings) >= MAX_HINTED:
-            return ""
+            return NO_ADVICE
         problem = Problem(
             rule,
             message,
@@ -90,14 +93,17 @@ class Interpreter:
             text_of=manifest.written,
             tag_of=manifest.tag,
         )
-        advice = hint_for(problem)[1].text
-        return advice if all(finding.hint != advice for finding in result.findings) else ""
+        advice = hint_for(problem)[1]
+        is_new = all(finding.hint != advice.text for finding in result.findings)
+        return advice if is_new else Advice("", *advice.changes)
 
     def add_not_served(self, result: Result, manifest: Manifest) -> None:
         """Add that no release serves this version and kind, in kubectl's words."""
         message, path = refusal(manifest.value, self.profile)
         hint = self._hint(result, manifest, NOT_SERVED, path, message)
-        result.findings.append(_finding(ERROR, NOT_SERVED, manifest, path, message, hint, field=""))
+        finding = _finding(ERROR, NOT_SERVED, manifest, path, message, hint.text, field="")
+        finding.changes = hint.changes
+        result.findings.append(finding)
 
     def add_refusal(self, result: Result, manifest: Manifest, rule: str, message: str, path: Path) -> None:
         """Add why an object is refused before anybody looks at it."""
@@ -109,6 +115,7 @@ class Interpreter:
         hint = "" if known else warning.hint
         severity = self.severities.get(warning.code) or (NOTE if warning.is_note else WARNING)
         finding = _finding(severity, warning.code, manifest, warning.path, warning.message, hint)
+        finding.changes = warning.changes
         place = warning.place
         if warning.stretch is not None:
             place = manifest.locate_in_scalar(warning.path, *warning.stretch)

@@ -51,7 +51,7 @@ def convert_text(text: str, file: str, version: str, schemas: Mapping[str, Schem
             changes.append((document, converted))
     if not problems and changes:
         try:
-            return Converted(_rewritten(text, changes), [])
+            return Converted(rewritten(text, changes), [])
         except DocumentError as error:
             problems.append(error)
     return Converted(text, problems)
@@ -71,7 +71,7 @@ def convert_value(value: dict[str, Any], version: str, schemas: Mapping[str, Sch
     return convert_document(_readable(value), version, schemas)
 
 
-def _rewritten(text: str, changes: list[tuple[Document, dict[str, Any]]]) -> str:
+def rewritten(text: str, changes: list[tuple[Document, dict[str, Any]]]) -> str:
     """The text with changed objects and all of its comments.
 
     :raises DocumentError: if a comment has no place any more.

@@ -17,6 +17,7 @@ from commandline.options import (
     describe,
 )
 from commandline.reports import FORMATS, TOGETHER
+from documents.sources import STANDARD_INPUT
 
 DESCRIPTION = (
     "Report what kube-apiserver would answer to `kubectl apply` of these manifests, and where to fix them."
@@ -54,6 +55,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="treat named files as those found in a directory: skip files that have no object with apiVersion and kind; "
         "for tools that name every file",
     )
+    _add_fix(parser)
     _add_helm(parser)
     server = parser.add_argument_group("the server to answer as")
     add_server_options(server, classic=True)
@@ -67,6 +69,14 @@ def add_arguments(parser: ArgumentParser) -> None:
         type=int,
         metavar="N",
         help="number of processes; default: one per processor if there are many files, else 1",
+    )
+
+
+def _add_fix(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--fix",
+        action="store_true",
+        help="rewrite the files: make the changes of hints where there is but one way to fix a mistake, and report what is left",
     )
 
 
@@ -230,6 +240,10 @@ def check(options: Namespace) -> None:
         )
     if options.jobs is not None and not 1 <= options.jobs <= MAX_JOBS:
         raise UsageError(f"--jobs {options.jobs}: expected a number from 1 to {MAX_JOBS}")
+    if options.fix and (not options.paths or options.old or options.patch):
+        raise UsageError("--fix rewrites files: name them, without --old and --patch-file")
+    if options.fix and STANDARD_INPUT in options.paths:
+        raise UsageError("--fix needs files: standard input cannot be rewritten")
     options.disable = _lint_codes("--disable", options.disable)
     options.severity = severities(options.severity)
     if options.subresource and not options.old:

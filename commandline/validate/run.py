@@ -58,6 +58,10 @@ def run(options: Namespace) -> int:
         from commandline.validate.baseline import read_baseline
 
         baseline = read_baseline(options.baseline)
+    if options.fix:
+        from commandline.validate.fixing import fix
+
+        fix(options, validate)
     outcome = validate(options)
     if baseline is not None:
         baseline.leave_out(outcome)

@@ -27,6 +27,8 @@ Packed = tuple[list[PackedResult], list[tuple[Any, ...]], list[tuple[str, str]],
 def pack(outcome: Outcome, *, lines: bool) -> Packed:
     """Everything that reports show of an outcome.
 
+    What would fix findings is left out: who asks for that has one process.
+
     :param lines: whether they also show the lines of results without findings.
     """
     return (
@@ -87,7 +89,7 @@ def _pack(result: Result, lines: bool) -> PackedResult:
 
 
 def _values(each: Finding | Stored) -> tuple[Any, ...]:
-    return tuple([getattr(each, slot) for slot in each.__slots__])
+    return tuple([() if slot == "changes" else getattr(each, slot) for slot in each.__slots__])
 
 
 def _with_values(empty: Each, values: tuple[Any, ...]) -> Each:
