@@ -38,6 +38,8 @@ _TITLES = {
 MOST_TOLD = 1024 * 1024
 # Errors that one generation of rules finds in one object: an empty entry, 4 bytes, has several.
 MOST_FOUND = 10_000
+# Characters of their explanations, each of which may name thousands of others; no answer has room for as many.
+MOST_DETAIL = 4 * MOST_TOLD
 _WITHOUT_VALUE = frozenset((REQUIRED, FORBIDDEN, TOO_LONG, INTERNAL))
 
 
@@ -114,18 +116,28 @@ class TooManyErrors(Exception):
 
 
 class ErrorList(list[FieldError]):
-    """The errors found so far in one object, of which there are :data:`MOST_FOUND` at most."""
+    """The errors found so far in one object: :data:`MOST_FOUND` at most, or the one that goes beyond :data:`MOST_DETAIL`."""
 
-    __slots__ = ()
+    __slots__ = ("_detail",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._detail = 0
 
     def append(self, error: FieldError) -> None:
         """Add an error.
 
         :raises TooManyErrors: if the list is full.  Who starts the rules catches it.
         """
-        if len(self) >= MOST_FOUND:
+        if len(self) >= MOST_FOUND or self._detail > MOST_DETAIL:
             raise TooManyErrors
+        self._detail += len(error.detail)
         super().append(error)
+
+
+def is_full(errors: Sequence[FieldError]) -> bool:
+    """Whether there may be more errors than these, which were found first."""
+    return len(errors) >= MOST_FOUND or sum(len(each.detail) for each in errors) > MOST_DETAIL
 
 
 def how_many_to_tell(errors: Sequence[FieldError]) -> int:

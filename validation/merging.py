@@ -35,7 +35,7 @@ def merge(
         # what is covered goes, whether a declarative rule says it or not
         told = [error for error in by_hand_errors if not (error.covered and takes_over)] + declarative
         # of a full list the first errors are known: if all of them go, there may be others that do not
-        return told or (by_hand_errors if len(by_hand_errors) >= errors.MOST_FOUND else [])
+        return told or (by_hand_errors if errors.is_full(by_hand_errors) else [])
     repeated = {(error.kind, to_hub(error.path), error.origin) for error in declarative}
     kept = [
         error

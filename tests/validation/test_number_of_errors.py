@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from resourceapi import field_errors
-from resourceapi.field_errors import DUPLICATE, MOST_FOUND, FieldError
+from resourceapi.field_errors import DUPLICATE, MOST_DETAIL, MOST_FOUND, FieldError
 from tests.webhook.examples import claim, server
 from validation.merging import merge
 from validation.requests import CREATE, STATUS, Request
@@ -75,8 +75,29 @@ def test_number_of_errors_is_bounded(
     assert made <= 2 * (MOST_FOUND + 1)
 
 
+def test_size_of_errors_is_bounded() -> None:
+    """Each error may name all claims of a pod: an answer has no room for so much."""
+    names = [f"{number}-{'a' * 900}" for number in range(900)]
+    used = [{"name": f"unknown-{number}"} for number in range(90)]
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "pod", "namespace": "team"},
+        "spec": {
+            "containers": [{"name": "main", "image": "image", "resources": {"claims": used}}],
+            "resourceClaims": [{"name": name, "resourceClaimName": "claim"} for name in names],
+        },
+    }
+    answer = server().handle(Request("v1", "Pod", "team", CREATE, pod))
+    assert answer.code == 422
+    details = [len(error.detail) for error in answer.errors]
+    assert sum(details) - max(details) <= MOST_DETAIL
+
+
 def test_an_object_whose_first_errors_all_go_is_refused() -> None:
     """Errors that declared rules stand for go up to 1.35; behind those of a full list there may be others."""
     full = [FieldError(DUPLICATE, ("spec", index), "", covered=True) for index in range(MOST_FOUND)]
     assert merge(full, [], lambda path: path, minor=35) == full
     assert merge(full[:-1], [], lambda path: path, minor=35) == []
+    long = [FieldError(DUPLICATE, ("spec",), "", "a" * (MOST_DETAIL // 2 + 1), covered=True)] * 2
+    assert merge(long, [], lambda path: path, minor=35) == long
