@@ -22,6 +22,7 @@ class Document:
 
     :ivar index: which document of its file, counted from 0; empty ones do not count.
     :ivar item: which item of a `kind: List` document, counted from 0, or None for an object of its own.
+    :ivar listed_as: what kubectl calls the item of a list that it checks itself; "" for any other object.
     :ivar value: the object as kubectl sends it. Keys keep the order of the file (kubectl sends them sorted);
         an object in which a key is repeated is a RepeatedKeys.
     :ivar notices: what kubectl ignores here without a message, as DocumentErrors that are no errors.
@@ -31,12 +32,13 @@ class Document:
     nearest part around it that is there.
     """
 
-    __slots__ = ("chunk", "index", "item", "notices", "source", "value")
+    __slots__ = ("chunk", "index", "item", "listed_as", "notices", "source", "value")
 
     def __init__(self, source: Source, index: int, chunk: Chunk, value: dict[str, Any]) -> None:
         self.source = source
         self.index = index
         self.item: int | None = None
+        self.listed_as = ""
         self.value = value
         self.notices: tuple[DocumentError, ...] = ()
         self.chunk = chunk
@@ -138,10 +140,11 @@ class Document:
         place = self.locate(path)
         return DocumentError(self.file, place.line, place.column, message, hint)
 
-    def list_item(self, item: int, value: dict[str, Any]) -> Document:
+    def list_item(self, item: int, value: dict[str, Any], listed_as: str) -> Document:
         """The document for one item of this one, which is a list."""
         document = Document(self.source, self.index, self.chunk, value)
         document.item = item
+        document.listed_as = listed_as
         return document
 
     def _from_root(self, path: Path) -> Path:

@@ -30,6 +30,10 @@ class Manifest(Protocol):
         """The object."""
 
     @property
+    def listed_as(self) -> str:
+        """What kubectl calls the item of a list that it checks itself; "" for any other object."""
+
+    @property
     def notices(self) -> tuple[DocumentError, ...]:
         """What kubectl ignores without a message."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from documents.block_style import NotBlockStyle, read_block_style
@@ -10,7 +10,7 @@ from documents.document import Document
 from documents.errors import DocumentError, MalformedText
 from documents.expansion import Expansion
 from documents.garbage import CollectorPaused
-from documents.source import Source
+from documents.source import Path, Source
 from documents.sources import decode
 from documents.splitting import Chunk, split
 from documents.tree import RepeatedKeys
@@ -24,10 +24,19 @@ def _looks_like_list(value: dict[str, Any]) -> bool:
     return isinstance(value.get("kind"), str) and value["kind"].endswith("List")
 
 
+def _accept(value: dict[str, Any]) -> Iterable[tuple[Path, str]]:
+    return ()
+
+
 def parse(
-    content: bytes | str, file: str = "-", is_list: Callable[[dict[str, Any]], bool] = _looks_like_list
+    content: bytes | str,
+    file: str = "-",
+    is_list: Callable[[dict[str, Any]], bool] = _looks_like_list,
+    list_problems: Callable[[dict[str, Any]], Iterable[tuple[Path, str]]] = _accept,
 ) -> Iterator[Document | DocumentError]:
     """The objects in a text, in order; `file` is the name to report, `is_list` tells lists of objects from objects.
+
+    :param list_problems: what is wrong with a list itself, and where.
 
     What cannot be read comes as a DocumentError in its place; the rest is still read. Objects of a
     `kind: List` come one by one. Empty documents are left out. Nothing is raised.
@@ -52,6 +61,8 @@ def parse(
             continue
         index += 1
         if isinstance(document, Document) and is_list(document.value):
+            for path, message in list_problems(document.value):
+                yield document.error(path, message)
             yield from _flattened(document)
         else:
             yield document
@@ -172,7 +183,15 @@ def _flattened(document: Document) -> Iterator[Document | DocumentError]:
             hint = "write `apiVersion: v1` and `kind: List` for a list of objects of any kind"
             yield document.error(("items", index, "kind"), message, hint)
         else:
-            yield document.list_item(index, _with_inferred_kind(item, value, kind))
+            item = _with_inferred_kind(item, value, kind)
+            yield document.list_item(index, item, _name_of_item(value, item, index))
+
+
+def _name_of_item(value: dict[str, Any], item: dict[str, Any], index: int) -> str:
+    """What kubectl calls an item in errors of its own; empty if it checks none of this list."""
+    if value["kind"] != "List":
+        return f"{value['kind']}.items[{index}]" if value["kind"].endswith("List") else ""
+    return str(item.get("kind", "")) if value.get("apiVersion") == "v1" else ""
 
 
 def _with_inferred_kind(item: dict[str, Any], value: dict[str, Any], kind: str) -> dict[str, Any]:

@@ -23,6 +23,7 @@ class Unwritten:
     line = 0
     json_text = ""
     text = ""
+    listed_as = ""
     notices: tuple[DocumentError, ...] = ()
     has_repeated_keys = False
     is_small = False

@@ -248,20 +248,20 @@ def _find(schema: Schema, struct: str, name: str) -> tuple[tuple[str, ...], Fiel
     if field is not None and not field.inline:
         return (), field
     for field in schema[struct].fields:
-        if field.inline and name in _names(schema, field.type.struct):
+        if field.inline and name in fields_of(schema, field.type.struct):
             embedded, found = _find(schema, field.type.struct, name)
             return (field.go, *embedded), found
     return ("TypeMeta",), Field(name, STRING)
 
 
-def _names(schema: Schema, struct: str) -> dict[str, Field]:
+def fields_of(schema: Schema, struct: str) -> dict[str, Field]:
     """All fields that a struct has in JSON, those of embedded structs included."""
 
     def build() -> dict[str, Field]:
         names: dict[str, Field] = {}
         for field in schema[struct].fields:
             if field.inline:
-                names.update(_names(schema, field.type.struct))
+                names.update(fields_of(schema, field.type.struct))
             else:
                 names[field.name] = field
         return names
@@ -321,7 +321,7 @@ def _struct_decoder(schema: Schema, struct: str, go_type: str, *, type_meta: boo
         """Done at first use, since most objects have few of the structs that they could have."""
         if type_meta:
             lookup["kind"] = lookup["apiVersion"] = (str, False, _scalar_decoder(str, "string"))
-        for name, field in _names(schema, struct).items():
+        for name, field in fields_of(schema, struct).items():
             lookup[name] = _entry(schema, field)
 
     def read(value: Any, trail: Trail, state: _State, into: Any) -> Any:

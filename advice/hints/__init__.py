@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 #: The modules with hints, in the order in which they are tried, with the rules that their hints are for.
 MODULES = {
     "placeholders": (WRONG_TYPE, INVALID, NOT_SUPPORTED, TOO_LONG, NOT_SERVED, UNKNOWN_FIELD),
-    "applying": (FIELD_CONFLICT, GENERATED_NAME, PATCH_REFUSED, TOO_LONG),
+    "applying": (FIELD_CONFLICT, GENERATED_NAME, PATCH_REFUSED, TOO_LONG, WRONG_TYPE),
     "former": (NOT_SERVED, UNKNOWN_FIELD),
     "versions": (NOT_SERVED, SERVER_WARNING),
     "selectors": (UNKNOWN_FIELD, WRONG_TYPE, INVALID),

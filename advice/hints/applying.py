@@ -7,7 +7,7 @@ from advice.hints.problem import Problem
 from resourceapi.field_errors import TOO_LONG
 from resourceapi.manifests import mapping
 from resourceapi.object_names import ANNOTATIONS_BYTES
-from validation.rule_names import FIELD_CONFLICT, GENERATED_NAME, PATCH_REFUSED
+from validation.rule_names import FIELD_CONFLICT, GENERATED_NAME, PATCH_REFUSED, WRONG_TYPE
 
 
 def _copy_of_the_manifest(problem: Problem) -> str:
@@ -24,7 +24,20 @@ def _list_of_operations(problem: Problem) -> str:
     return "a list of operations is a JSON patch: `--patch-type json`"
 
 
+def _zero(problem: Problem) -> str:
+    """A number without which the server takes an object, but kubectl no list."""
+    name = problem.message.partition('missing required field "')[2].partition('"')[0]
+    return f"add `{name}: 0`, which the server takes it for: kubectl checks the items of a list itself"
+
+
 HINTS = (
+    Hint(
+        "null-in-a-list",
+        (WRONG_TYPE,),
+        "remove it: kubectl checks the items of a list itself, and takes no null here",
+        message='unknown object type "nil"',
+    ),
+    Hint("number-in-a-list", (WRONG_TYPE,), _zero, message="missing required field"),
     Hint(
         "generated-name",
         (GENERATED_NAME,),

@@ -132,7 +132,9 @@ def _type(problem: Problem) -> Type | None:
 
 def _wanted(problem: Problem) -> str:
     type = _type(problem)
-    return type.kind if type is not None else ""
+    if type is None:  # of a kind without a schema, kubectl reads the metadata
+        return "string" if problem.message.endswith(" of type string") else ""
+    return type.kind
 
 
 def _enumeration(problem: Problem) -> tuple[str, ...]:

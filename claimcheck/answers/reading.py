@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from advice.findings import ERROR, Finding, Result
 from claimcheck.answers.outcome import Failure
 from documents import DocumentError, parse
 from documents.sources import read_file
+from resourceapi.listed_objects import list_problems
 from resourceapi.recognition import is_list
 from validation.rule_names import MALFORMED
 
@@ -45,7 +46,9 @@ def read_files(
 
     A document that is not a manifest becomes a Result with an error, a file that cannot be read a Failure.
     """
-    lists = {} if profile is None else {"is_list": partial(is_list, profile=profile)}
+    lists: dict[str, Any] = {}
+    if profile is not None:
+        lists = {"is_list": partial(is_list, profile=profile), "list_problems": list_problems}
     for found in files:
         if isinstance(found, DocumentError):
             yield Failure(found.file, found.message)

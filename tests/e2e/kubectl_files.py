@@ -292,6 +292,8 @@ def _stray(source: random.Random, documents: list[Json]) -> str:
 def _listed(source: random.Random, documents: list[Json]) -> str:
     """All documents in one list."""
     api_version, kind = source.choice(_LISTS)
+    if source.random() < 0.3:
+        _nulls(source, documents)
     items: Json = [*documents]
     if source.random() < 0.2:
         items.append(
@@ -301,7 +303,9 @@ def _listed(source: random.Random, documents: list[Json]) -> str:
         )
     documents[:] = [{"apiVersion": api_version, "kind": kind, "items": items}]
     if source.random() < 0.2:
-        documents[0]["metadata"] = source.choice(({}, {"resourceVersion": ""}, {"name": "x"}, None))
+        documents[0]["metadata"] = source.choice(
+            ({}, {"resourceVersion": ""}, {"name": "x"}, {"resourceVersion": 1}, 5, None)
+        )
     return f"in {api_version} {kind}"
 
 
@@ -340,6 +344,9 @@ def _large(source: random.Random, documents: list[Json]) -> str:
 
 def _other_object(source: random.Random, documents: list[Json]) -> str:
     other = copy.deepcopy(source.choice(_OTHERS))
+    if source.random() < 0.3:
+        field = source.choice(("labels", "annotations", "finalizers", "generation", "creationTimestamp"))
+        other["metadata"][field] = source.choice(({"a": 1}, {"a": None}, ["a.b/c"], "x", 1.5, None))
     documents.insert(source.randrange(len(documents) + 1), other)
     return f"with {other['kind']}"
 
@@ -363,6 +370,7 @@ _VERSIONS: tuple[Any, ...] = (
     _ABSENT, None, "", 1, "v1", "V1", "v2", "/v1", "v1/", "a/b/c", "resource.k8s.io", "resource.k8s.io/", "resource.k8s.io/V1", "resource.k8s.io/v2",
     "resource.k8s.io/v1alpha2", "resource.k8s.io/v1alpha3", "resource.k8s.io/v1beta1", "resource.k8s.io/v1beta2", "apps/v1", "apps", "apps/v1beta1",
     "batch/v1beta1", "extensions/v1beta1", "networking.k8s.io/v1", "policy/v1beta1", " resource.k8s.io/v1",
+    "Resource.k8s.io/v1", "example.com/V1", "example.com/v1/", "exa_mple.com/v1",
 )  # fmt: skip
 _LISTS = (
     ("v1", "List"), ("v1", "List"), ("v1", "List"), ("v1", "list"), ("apps/v1", "List"), ("x/v1", "List"), ("x/v1", "FooList"), ("v1", "PodList"),

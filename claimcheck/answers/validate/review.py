@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from advice.findings import ERROR, NOTE, UPDATES_REFUSED, WARNING, Result
 from claimcheck.answers.outcome import Outcome, Skipped
 from claimcheck.answers.treatment import ASK, CONTEXT, LINT, NOT_SERVED, was_read_from_server
+from claimcheck.answers.validate.before_sending import refusals
 from claimcheck.answers.validate.sending import (
     APPLY,
     AS_SENT,
@@ -30,7 +31,6 @@ from resourceapi.model.versions import GROUP
 from resourceapi.releases import split_api_version
 from validation.requests import CREATE, STATUS, UPDATE, Answer, Request
 from validation.rule_names import (
-    GENERATED_NAME,
     NAMESPACE_MISMATCH,
     NAMESPACE_NOT_FOUND,
     OBJECT_NOT_FOUND,
@@ -111,13 +111,15 @@ class Reviewer:
 
         :param how: its :func:`claimcheck.answers.treatment.treatment`.
         """
-        if how == LINT and (result := self._linted(manifest)).findings:
+        live = self.question.live
+        refused = [] if live else refusals(manifest, how, self.question.sender, self.server.profile)
+        if how == LINT and not refused and (result := self._linted(manifest)).findings:
             self.outcome.results.append(result)
             return
-        if how not in (ASK, NOT_SERVED):
+        if how not in (ASK, NOT_SERVED) and not refused:
             self.outcome.skipped.append(_skipped(manifest, context=how == CONTEXT))
             return
-        if self.question.live:
+        if live:
             manifest = self._as_served(manifest)
         result = self._result(manifest)
         self.outcome.results.append(result)
@@ -128,13 +130,10 @@ class Reviewer:
             rule, message = problem
             self._interpret().add_refusal(result, manifest, rule, message, ("metadata", "namespace"))
             return
-        if (
-            self.question.sender in (APPLY, SERVER_SIDE)
-            and not self.question.live
-            and _needs_generated_name(manifest.value)
-        ):
-            path, message = ("metadata", "generateName"), "cannot use generate name with apply"
-            self._interpret().add_error(result, manifest, GENERATED_NAME, path, message)
+        for refusal in refused:
+            self._interpret().add_error(result, manifest, *refusal)
+        if how != ASK:
+            return
         kept = self._find_stored(result, manifest)
         try:
             request = self._request(result, manifest)
@@ -413,11 +412,6 @@ def _resource(result: Result) -> str:
     kind = kind_of(result.api_version, result.kind) or KINDS.get(result.kind)
     resource = workloads.RESOURCES.get(result.kind, result.kind) if kind is None else kind.resource
     return ".".join(filter(None, (resource, split_api_version(result.api_version)[0])))
-
-
-def _needs_generated_name(value: dict[str, Any]) -> bool:
-    metadata = mapping(value, "metadata")
-    return bool(text(metadata, "generateName")) and not text(metadata, "name")
 
 
 def _loses(updated: Answer | None, path: Path) -> bool:

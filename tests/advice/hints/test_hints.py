@@ -71,13 +71,20 @@ def test_every_module_is_looked_at() -> None:
 
 
 def test_every_hint_is_tested() -> None:
-    """No hint is without a case, but those about CEL expressions, large objects, managers and patches, which have their own tests."""
+    """No hint is without a case, but those about CEL expressions, large objects, managers, patches and lists, which have their own tests."""
     from advice.hints import expressions
 
     tested = (
         {case["hint"] for case in CASES}
         | {hint.name for hint in expressions.HINTS}
-        | {"too-many-devices", "last-applied", "field-conflict", "patch-type"}
+        | {
+            "too-many-devices",
+            "last-applied",
+            "field-conflict",
+            "patch-type",
+            "null-in-a-list",
+            "number-in-a-list",
+        }
     )
     assert tested == {hint.name for hint in _hints()}
 

@@ -85,7 +85,7 @@ def test_what_kustomize_makes(
 ) -> None:
     """Told if it can be an object that is validated; workloads are if any file has claims."""
     Path("my k").mkdir()
-    Path("my k/part.yaml").write_text(f"apiVersion: v1\nkind: Service\n{other}\n")
+    Path("my k/part.yaml").write_text(f"apiVersion: v1\nkind: Service\nmetadata: {{name: x}}\n{other}\n")
     patch = "[{op: replace, path: /spec, value: 3}]"
     Path("my k/kustomization.yaml").write_text(f"patches: [{{patch: '{patch}', target: {{kind: {kind}}}}}]\n")
     assert main(["validate", "--fail-on-skipped", "."]) == int(is_told)

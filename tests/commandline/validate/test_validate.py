@@ -297,6 +297,7 @@ def test_not_recognized(case: dict[str, Any], write: Write, report: Report) -> N
     """What kubectl does not know, or reads as something else, is never skipped; it is told in kubectl's words."""
     found = _findings(report(write("a.yaml", case["file"]), "--no-lint", code=1 if case["errors"] else 0))
     assert [finding["message"] for finding in found] == case["errors"]
+    assert set(case.get("hints", ())) <= {finding.get("hint") for finding in found}
 
 
 @pytest.mark.parametrize(
