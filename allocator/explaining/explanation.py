@@ -275,6 +275,7 @@ def _look_closer(
         return
     explanation.classes = sorted(trials.snapshot.classes)
     explanation.unknown_classes = unknown_classes(trials.snapshot, explanation.demand)
+    explanation.mistakes += mistakes.in_classes(explanation.unknown_classes, explanation.classes)
     explanation.away = list(_away(explanation, trials))
     explanation.kinds = _kinds(explanation, trials, outcomes)
     first = explanation.kinds[:MAX_KINDS]
@@ -286,7 +287,12 @@ def _look_closer(
     names += [answer.node for answer in explanation.errors[:MAX_FAILING]]
     views = {name: NodeView(trials.snapshot, name, outcomes) for name in names}
     finder = Finder(trials, views, [answer.node for answer in explanation.errors], made_for)
-    explanation.mistakes += mistakes.find(explanation, finder)
+    explanation.mistakes += mistakes.find(
+        finder,
+        explanation.absent_names,
+        [each.alternative for each in explanation.totals if not each.selected],
+        [each.alternative for each in explanation.totals if each.selected and not each.left],
+    )
     explanation.remedies = list(remedies.on_other_nodes(finder, excluded, openings))
     patches = list(dict.fromkeys(each.patch for kind in first for each in kind.patched))
     for remedy in islice(remedies.find(finder, explanation.absent_names, gates, patches), MAX_REMEDIES):

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
+from allocator.explaining.absent_names import AbsentName
 from allocator.explaining.finder import Finder
 from deviceselectors.unparsing import quoted
 from resourceapi.nearness import nearest, nearest_value
@@ -14,7 +15,6 @@ from resourceapi.objects import Object
 if TYPE_CHECKING:
     from allocator.demand import Alternative
     from allocator.devices import Device
-    from allocator.explaining.explanation import Explanation
 
 #: Of more different names or values than these no similar one is looked for.
 MAX_KNOWN = 1_000
@@ -34,27 +34,38 @@ class Mistake(NamedTuple):
         return f"{self.text}; did you mean {self.meant}?"
 
 
-def find(explanation: Explanation, finder: Finder) -> Iterator[Mistake]:
+def find(
+    finder: Finder,
+    absent_names: Iterable[AbsentName],
+    unmatched: Iterable[Alternative],
+    unserved: Iterable[Alternative],
+) -> Iterator[Mistake]:
     """The mistakes in claims and slices, the most certain first.
 
     :param finder: its views are of the nodes whose devices are looked at.
+    :param unmatched: what no device matches.
+    :param unserved: what devices match, but none is available for.
     :raises OutOfTime: if the time of the explanation is over.
     """
     finder.trials.time_limit.check()
-    for name in explanation.unknown_classes:
-        yield from _mistake(f"there is no DeviceClass {name}", nearest(name, explanation.classes))
-    for absent in explanation.absent_names:
+    for absent in absent_names:
         yield from _mistake(f"no device has the {absent.kind} {absent.qualified}", absent.meant)
     if not finder.views:
         return
     yield from _counter_sets(finder)
     devices = [device for view in finder.views.values() for device in view.devices()]
-    for total in explanation.totals:
-        if not total.selected:
-            yield from _values(total.alternative, finder, devices)
-        elif not total.left:
-            yield from _capacities(total.alternative, devices)
-            yield from _tolerations(total.alternative, devices)
+    for alternative in unmatched:
+        yield from _values(alternative, finder, devices)
+    for alternative in unserved:
+        yield from _capacities(alternative, devices)
+        yield from _tolerations(alternative, devices)
+
+
+def in_classes(named: Iterable[str], known: Iterable[str]) -> Iterator[Mistake]:
+    """The classes that requests name but that do not exist."""
+    known = list(known)
+    for name in named:
+        yield from _mistake(f"there is no DeviceClass {name}", nearest(name, known))
 
 
 def in_labels(pod_spec: Object, nodes: Iterable[Object]) -> Iterator[Mistake]:
