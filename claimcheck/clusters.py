@@ -75,7 +75,7 @@ class Cluster:
 
         :param kube_version: the release, such as ``"1.34"``; the newest one if it is None.
         :param feature_gates: gates that differ from the release's defaults.
-        :param namespace: that of objects which name none.
+        :param namespace: for objects that name none.
         :raises ClaimcheckError: if something cannot be read.
         """
         from pathlib import Path
@@ -121,7 +121,7 @@ class Cluster:
         :param kubeconfig: a file; None: those of ``$KUBECONFIG``, else ``~/.kube/config``, else that of the pod this runs in.
         :param context: the name of one; empty: the current one.
         :param kube_version: the release to ask about; that of the cluster if it is None.
-        :param namespace: that of objects which name none; empty: that of the context.
+        :param namespace: for objects that name none; empty: that of the context.
         :raises ClaimcheckError: if the cluster does not answer. What may not be read is in ``problems``.
         """
         chosen = choose(None if kubeconfig is None else os.fspath(kubeconfig), context)
@@ -136,7 +136,7 @@ class Cluster:
         feature_gates: Mapping[str, bool] | None = None,
         namespace: str = "",
     ) -> Self:
-        """The same by way of a ``kubernetes.client.ApiClient``: its address, TLS, proxy and credentials.
+        """The same, through a ``kubernetes.client.ApiClient``: its address, TLS, proxy and credentials.
 
         :raises ClaimcheckError: if the cluster does not answer. What may not be read is in ``problems``.
         """
@@ -172,7 +172,7 @@ class Cluster:
 
     @property
     def problems(self) -> list[str]:
-        """What of a live cluster could not be read, in sentences."""
+        """What could not be read from a live cluster, in sentences."""
         failures = (*self._state.unread.values(), *self._state.failures)
         return list(dict.fromkeys(f"{each.file}: {each.message}" for each in failures))
 

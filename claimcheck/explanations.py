@@ -43,10 +43,10 @@ class Explanation:
     - ``node``, ``devices``: where it is or would be placed first, and what its claims get there.
     - ``nodes``: all nodes on which it fits.
     - ``reason``: why it does not fit, in kube-scheduler's words where it has some; empty if it does.
-    - ``rejected``: the nodes that are not looked at for devices, with the reasons.
+    - ``rejected``: nodes that are excluded before their devices count, with the reasons.
     - ``remedies``: what would make it fit.
-    - ``complete``: whether all remedies have been looked for in time.
-    - ``notes``: what has been checked and what has not, in sentences.
+    - ``complete``: false if there was no time to look for all remedies.
+    - ``notes``: what was checked and what was not, in sentences.
     """
 
     object: str

@@ -49,7 +49,7 @@ class Expression:
         kube_version: str | None = None,
         feature_gates: Mapping[str, bool] | None = None,
     ) -> None:
-        """Compile it.
+        """Compile the expression.
 
         :param kube_version: the release, such as ``"1.34"``; the newest one if it is None.
         :param feature_gates: gates that differ from the release's defaults.
@@ -91,7 +91,7 @@ class Expression:
 
         :param device: a device of a cluster, or a dictionary with its ``driver`` and what ``spec.devices`` of a ResourceSlice says
             of it: ``attributes``, ``capacity``, ``allowMultipleAllocations``.
-        :raises ClaimcheckError: if the server refuses the expression, or could not read the device.
+        :raises ClaimcheckError: if the server refuses the expression, or the device cannot be read.
         """
         program = self._program
         if isinstance(program, str):

@@ -64,7 +64,7 @@ class Simulation:
 
     @property
     def left(self) -> list[Placement]:
-        """The pods that are not."""
+        """The pods that are not placed."""
         return [each for each in self.placements if not each.node]
 
 

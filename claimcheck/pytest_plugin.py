@@ -28,7 +28,7 @@ def assert_valid(
     """Fail if kube-apiserver would refuse some of the objects, with all that it would say.
 
     :param objects: as for :func:`claimcheck.validate`, as are ``old``, the stored objects, and all else.
-    :param warnings: whether warnings, those of lints among them, fail as well.
+    :param warnings: fail for warnings as well, including those of lints.
     """
     from claimcheck import validate
 

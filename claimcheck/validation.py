@@ -41,7 +41,7 @@ class Finding:
     - ``object``: ``ResourceClaim default/gpu``; what cannot be read is called ``document 1``.
     - ``source``: the file, or what stands for it: ``text``, ``object 2``.
     - ``line``, ``column``: where it is in a text, from 1; None for objects that come from no text.
-    - ``foretold``: whether the server will say so only once the errors before are fixed.
+    - ``foretold``: whether the server reports it only once earlier errors are fixed.
     """
 
     severity: Severity
@@ -75,18 +75,18 @@ def validate(
 ) -> list[Finding]:
     """What kube-apiserver would answer to requests that create or update objects, and what lints say of them.
 
-    Objects of other kinds than those of ``resource.k8s.io``, pods and workloads are passed over.
+    Ignores objects other than those of ``resource.k8s.io``, pods and workloads.
 
     :param objects: a dictionary, a model of ``kubernetes``, a text in YAML or JSON, a path, or several of these.
     :param kube_version: the release, such as ``"1.34"``; that of the cluster, else the newest one.
     :param feature_gates: gates that differ from the release's defaults, such as ``{"DRAAdminAccess": False}``.
     :param cluster: what exists already: classes, slices, namespaces, nodes.
     :param old: the stored objects, of which ``objects`` are updates; others are created.
-    :param namespace: that of objects which name none.
-    :param lints: whether lints are asked.
-    :param notes: whether lints may say what may well be meant.
-    :returns: the findings, in the order of the objects; none if all are valid and nothing is to be said.
-    :raises ClaimcheckError: for what cannot be read as objects at all, or a release that is not known.
+    :param namespace: for objects that name none.
+    :param lints: run the lints.
+    :param notes: include notes: common patterns that may be intended.
+    :returns: the findings, in the order of the objects.
+    :raises ClaimcheckError: if something cannot be read as an object, or the release is unknown.
     """
     profile = _profile(kube_version, feature_gates, cluster)
     outcome = _outcome(objects, profile, cluster, old, namespace, lints=lints, notes=notes)
