@@ -119,7 +119,7 @@ def _reasons(pod: Object, node: Object) -> Iterator[Refusal]:
         if wanted != node_name(node):
             yield Refusal("NodeName", "node(s) didn't match the requested node name", wanted)
         return
-    yield from _taints(pod, node)
+    yield from closed_by_taints(pod, node)
     labels = (node.get("metadata") or {}).get("labels") or {}
     missing = [
         f"{key}={value}" for key, value in (pod.get("nodeSelector") or {}).items() if labels.get(key) != value
@@ -136,7 +136,8 @@ def _reasons(pod: Object, node: Object) -> Iterator[Refusal]:
         )
 
 
-def _taints(pod: Object, node: Object) -> Iterator[Refusal]:
+def closed_by_taints(pod: Object, node: Object) -> Iterator[Refusal]:
+    """Why a pod with this `spec` is kept from a node by a cordon or taints; with an empty one, every pod that tolerates none."""
     spec = node.get("spec") or {}
     cordoned = spec.get("unschedulable") and not tolerated(pod, _UNSCHEDULABLE)
     if cordoned:

@@ -21,13 +21,15 @@ _AS_THEY_ARE = ("allowMultipleAllocations", "bindsToNode", "bindingConditions", 
 def lines(devices: ClusterDevices, device: Device) -> Iterator[str]:
     """The description line by line."""
     slice, sources = device.slice, devices.sources_of(device)
-    problem = devices.problem(device)
+    problem, closed = devices.problem(device), devices.closed(device)
+    state = words.node_state(devices, device)
+    node = f" ({': '.join(each for each in (state, closed.detail) if each)})" if closed is not None else ""
     facts = [
         ("Name", device.id.device),
         ("Driver", device.id.driver),
         ("Pool", f"{device.id.pool} (generation {slice.generation}, slices {slice.count_in_pool})"),
         (RESOURCE_SLICE.name, slice.name),
-        ("Node", words.place(device)),
+        ("Node", words.place(device) + node),
         ("Status", devices.status(device) + (f": {problem}" if problem else "")),
     ]
     if selector := words.node_selector(device):

@@ -40,6 +40,8 @@ def device_document(devices: ClusterDevices, device: Device) -> Json:
     if problem := devices.problem(device):
         document["problem"] = problem
     document |= _place(device)
+    if closed := devices.closed(device):
+        document["nodeClosed"] = closed.named
     if others := {key: value for key, value in device.spec.items() if key not in _TOLD_APART}:
         document |= {key: value for key, value in encode(_SCHEMA, "Device", others).items() if key in others}
     document["attributes"] = _given(sources.attributes, ATTRIBUTE, slice.name, {})

@@ -36,7 +36,7 @@ def _narrow(devices: ClusterDevices, device: Device) -> tuple[str, ...]:
     return (
         str(device.id),
         words.place(device),
-        devices.status(device),
+        ", ".join(each for each in (devices.status(device), words.node_state(devices, device)) if each),
         words.some(words.users(devices.uses(device))),
         words.some([words.short_taint(taint) for taint in device.taints]),
         words.some(patches(sources)),

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from allocator.devices import Device
-from claimcheck.answers.devices.cluster_devices import Use
+from allocator.pod_nodes import CORDONED
+from claimcheck.answers.devices.cluster_devices import ClusterDevices, Use
 from resourceapi.amounts import value_of
 from resourceapi.objects import EMPTY, Object
 
@@ -64,6 +65,14 @@ def place(device: Device) -> str:
     if where.get("allNodes"):
         return ALL_NODES
     return BY_SELECTOR if where.get("nodeSelector") is not None else UNKNOWN
+
+
+def node_state(devices: ClusterDevices, device: Device) -> str:
+    """What keeps pods from the node of the device: ``node cordoned``, ``node tainted``; empty if nothing is known to."""
+    closed = devices.closed(device)
+    if closed is None:
+        return ""
+    return "node cordoned" if closed.plugin == CORDONED else "node tainted"
 
 
 def users(uses: Sequence[Use]) -> list[str]:

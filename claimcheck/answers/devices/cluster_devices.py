@@ -10,6 +10,7 @@ from allocator.explaining.holders import Holder, holder
 from allocator.ledgers import Ledger
 from allocator.patches import PatchFailure
 from allocator.patches.sources import DeviceSources
+from allocator.pod_nodes import Refusal, closed_by_taints
 from allocator.pools import Pool, pool_of, visible_by_pool
 from claimcheck.answers.cluster_state import ClusterState
 from claimcheck.answers.scenario import snapshot_of
@@ -53,7 +54,8 @@ class ClusterDevices:
         :raises OutOfTime: if it takes longer.
         """
         self.state = state
-        self.cluster = snapshot_of(state, seconds).cluster
+        snapshot = snapshot_of(state, seconds)
+        self.cluster, self._nodes = snapshot.cluster, snapshot.nodes
         self.inventory, self.allocated = self.cluster.inventory, self.cluster.allocated
         self._uses: dict[DeviceId, list[Use]] = {}
         for claim in state.allocated_claims:
@@ -136,6 +138,11 @@ class ClusterDevices:
             has = len(self.inventory.of_pool(pool.id).generation(device.slice.generation).slices)
             return f"the pool has {has} of {device.slice.count_in_pool} slices of generation {device.slice.generation}"
         return pool.invalid
+
+    def closed(self, device: Device) -> Refusal | None:
+        """Why pods without tolerations do not come to the device's node; None if they do, or if it is for several nodes."""
+        node = self._nodes.get(device.placement.get("nodeName", ""))
+        return next(closed_by_taints({}, node), None) if node is not None else None
 
     def capacity_left(self, device: Device) -> dict[str, Quantity]:
         """What claims leave of the capacity of a device that they share; empty if they use nothing of it."""

@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from commandline.main import main
+from resourceapi.objects import Object as Json
 from tests.commandline import snapshot_files
 from tests.commandline.odd_values import spoil
 from tests.commandline.snapshot_files import assert_snapshot
@@ -87,6 +88,41 @@ def test_reports(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     code, written, _ = run(capsys, *CASES[file])
     assert_snapshot(written, DIRECTORY / "listing" / file)
     assert code == 0
+
+
+CORDONED = {"spec": {"unschedulable": True}}
+TAINTED = {"spec": {"taints": [{"key": "example.com/repair", "value": "fan", "effect": "NoExecute"}]}}
+
+
+@pytest.mark.parametrize(
+    ("node", "status", "reason"),
+    [
+        (CORDONED, "free, node cordoned", "node(s) were unschedulable"),
+        (
+            TAINTED,
+            "free, node tainted",
+            "node(s) had untolerated taint(s): example.com/repair=fan:NoExecute",
+        ),
+        ({"spec": {"taints": [{"key": "example.com/slow", "effect": "PreferNoSchedule"}]}}, "free", None),
+    ],
+    ids=("cordoned", "tainted", "preferred"),
+)
+def test_nodes_to_which_no_pods_come(
+    node: Json, status: str, reason: str | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A device that is free is no use to pods that do not come to its node."""
+    objects = list(yaml.safe_load_all((DIRECTORY / "listing" / "cluster.yaml").read_text(encoding="utf-8")))
+    for each in objects:
+        if each["kind"] == "Node" and each["metadata"]["name"] == "n1":
+            each.update(node)
+    file = tmp_path / "cluster.yaml"
+    file.write_text(yaml.safe_dump_all(objects), encoding="utf-8")
+    written = run(capsys, "--inventory", str(file), "n1/gpu-1")[1]
+    assert ("node " in written) is (reason is not None)
+    table = run(capsys, "--inventory", str(file), "--pool", "n1")[1]
+    assert f"  {status}  " in next(line for line in table.splitlines() if "/gpu-1" in line)
+    (device,) = json.loads(run(capsys, "--inventory", str(file), "-o", "json", "n1/gpu-1")[1])["devices"]
+    assert (device["status"], device.get("nodeClosed")) == ("free", reason)
 
 
 def test_yaml_is_json(capsys: pytest.CaptureFixture[str]) -> None:
