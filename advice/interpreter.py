@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -48,6 +49,7 @@ class Interpreter:
 
     :param profile: the release and feature gates of the server.
     :param namespaces: the labels of namespaces by name.
+    :param migrates: says of a manifest whether `claimcheck migrate` rewrites it.
     :param severities: those of lints that have others than their own, by code.
     """
 
@@ -56,7 +58,9 @@ class Interpreter:
         profile: Profile,
         namespaces: Mapping[str, dict[str, str]],
         severities: Mapping[str, str] = MappingProxyType({}),
+        migrates: Callable[[Manifest], bool] | None = None,
     ) -> None:
+        self.migrates = migrates
         self.profile = profile
         self.namespaces = namespaces
         self.severities = severities
@@ -92,6 +96,7 @@ class Interpreter:
             namespace_labels=self.namespaces.get(result.namespace),
             text_of=manifest.written,
             tag_of=manifest.tag,
+            migrates=None if self.migrates is None else partial(self.migrates, manifest),
         )
         advice = hint_for(problem)[1]
         is_new = all(finding.hint != advice.text for finding in result.findings)

@@ -15,10 +15,12 @@ if TYPE_CHECKING:
 _comments = re.compile(r"(?:(?<=[ \t\n])|^)#[^\n]*", re.MULTILINE).finditer
 
 
-def comments_of(document: Document) -> list[str]:
+def comments_of(document: Document, *, whole: bool = False) -> list[str]:
     """The comments of a document that go with it when it is taken out of its file; none of JSON and of items of lists.
 
     Those above the first document of a file may be about the file, and stay with it.
+
+    :param whole: whether these go with it, too.
     """
     chunk = document.chunk
     text = document.source.text[chunk.start : chunk.end]
@@ -32,7 +34,7 @@ def comments_of(document: Document) -> list[str]:
         return []
     if root is None:
         return []
-    return list(comments_in(text, 0 if chunk.start else root.start, len(text), [root]))
+    return list(comments_in(text, 0 if chunk.start or whole else root.start, len(text), [root]))
 
 
 def comments_in_text(text: str) -> Iterator[tuple[int, str]]:

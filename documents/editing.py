@@ -144,6 +144,8 @@ class _Editor:
             if key not in pieces:
                 moved = [name for name in removed if isinstance(value, dict) and name in value]
                 pieces[key] = self._moved_in(key, value, {name: removed[name] for name in moved}, column)
+        if self.keeps_comments and removed and added:
+            self._keep_beside(removed.values(), added, pieces)
         if self.keeps_comments and removed and pieces:
             first = next(iter(added or pieces))
             written = "".join(pieces[key] for key in added)
@@ -155,6 +157,20 @@ class _Editor:
             ]
             pieces[first] = "".join(f"{each}\n{' ' * column}" for each in comments) + pieces[first]
         return pieces
+
+    def _keep_beside(self, removed: Iterable[_Entry], added: Iterable[str], pieces: dict[str, str]) -> None:
+        """Put the comment of a key that falls away behind its value, where that is written under another key."""
+        for entry in removed:
+            value = entry.value
+            line_end = self.text.find("\n", value.end)
+            comment = self.text[value.end : line_end].strip()
+            if value.kind != SCALAR or value.start == value.end or comment[:1] != "#":
+                continue
+            behind = f": {self.text[value.start : value.end]}\n"
+            holders = [key for key in added if behind in pieces[key]]
+            if len(holders) == 1 and pieces[holders[0]].count(behind) == 1:
+                piece = pieces[holders[0]]
+                pieces[holders[0]] = piece.replace(behind, f"{behind[:-1]} {comment}\n")
 
     def _moved_out(self, holder: _Entry, column: int, added: dict[str, Any]) -> dict[str, str]:
         """The keys inside a removed one that the new mapping has itself: their text, one level up."""

@@ -44,7 +44,8 @@ def _former(problem: Problem) -> str | Advice:
         since += f"; there is no group {group}"
     head, newline, snippet = what.text.partition("\n")
     is_classic = group in (GROUP, MISTAKEN_GROUP) and version in CLASSIC_VERSIONS
-    if is_classic and kind not in _WITHOUT_SUCCESSOR and not _has_devices(problem.object):
+    is_migrated = is_classic and kind not in _WITHOUT_SUCCESSOR and not _has_devices(problem.object)
+    if is_migrated and problem.migrates:
         head = f"{MIGRATE}, or {head}"
     if newline:
         return Advice(f"{head.removesuffix(':')} ({since}):\n{snippet}", *what.changes)
@@ -249,7 +250,9 @@ def _pod_claim_source(problem: Problem) -> Advice:
         key if key in names else meant_field(key, names) or key: value for key, value in source.items()
     }
     rewritten = {key: value for key, value in claim.items() if key != problem.key} | renamed
-    head = f"{MIGRATE}, or name the claim or the template in the entry itself; `{problem.key}` was removed after 1.30:\n"
+    head = f"name the claim or the template in the entry itself; `{problem.key}` was removed after 1.30:\n"
+    if problem.migrates:
+        head = f"{MIGRATE}, or {head}"
     if any(not isinstance(value, str) for value in renamed.values()):
         return direct
     return Advice(head + yaml([rewritten]), (problem.path[:-1], rewritten))

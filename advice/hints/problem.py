@@ -26,9 +26,11 @@ class Problem:
     :param namespace_labels: the labels of that namespace
     :param text_of: returns the source text of the value at a path
     :param tag_of: returns the YAML tag of the value at a path
+    :param migrates: says whether `claimcheck migrate` rewrites the object
     """
 
     __slots__ = (
+        "_migrates",
         "_place",
         "_tag_of",
         "_text_of",
@@ -53,7 +55,9 @@ class Problem:
         namespace_labels: dict[str, str] | None = None,
         text_of: Callable[[Path], str] | None = None,
         tag_of: Callable[[Path], str] | None = None,
+        migrates: Callable[[], bool] | None = None,
     ) -> None:
+        self._migrates = migrates
         self.rule = rule
         self.message = message
         self.path = path
@@ -95,6 +99,11 @@ class Problem:
     def key(self) -> str:
         """The last segment of the path."""
         return str(self.path[-1]) if self.path else ""
+
+    @property
+    def migrates(self) -> bool:
+        """Whether `claimcheck migrate` rewrites the object, for all that is known."""
+        return self._migrates is None or self._migrates()
 
     @property
     def value(self) -> Any:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from claimcheck.answers.migratable import can_migrate
 from classic.migration.kinds import is_classic
 from conversion.documents import ConversionError, convert_document
 from documents import Document, DocumentError, parse
@@ -44,7 +45,7 @@ def convert_text(text: str, file: str, version: str, schemas: Mapping[str, Schem
         try:
             converted = convert_value(document.value, version, schemas)
         except ConversionError as error:
-            hint = _MIGRATE if is_classic(document.value) else ""
+            hint = _MIGRATE if is_classic(document.value) and can_migrate(document) else ""
             problems.append(document.error(error.path, str(error), hint))
             continue
         if converted is not document.value:

@@ -18,6 +18,13 @@ if TYPE_CHECKING:
     from resourceapi.field_path import Path
 
 
+_WHOLE = "each claim gets a device whole that has so much: claims do not share one, so that more devices are needed"
+_CONSUMABLE = (
+    "where the driver publishes devices with `allowMultipleAllocations`, ask for it in `capacity.requests` of the request instead "
+    "of the selector"
+)
+
+
 class Found(NamedTuple):
     """Parameters with the driver that a configuration is for; empty if it is not known."""
 
@@ -87,6 +94,7 @@ class Context:
                 path,
                 f"the {reference.kind} {reference.name} is not among the files, so it is not known what it asks for",
                 "name its file as well",
+                of_others=True,
             )
         return document
 
@@ -113,6 +121,8 @@ class Context:
             raise CannotMigrate(path, f"{where}: {error.text}") from None
         for field, reason in parameters.lost:
             self.remarks.found.append(Remark(document, WARNING, field, f"not carried over: {reason}"))
+        for field in parameters.shared:
+            self.remarks.found.append(Remark(document, WARNING, field, _WHOLE, _CONSUMABLE))
         rule = rule or UNKNOWN
         return Found(parameters, rule.driver or driver, rule.device_class_names)
 
@@ -127,6 +137,7 @@ def opaque(driver: str, parameters: Any, path: Path) -> dict[str, Any]:
             path,
             "which driver the configuration is for is not known: the ResourceClass is not among the files",
             "name its file as well, or say in a --mapping which driver reads these parameters",
+            of_others=True,
         )
     return {"opaque": {"driver": driver, "parameters": parameters}}
 

@@ -50,6 +50,7 @@ class SelectorRule:
     :ivar field: the field; empty if the condition holds for all parameters of the kind.
     :ivar condition: for a field with one value.
     :ivar properties: for a field that is an expression of properties, by their names.
+    :ivar shared: whether the driver gave a part of a device that others could share.
     :ivar all, any: the keys of such an expression with a list of others that must hold, or one of which.
     """
 
@@ -57,6 +58,7 @@ class SelectorRule:
         self.field = _field(data.get("field", ""))
         self.condition = Condition(data)
         self.properties = {name: Condition(each) for name, each in data.get("properties", {}).items()}
+        self.shared: bool = data.get("shared", False)
         self.all: str = data.get("all", "")
         self.any: str = data.get("any", "")
 
@@ -171,7 +173,7 @@ def _error(document: Document, path: Path, message: str) -> DocumentError:
 
 _TEXT, _BOOL, _TEXTS, _VALUES = "a text", "true or false", "a mapping of texts", "lists of values"
 _PROPERTY = {"expression": _TEXT, "comparison": _BOOL, "glob": _BOOL, "suffix": _TEXT, "reason": _TEXT}
-_SELECTOR = {**_PROPERTY, "field": _TEXT, "all": _TEXT, "any": _TEXT, "properties": None}
+_SELECTOR = {**_PROPERTY, "field": _TEXT, "shared": _BOOL, "all": _TEXT, "any": _TEXT, "properties": None}
 _CONFIG = {"apiVersion": _TEXT, "kind": _TEXT, "fields": _TEXTS}
 _PARAMETERS = {
     "group": _TEXT,

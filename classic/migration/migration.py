@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from classic.migration.claims import migrate_claim
@@ -143,7 +143,7 @@ class Migration:
             is_needed = id(document) in self._objects.still_needed
             message = "kept: an object that needs it could not be migrated" if is_needed else _UNUSED
             if is_classic(document.value):
-                remarks.refuse(CannotMigrate((), message))
+                remarks.refuse(CannotMigrate((), message, of_others=True))
             elif is_needed:
                 remarks.note((), message)
             else:
@@ -157,10 +157,12 @@ def _may_have_pods(document: Document) -> bool:
     return document.source.text.find("containers", chunk.start, chunk.end) >= 0
 
 
-def migrated_text(source: Source, changes: Sequence[Change]) -> str:
+def migrated_text(source: Source, changes: Sequence[Change], gone: Collection[str] = ()) -> str:
     """The text of a file with what has changed in it.
 
     Comments of parameters stand above the first object that has taken them over.
+
+    :param gone: the files of which nothing is left, so that all of their comments go with the objects.
     """
     changed, dropped = [], []
     above: dict[int, list[str]] = {}
@@ -169,7 +171,11 @@ def migrated_text(source: Source, changes: Sequence[Change]) -> str:
             dropped.append(change.document)
         else:
             changed.append((change.document, change.value))
-            comments = [comment for each in change.parameters for comment in comments_of(each)]
+            comments = [
+                comment
+                for each in change.parameters
+                for comment in comments_of(each, whole=each.file in gone)
+            ]
             above.setdefault(change.document.chunk.start, []).extend(comments)
     lists = {
         change.document.chunk.start: change.document.chunk for change in changes if _is_of_typed_list(change)

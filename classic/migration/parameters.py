@@ -32,12 +32,14 @@ class Parameters(NamedTuple):
     :ivar devices: how many devices; 0 if they do not say it.
     :ivar config: the configuration for the driver; None if there is none.
     :ivar lost: fields that are not carried over, and why.
+    :ivar shared: fields with a part of a device that others could share.
     """
 
     devices: int
     selectors: list[str]
     config: dict[str, Any] | None
     lost: list[tuple[Path, str]]
+    shared: list[Path]
 
 
 def read_parameters(value: dict[str, Any], rule: ParametersRule) -> Parameters:
@@ -46,7 +48,7 @@ def read_parameters(value: dict[str, Any], rule: ParametersRule) -> Parameters:
     :raises CannotMigrate: with the path in it, if its fields are not what the mapping expects.
     """
     reader = _Reader(value, rule)
-    return Parameters(reader.count(), list(reader.selectors()), reader.config(), reader.lost())
+    return Parameters(reader.count(), list(reader.selectors()), reader.config(), reader.lost(), reader.shared)
 
 
 class _Reader:
@@ -56,6 +58,7 @@ class _Reader:
         self._covered: set[Path] = set()
         self._lost: list[tuple[Path, str]] = []
         self._conditions = 0
+        self.shared: list[Path] = []
 
     def count(self) -> int:
         """How many devices."""
@@ -72,6 +75,8 @@ class _Reader:
             value = self._take(selector.field) if selector.field else ""
             if value is None:
                 continue
+            if selector.shared:
+                self.shared.append(selector.field)
             try:
                 tree = self._tree(selector, value, selector.field, 0)
                 if tree is not None:

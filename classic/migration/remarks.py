@@ -19,6 +19,7 @@ SEVERITIES = (ERROR, WARNING, NOTE)
 class Remark(NamedTuple):
     """A remark about a field of an object.
 
+    :ivar of_others: whether it is about what other files may have.
     :ivar severity: ``error``: the object stays as it is; ``warning``: something has no equivalent, or is left out;
         ``note``: something is done in another way now.
     """
@@ -28,6 +29,7 @@ class Remark(NamedTuple):
     path: Path
     text: str
     hint: str = ""
+    of_others: bool = False
 
     @property
     def line(self) -> int:
@@ -36,10 +38,14 @@ class Remark(NamedTuple):
 
 
 class CannotMigrate(ClaimcheckError):
-    """An object that stays as it is, and why."""
+    """An object that stays as it is, and why.
 
-    def __init__(self, path: Path, text: str, hint: str = "") -> None:
+    :param of_others: whether other files may have what is missing.
+    """
+
+    def __init__(self, path: Path, text: str, hint: str = "", *, of_others: bool = False) -> None:
         super().__init__(text)
+        self.of_others = of_others
         self.path = path
         self.text = text
         self.hint = hint
@@ -62,7 +68,7 @@ class Remarks:
 
     def refuse(self, error: CannotMigrate) -> None:
         """The object stays as it is; what has been said about it before does not count."""
-        self.found = [Remark(self.document, ERROR, error.path, error.text, error.hint)]
+        self.found = [Remark(self.document, ERROR, error.path, error.text, error.hint, error.of_others)]
 
     def warn_of_unknown(self, value: dict[str, Any], known: tuple[str, ...], path: Path = ()) -> None:
         """Fields that the API never had are left out."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING, Protocol
 
@@ -41,6 +42,8 @@ class StandardOutput:
 
     def add(self, file: str, text: str, converted: str) -> None:
         """Print it."""
+        if not converted.strip():
+            return
         if self._written and not converted.startswith("---"):
             sys.stdout.write("---\n")
         sys.stdout.write(converted if converted.endswith("\n") or not converted else converted + "\n")
@@ -63,13 +66,16 @@ class Files:
             raise UsageError("--in-place needs files: standard input cannot be rewritten")
 
     def add(self, file: str, text: str, converted: str) -> None:
-        """Write it.
+        """Write it, or remove the file if nothing is left in it.
 
         :raises DocumentError: if it cannot be written.
         """
         if converted == text:
             return
         try:
+            if not converted:
+                os.remove(file)
+                return
             with open(file, "w", encoding="utf-8", newline="") as stream:
                 stream.write(converted)
         except OSError as error:

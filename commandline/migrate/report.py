@@ -89,5 +89,5 @@ def _entry(remark: Remark) -> dict[str, Any]:
 
 def _about(remark: Remark) -> str:
     value = remark.document.value
-    name = f"{text(value, 'kind')} {displayed_name(value)}".rstrip()
+    name = f"{text(value, 'kind')} {displayed_name(value)}".strip() or "kustomization"
     return f"{name}: {render(remark.path)}: {remark.text}" if remark.path else f"{name}: {remark.text}"

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 from classic.migration.mapping import Mappings, built_in, read_mapping
 from classic.migration.migration import Change, Migration, migrated_text
 from classic.migration.remarks import ERROR
-from commandline.convert.results import Files, Result, result_of
+from commandline.convert.results import Files, Result, StandardOutput, result_of
 from commandline.errors import UsageError
 from commandline.exit_codes import NEGATIVE, SUCCESS, UNFINISHED
-from commandline.migrate.files import File
+from commandline.migrate.files import File, applicable
+from commandline.migrate.overlays import stale_patches, without_resources
 from commandline.migrate.report import tell, write_report
 from commandline.options import insist_on_paths, settle_namespace
-from commandline.reading import find
+from commandline.reading import find, search
 from commandline.reports.escaping import complain
 from documents import Document, DocumentError, parse
 from documents.sources import decode, read_file
@@ -31,12 +32,16 @@ def run(options: Namespace) -> int:
     settle_namespace(options)
     result = result_of(options)
     run = _Run(_mappings(options))
-    for found in find(options):
+    searched = search(options)
+    for found in find(options, searched):
         run.read(found, result)
     migration = Migration(run.documents, run.mappings, options.namespace)
+    migration.remarks += stale_patches(run.documents, migration.changes, searched)
     if any(remark.severity == ERROR for remark in migration.remarks):
         run.exit_code = max(run.exit_code, NEGATIVE)
     files = run.migrated(migration.changes)
+    if isinstance(result, StandardOutput):
+        files = [file._replace(migrated=applicable(file.migrated, file.name)) for file in files]
     if options.output == "json":
         changed = any(file.text != file.migrated for file in files)
         if options.in_place:
@@ -101,10 +106,24 @@ class _Run:
         by_file: dict[str, list[Change]] = {name: [] for name in self.texts}
         for change in changes:
             by_file[change.document.file].append(change)
+        gone = self._emptied(changes)
+        changed = without_resources(gone, self.documents)
         return [
-            File(name, text, migrated_text(of_file[0].document.source, of_file) if of_file else text)
-            for (name, text), of_file in zip(self.texts.items(), by_file.values(), strict=True)
+            File(name, text, self._migrated(name, by_file[name] + changed.get(name, []), gone))
+            for name, text in self.texts.items()
         ]
+
+    def _migrated(self, name: str, changes: list[Change], gone: set[str]) -> str:
+        if name in gone:
+            return ""
+        return migrated_text(changes[0].document.source, changes, gone) if changes else self.texts[name]
+
+    def _emptied(self, changes: list[Change]) -> set[str]:
+        """The files of which nothing is left."""
+        left_out = {id(change.document) for change in changes if change.value is None}
+        kept = {document.file for document in self.documents if id(document) not in left_out}
+        unread = {problem.file for problem in self.problems}
+        return {document.file for document in self.documents} - kept - unread
 
     def write(self, files: list[File], result: Result) -> None:
         """Print, write or compare the files."""

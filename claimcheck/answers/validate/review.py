@@ -360,9 +360,10 @@ class Reviewer:
     def _interpret(self) -> Interpreter:
         if self._interpreter is None:
             from advice.interpreter import Interpreter
+            from claimcheck.answers.migratable import can_migrate
 
             self._interpreter = Interpreter(
-                self.server.profile, self.context.namespaces, self.question.severities
+                self.server.profile, self.context.namespaces, self.question.severities, can_migrate
             )
         return self._interpreter
 

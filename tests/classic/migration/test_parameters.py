@@ -104,7 +104,7 @@ def test_suffix_and_values_that_need_no_equivalent() -> None:
         }
     )
     parameters = read_parameters({"memory": 512, "shared": False, "only": "a"}, rule)
-    assert parameters == (0, ['quantity("512Mi").isInteger()'], None, [])
+    assert parameters == (0, ['quantity("512Mi").isInteger()'], None, [], [])
     lost = read_parameters({"shared": True, "only": "b"}, rule).lost
     assert lost == [(("shared",), "why"), (("only",), "the mapping does not say what it becomes")]
 

@@ -66,13 +66,14 @@ def _texts(directory: Path) -> dict[str, str]:
 
 
 def test_in_place(directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Objects refer to each other across files; a file whose parameters are not needed keeps its comments only."""
+    """Objects refer to each other across files; a file of which nothing is left is removed, its comments go along."""
     assert main(["migrate", "--in-place", "."]) == 0
     out, err = capsys.readouterr()
     assert out == ""
     texts = _texts(directory)
     assert texts["other.yaml"] == OTHER
-    assert texts["setup.yaml"] == "# how\n"
+    assert "setup.yaml" not in texts
+    assert texts["claim.yaml"].startswith("# how\napiVersion: resource.k8s.io/v1\n")
     assert "kind: DeviceClass" in texts["class.yaml"]
     assert "name: nic # its name" in texts["claim.yaml"]
     assert "driver: nic.example.org" in texts["claim.yaml"]
@@ -254,3 +255,99 @@ def test_many_objects_that_refer_to_the_same(tmp_path: Path, capsys: pytest.Capt
     err = capsys.readouterr().err
     assert "501 objects migrated, 1 left out" in err
     assert err.count("left out: what it says") == 1
+
+
+OVERLAY = """resources: [../base]
+patches:
+{}
+"""
+
+
+@pytest.fixture
+def overlay(directory: Path) -> Path:
+    """A kustomization of these files with another one over it, and its patch file."""
+    base, over = directory / "base", directory / "over"
+    base.mkdir()
+    over.mkdir()
+    for file in directory.glob("*.yaml"):
+        file.rename(base / file.name)
+    names = "".join(f"- {name}.yaml # {name}\n" for name in ("claim", "class", "setup", "other"))
+    (base / "kustomization.yaml").write_text(f"resources:\n{names}", "utf-8")
+    (base / "context.yaml").write_text(
+        "apiVersion: resource.k8s.io/v1alpha2\nkind: PodSchedulingContext\nmetadata: {name: pod}\n", "utf-8"
+    )
+    return over
+
+
+def test_standard_output_can_be_applied(overlay: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It has manifests only: no kustomizations, no documents without an object."""
+    (overlay / "kustomization.yaml").write_text("resources: [../base]\n", "utf-8")
+    (overlay / "values.yaml").write_text("image: x\n---\n# nothing\n", "utf-8")
+    assert main(["migrate", "."]) == 0
+    out = capsys.readouterr().out
+    parts = out.split("---\n")
+    assert [part.partition("kind:")[2].split()[0] for part in parts] == [
+        "ResourceClaim",
+        "DeviceClass",
+        "ConfigMap",
+    ]
+    assert "# how\n" in parts[0]
+
+
+def test_kustomizations_do_not_name_files_that_are_gone(overlay: Path) -> None:
+    """What is removed in place is not named any more; the other lines stay."""
+    assert main(["migrate", "--in-place", "."]) == 0
+    base = overlay.parent / "base"
+    assert sorted(file.name for file in base.iterdir()) == [
+        "claim.yaml",
+        "class.yaml",
+        "kustomization.yaml",
+        "other.yaml",
+    ]
+    assert (base / "kustomization.yaml").read_text("utf-8") == (
+        "resources:\n- claim.yaml # claim\n- class.yaml # class\n- other.yaml # other\n"
+    )
+    assert main(["migrate", "--check", "."]) == 0
+
+
+@pytest.mark.parametrize(
+    ("patch", "message"),
+    [
+        (
+            "- target: {kind: NicSetup}\n  patch: '[{op: replace, path: /spec/ports, value: 3}]'",
+            "patches[0]: patches NicSetup fast, which is left out",
+        ),
+        (
+            "- target: {kind: ResourceClass, name: nic}\n  patch: '[{op: remove, path: /suitableNodes}]'",
+            "patches[0]: patches ResourceClass nic, which is a DeviceClass now",
+        ),
+        (
+            "- target: {kind: ResourceClaim, name: nic}\n  patch: '[{op: replace, path: /spec/resourceClassName, value: b}]'",
+            "patches[0]: patches /spec/resourceClassName of ResourceClaim nic, which has no such field any more",
+        ),
+        (
+            "- path: patch.yaml",
+            "patches[0]: patches ResourceClaim other of resource.k8s.io/v1alpha2",
+        ),
+        (
+            "- target: {kind: ResourceClaim, name: nic}\n  patch: '[{op: add, path: /metadata/labels, value: {}}]'",
+            "",
+        ),
+        ("- target: {kind: ResourceClass, name: other}\n  patch: '[{op: remove, path: /suitableNodes}]'", ""),
+        ("- target: {kind: ConfigMap, name: other}\n  patch: '[{op: remove, path: /data}]'", ""),
+        ("- path: ../../../nowhere.yaml\n- 3\n- path: [1]\n- target: 1\n  patch: '{'", ""),
+    ],
+    ids=["parameters", "class", "field", "file", "metadata", "other-name", "other-kind", "unreadable"],
+)
+def test_patches_of_what_is_gone(
+    patch: str, message: str, overlay: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A patch that would apply to nothing is an error that names its target, in the kustomization."""
+    (overlay / "kustomization.yaml").write_text(OVERLAY.format(patch), "utf-8")
+    (overlay / "patch.yaml").write_text(CLAIM.replace("name: nic #", "name: other #"), "utf-8")
+    assert main(["migrate", "."]) == int(bool(message))
+    err = capsys.readouterr().err
+    if message:
+        assert f"over/kustomization.yaml:3: error: kustomization: {message}\n" in err
+    else:
+        assert "error" not in err
