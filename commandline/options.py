@@ -53,15 +53,14 @@ def add_paths(
         metavar="FILE|DIR|-",
         action="append",
         default=[],
-        help="the same as arguments, in the way of kubectl; separate several by commas; can be repeated",
+        help="like arguments; several are separated by commas; can be repeated",
     )
     parser.add_argument(
         "--exclude",
         metavar="GLOB",
         action="append",
         default=[],
-        help="leave out files and directories with such a name, or with a path like this if there is a / in it; can be "
-        "repeated",
+        help="leave out files and directories with such a name, or such a path if it has a /; can be repeated",
     )
     # Directories are searched as with kubectl's option in any case.
     parser.add_argument("-R", "--recursive", action="store_true", help=SUPPRESS)
@@ -91,8 +90,8 @@ def add_config(parser: Arguments) -> None:
         "--config",
         metavar="FILE",
         default="",
-        help="read options from this file; default: .claimcheck.yaml in the working directory or above it, up to the top "
-        "of the repository",
+        help="read options from this file; default: .claimcheck.yaml in the working directory or above, up to the top of "
+        "the repository",
     )
     parser.add_argument("--no-config", action="store_true", help="read no options from a file")
 
@@ -103,8 +102,8 @@ def add_color(parser: Arguments) -> None:
         "--color",
         choices=CHOICES,
         default=AUTO,
-        help="color the text: auto does on terminals, unless the variable NO_COLOR is set, and with FORCE_COLOR or "
-        "CLICOLOR_FORCE everywhere; default: auto",
+        help="color text; auto: on terminals without NO_COLOR, and everywhere with FORCE_COLOR or CLICOLOR_FORCE; "
+        "default: auto",
     )
 
 
@@ -113,15 +112,15 @@ def add_server_options(parser: Arguments, *, classic: bool = False) -> None:
 
     :param classic: whether the release of classic DRA can be asked.
     """
-    releases = ", ".join(f"1.{minor} (as {measured(minor)} answers)" for minor in MODERN_MINORS)
+    releases = ", ".join(f"1.{minor} ({measured(minor)})" for minor in MODERN_MINORS)
     if classic:
-        releases = f"{CLASSIC} (classic DRA, v1alpha2; as {measured(CLASSIC_MINOR)} answers), {releases}"
+        releases = f"{CLASSIC} ({measured(CLASSIC_MINOR)}; classic DRA, v1alpha2), {releases}"
     parser.add_argument(
         "--kube-version",
         metavar="RELEASE",
         default="",
-        help=f"the Kubernetes release: {releases}, or {PROPOSALS} for the newest one with the fields that "
-        f"enhancement proposals add; default: that of a live cluster, else 1.{NEWEST}",
+        help=f"the release to answer as, with its measured patch release: {releases}, or {PROPOSALS}, the newest one with "
+        f"fields of enhancement proposals; default: that of a live cluster, else 1.{NEWEST}",
     )
     parser.add_argument(
         "--feature-gates",
