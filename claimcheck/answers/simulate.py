@@ -24,6 +24,8 @@ from resourceapi.manifests import key_of
 BATCH = "batch"
 #: The most pods of one workload.
 MAX_COPIES = 10_000
+#: The most pods of all workloads with their claims, of which each pod may have thousands; but for one pod of each workload.
+MAX_OBJECTS = 100_000
 
 
 class Run(NamedTuple):
@@ -111,11 +113,12 @@ def simulate(
     resources = scenario.state.node_resources(
         without={each.full_name for each in scenario.workloads if each.kind == "Pod"}
     )
+    ends = _ends(scenario.workloads)
     pods = [
         pod
-        for workload in scenario.workloads
-        if not workload.problem and not workload.missing
-        for pod in pods_of(snapshot, workload, resources, limits)
+        for workload, end in zip(scenario.workloads, ends, strict=True)
+        if _is_simulated(workload)
+        for pod in pods_of(snapshot, workload, resources, limits, end)
     ]
     claims = [claim for workload in scenario.workloads for claim in workload.claims]
     unknown: Sequence[str] = ()
@@ -146,7 +149,9 @@ def simulate(
         scenario.checked(),
         scenario.has_patched_devices,
         problems=[
-            (each.title, problem) for each in scenario.workloads if (problem := each.problem or _excess(each))
+            (each.title, problem)
+            for each, end in zip(scenario.workloads, ends, strict=True)
+            if (problem := each.problem or _excess(each, end))
         ],
         waiting=[(each.title, " and for ".join(each.missing)) for each in scenario.workloads if each.missing],
         unknown_classes=unknown,
@@ -169,8 +174,30 @@ def scheduling_state(snapshot: Snapshot, resources: NodeResources) -> Scheduling
     return cluster
 
 
-def pods_of(snapshot: Snapshot, workload: Workload, resources: NodeResources, limits: Limits) -> list[Pod]:
-    """The pods of a workload that are on no node yet; late if there is no time to find out which nodes they exclude."""
+def _is_simulated(workload: Workload) -> bool:
+    return not workload.problem and not workload.missing
+
+
+def _ends(workloads: Sequence[Workload]) -> list[int]:
+    """Of each workload, how many pods there are at most, those included that are on nodes."""
+    room, found = MAX_OBJECTS, []
+    for each in workloads:
+        weight, running = 1 + len(each.claims), len(each.running)
+        end = min(each.copies, MAX_COPIES)
+        if _is_simulated(each):
+            end = min(end, running + max(1, room // weight))
+            room -= weight * max(0, end - running)
+        found.append(end)
+    return found
+
+
+def pods_of(
+    snapshot: Snapshot, workload: Workload, resources: NodeResources, limits: Limits, end: int = MAX_COPIES
+) -> list[Pod]:
+    """The pods of a workload that are on no node yet; late if there is no time to find out which nodes they exclude.
+
+    :param end: the number of the first one that is left out.
+    """
     closed: dict[str, tuple[Refusal, ...]] | None = None
     with suppress(OutOfTime):
         closed = excluded(workload.pod_spec, snapshot.nodes.values(), limits.of_pod())
@@ -184,7 +211,7 @@ def pods_of(snapshot: Snapshot, workload: Workload, resources: NodeResources, li
         late=closed is None,
     )
     pods = []
-    for number in range(len(workload.running), min(workload.copies, MAX_COPIES)):
+    for number in range(len(workload.running), min(workload.copies, end)):
         name = f"{workload.title}-{number}" if workload.copies > 1 else workload.title
         claims = {key_of(claim): claim for claim in workload.claims_of_copy(number)}
         instead = workload.claims_by_nodes(resources, number)
@@ -192,10 +219,10 @@ def pods_of(snapshot: Snapshot, workload: Workload, resources: NodeResources, li
     return pods
 
 
-def _excess(workload: Workload) -> str:
-    if workload.copies <= MAX_COPIES:
+def _excess(workload: Workload, end: int) -> str:
+    if workload.copies <= end:
         return ""
-    return f"only {MAX_COPIES:,} of its {workload.copies:,} pods are simulated"
+    return f"only {end:,} of its {workload.copies:,} pods are simulated"
 
 
 def _constraint_attributes(pods: Sequence[Pod]) -> list[str]:

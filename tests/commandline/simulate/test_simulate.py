@@ -218,6 +218,24 @@ spec: {{devices: {{requests: [{request}]}}}}
     assert "kube-scheduler: 2 of 2 pods placed on 2 nodes" in capsys.readouterr().out
 
 
+def test_too_many_pods_and_claims(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Workloads share what room there is for pods and their claims; one pod of each is simulated."""
+    monkeypatch.setattr("claimcheck.answers.simulate.MAX_OBJECTS", 12)
+    case = DIRECTORY / "replicas"
+    text = (case / "workloads.yaml").read_text(encoding="utf-8").replace("parallelism: 5", "parallelism: 6")
+    more = "---\n".join(each for each in text.split("---\n") if "kind: Job" in each)
+    others = [more.replace("name: train", f"name: {name}", 1) for name in ("other", "third")]
+    (tmp_path / "workloads.yaml").write_text("---\n".join([text, *others]), encoding="utf-8")
+    arguments = ["-f", str(tmp_path / "workloads.yaml"), "--inventory", str(case / "cluster.yaml")]
+    assert main(["simulate", *arguments]) == 2
+    text = capsys.readouterr().out
+    assert "train: error" not in text
+    assert "Job default/other: error: only 1 of its 6 pods are simulated" in text
+    assert "Job default/third: error: only 1 of its 6 pods are simulated" in text
+
+
 def test_too_many_replicas(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A workload with more pods than can be listed is cut short, and that is said."""
     case = DIRECTORY / "replicas"
