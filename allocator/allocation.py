@@ -93,7 +93,7 @@ class Allocator:
         all_devices: dict[Alternative, Sequence[Device]] = {}
         for claim in claims:
             _check_claim(claim, pools, attempt, all_devices)
-        candidates = _candidates(pools)
+        candidates = _candidates(pools, claims, attempt)
         if arrange is not None:
             candidates = arrange(list(candidates))
         if solve(attempt, claims, candidates, all_devices, self.features, hard):
@@ -103,8 +103,13 @@ class Allocator:
         return None
 
 
-def _candidates(pools: Sequence[Pool]) -> Sequence[Device]:
-    """The devices that can be had, in the order in which they are tried."""
+def _candidates(pools: Sequence[Pool], claims: Sequence[ClaimDemand], attempt: Attempt) -> Sequence[Device]:
+    """The devices that can be had, in the order in which they are tried; those that no request is about may be missing."""
+    if len(pools) > 1:
+        drivers = attempt.drivers_of(
+            each for claim in claims for request in claim.requests for each in request.alternatives
+        )
+        pools = [pool for pool in pools if pool.usable and not attempt.passes_over(pool, drivers)]
     if len(pools) == 1 and pools[0].usable:
         return pools[0].devices
     return [device for pool in pools if pool.usable for device in pool.devices]
@@ -155,6 +160,7 @@ def _least(request: RequestDemand, all_devices: Mapping[Alternative, Sequence[De
 def _everything(alternative: Alternative, pools: Sequence[Pool], attempt: Attempt) -> list[Device]:
     """The devices that `All` asks for, whether they are free or not. Any pool that is not in order is an error."""
     found = []
+    drivers = attempt.drivers_of((alternative,))
     for pool in pools:
         attempt.time_limit.check()
         if pool.incomplete or pool.invalid:
@@ -165,6 +171,8 @@ def _everything(alternative: Alternative, pools: Sequence[Pool], attempt: Attemp
                 Mention(" resource pool ", pool, " a resource pool"),
                 f" is currently {state}",
             )
+        if attempt.passes_over(pool, drivers):
+            continue
         for device in pool.devices:
             if attempt.selects(alternative, device) and could_serve(attempt, alternative, device):
                 found.append(device)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from allocator.attempt_state import AttemptState, Taken
 from allocator.demand import MEMORY_BYTES, Alternative
 from allocator.devices import Device
 from allocator.errors import Mention, RefusedDeviceError
 from allocator.features import Features
+from allocator.pools import Pool
 from allocator.rules.capacity import Capacity, consumption
 from allocator.rules.constraints import Constraints
 from allocator.rules.counters import Counters
@@ -43,6 +44,28 @@ def selects_shape(
 
 class Attempt(AttemptState):
     """One search on one node. `mark` and `undo` go back to an earlier state."""
+
+    def drivers_of(self, alternatives: Iterable[Alternative]) -> Collection[str]:
+        """The drivers of all devices that the alternatives can choose; empty if these may be of any driver."""
+        drivers = set()
+        for alternative in alternatives:
+            driver = alternative.required_driver
+            if driver is None:
+                driver = self.selectors.required_driver(alternative.selectors, self.time_limit)
+                alternative.required_driver = driver
+            if not driver:
+                return ()
+            drivers.add(driver)
+        return drivers
+
+    def passes_over(self, pool: Pool, drivers: Collection[str]) -> bool:
+        """Whether requests for devices of these drivers get nothing of a pool, and none of its devices ends their search.
+
+        So a driver with very many devices takes nobody's time who wants none of them.
+        """
+        if not drivers or pool.id.driver in drivers or pool.invalid:
+            return False
+        return all(slice.is_evaluable(self.time_limit) for slice in pool.slices)
 
     def mark(self) -> int:
         """The state now, for `undo`."""

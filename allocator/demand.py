@@ -59,6 +59,7 @@ class Alternative:
         "name",
         "problem",
         "request_selectors",
+        "required_driver",
         "selected",
         "selectors",
         "shares",
@@ -100,6 +101,8 @@ class Alternative:
         self.request_selectors: tuple[Selector, ...] = ()
         #: those of the class, then its own
         self.selectors: tuple[Selector, ...] = ()
+        #: see `Selectors.required_driver`; None before that is asked
+        self.required_driver: str | None = None
         #: the claim's constraints that concern it, by their place
         self.constraints: tuple[tuple[int, Constraint], ...] = ()
         #: why it can never be served, if so

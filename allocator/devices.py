@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from allocator.counter_sets import Counters, counters_of
 from allocator.device_shapes import DeviceShape, ShapeRegistry
+from allocator.time_limit import TimeLimit
 from resourceapi.amounts import values_of
 from resourceapi.canonical import canonical
 from resourceapi.counting import number
@@ -144,6 +145,7 @@ class Slice(SliceHeader):
         #: what expressions see of the devices (see `allocator.patches.criterion`)
         self.sights: dict[object, tuple[Hashable, ...]] = {}
         self._device_nodes: DeviceNodes | None = None
+        self._is_evaluable: bool | None = None
         self.has_groups = any(device.groups for device in self.devices)
         #: whether a device has binding conditions, even an empty list of them
         self.binds_late = any("bindingConditions" in device.spec for device in self.devices)
@@ -155,7 +157,7 @@ class Slice(SliceHeader):
         other = Slice.__new__(Slice)
         vars(other).update(vars(self))
         other.sights = {}
-        other._device_nodes = None
+        other._device_nodes = other._is_evaluable = None
         other.devices = tuple(
             [
                 Device(device.id, _reshaped(device, shape), device.slice, shape)
@@ -192,6 +194,20 @@ class Slice(SliceHeader):
         if self._device_nodes is None:
             self._device_nodes = DeviceNodes(self.devices)
         return self._device_nodes.on(node)
+
+    def is_evaluable(self, time_limit: TimeLimit) -> bool:
+        """Whether expressions can be evaluated on all devices: one with an attribute of no known type fails with any.
+
+        :raises OutOfTime: if the time is over before all devices have been looked at.
+        """
+        if self._is_evaluable is None:
+            for device in self.devices:
+                time_limit.check()
+                if device.prepared.error is not None:
+                    self._is_evaluable = False
+                    return False
+            self._is_evaluable = True
+        return self._is_evaluable
 
     @cached_property
     def counters(self) -> Counters:

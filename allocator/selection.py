@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import count
 from threading import Lock
 from typing import Any, NamedTuple
@@ -122,6 +122,19 @@ class Selectors:
                 f": CEL runtime error: {with_hint(outcome)}",
             )
         return outcome
+
+    def required_driver(self, selectors: Sequence[Selector], time_limit: TimeLimit) -> str:
+        """The driver whose devices alone the selectors can choose, as the first of them says; empty if it does not.
+
+        It fails on no other device but one with which no expression can be evaluated (`Slice.is_evaluable`).
+        """
+        if not selectors:
+            return ""
+        time_limit.check()
+        try:
+            return self._program(selectors[0].expression, derived=False).required_driver
+        except CompileError:
+            return ""
 
     def outcome(self, expression: str, device: Device, time_limit: TimeLimit) -> bool | str:
         """Whether an expression chooses the device, or the error with which its evaluation fails.

@@ -219,6 +219,23 @@ def looks_up_only(root: Node) -> bool:
     return True
 
 
+def required_driver(root: Node) -> str:
+    """The driver whose devices alone an expression can choose, if it looks at that first; empty if it does not.
+
+    So it is with `device.driver == "…"`, alone or before all other operands of `&&`: on devices of another driver nothing else
+    is evaluated, and nothing can fail.
+    """
+    while isinstance(root, Call) and root.function == "_&&_":
+        root = root.args[0]
+    if not isinstance(root, Call) or root.function != "_==_":
+        return ""
+    one, other = root.args
+    if isinstance(one, Literal):
+        one, other = other, one
+    found = other.value if _is_driver(one) and isinstance(other, Literal) else ""
+    return found if isinstance(found, str) else ""
+
+
 def _is_driver(node: Node) -> bool:
     return (
         isinstance(node, Select)

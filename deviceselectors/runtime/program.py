@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from deviceselectors.ast import Node
 from deviceselectors.environment import Environment
+from deviceselectors.lookups import required_driver
 from deviceselectors.runtime import effort
 from deviceselectors.runtime.costs import CostExceededError
 from deviceselectors.runtime.device import Device
@@ -60,6 +61,11 @@ class Program:
         self._counting: Evaluator | None = None
         #: the evaluator that does not count; None before it is needed
         self._quick: Evaluator | None = None
+
+    @property
+    def required_driver(self) -> str:
+        """See :func:`deviceselectors.lookups.required_driver`."""
+        return required_driver(self._plan.root)
 
     def prepare(self, device: Device) -> None:
         """Compile now what `matches` needs on such a device, which takes time once."""
