@@ -1,4 +1,4 @@
-"""CC022: ResourceSlicePatches that apply to no device, or not to all devices that they are about."""
+"""CC022 and CC026: ResourceSlicePatches that apply to no device, or not to all that they are about; capacities without a value."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 from advice.device_inventory import objects_of, read
 from advice.lints.facts import Facts
 from advice.lints.patched_devices import PatchedDevices
-from advice.lints.table import WITHOUT_EFFECT, Warning
+from advice.lints.table import NULL_CAPACITY, WITHOUT_EFFECT, Warning
 from allocator.features import Features
 from resourceapi.decoding import DecodingError
+from resourceapi.field_path import Key
 from resourceapi.kinds import DEVICE_CLASS, RESOURCE_SLICE_PATCH
 from resourceapi.manifests import entries, mapping, name_of, text
 from resourceapi.nearness import nearest
@@ -25,6 +26,28 @@ _NAMES = (("driver", "has the driver"), ("pool", "is in the pool"), ("device", "
 
 
 def check(manifest: dict[str, Any], facts: Facts) -> Iterator[Warning]:
+    """The warnings about a patch."""
+    yield from _capacities(manifest)
+    yield from _effect(manifest, facts)
+
+
+def _capacities(manifest: dict[str, Any]) -> Iterator[Warning]:
+    """Capacities that somebody wants to remove, as `null` removes an attribute (KEP-5027 has no such thing)."""
+    for name, capacity in mapping(manifest, "spec", "devices", "capacity").items():
+        if mapping(capacity).get("value") is not None or not (capacity is None or isinstance(capacity, dict)):
+            continue
+        message = "without a value the capacity is 0"
+        if capacity is None:
+            message = "`null` does not remove a capacity: kubectl does not send it, and other clients set the capacity to 0"
+        yield Warning(
+            NULL_CAPACITY.code,
+            ("spec", "devices", "capacity", Key(name)),
+            message,
+            'a patch cannot remove a capacity: write `value: "0"` to reduce it to 0, or leave it out',
+        )
+
+
+def _effect(manifest: dict[str, Any], facts: Facts) -> Iterator[Warning]:
     """A patch whose filter fails, or that applies to no device, where all devices are known and patches have an effect."""
     class_name = text(mapping(manifest, *_FILTER), "deviceClassName")
     if not facts.knows_devices or not Features(facts.profile.gates).device_patches:

@@ -133,6 +133,11 @@ FORMER_VERSION = Lint(
     "admission-of-former-version",
     "An admission policy or webhook is for versions of DRA objects that are not served, or for fields that they do not have.",
 )
+NULL_CAPACITY = Lint(
+    "CC026",
+    "capacity-without-value",
+    "A ResourceSlicePatch has a capacity without a value, which removes nothing.",
+)
 
 LINTS = {
     lint.code: lint
@@ -162,6 +167,7 @@ LINTS = {
         CRASHING_STEP,
         UNKNOWN_LINT,
         FORMER_VERSION,
+        NULL_CAPACITY,
     )
 }
 
