@@ -14,6 +14,7 @@ from threading import Event, Thread
 from typing import NamedTuple, Protocol
 
 from cluster.lease import Clock, boot_clock
+from cluster.missing_namespace import reason_of
 from resourceapi.api_client import Unavailable
 from resourceapi.errors import ClaimcheckError
 from resourceapi.logs import LOGGER, log
@@ -167,7 +168,7 @@ class Leadership:
             renewed = self._candidate.attempt()
         except Unavailable as error:
             if not self._failing:
-                log(logging.WARNING, "the Lease cannot be renewed", reason=error.reason)
+                log(logging.WARNING, "the Lease cannot be renewed", **reason_of(error))
             self._fail()
             return
         except Exception:  # noqa: BLE001 - whatever it is, this process goes on as a candidate

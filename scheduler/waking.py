@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from threading import Event, Lock
 from time import monotonic
 
+from cluster.missing_namespace import reason_of
 from cluster.store import Change, version_of
 from resourceapi.api_client import Unavailable
 from resourceapi.logs import log
@@ -74,6 +75,7 @@ class Waking:
         self._dropped = False
         self._gains_before = picture.gains
         self._not_before = clock()
+        self._failure = ""  # why pods could not be woken the last time, which has been told
         #: how many times pods were woken
         self.wake_ups = 0
         picture.pods.listen(self._pods_changed)
@@ -125,8 +127,11 @@ class Waking:
         try:
             self._wake()
         except Unavailable as error:
-            log(logging.WARNING, "pods not woken", reason=error.reason)
+            if error.reason != self._failure:
+                log(logging.WARNING, "pods not woken", **reason_of(error))
+            self._failure = error.reason
             return
+        self._failure = ""
         self._owed = False
         self.wake_ups += 1
 

@@ -302,3 +302,28 @@ def test_pods_beyond_the_limit_are_woken_by_any_change(monkeypatch: pytest.Monke
         more_devices(sleepers)
         sleepers.ask(pod(name, "c"))
     assert sleepers.look(10) == 1
+
+
+def test_what_keeps_pods_from_being_woken_is_logged_once(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However often it is tried again, until it works; where the namespace is missing, with what to do."""
+    sleepers = Sleepers()
+    reason = 'namespaces "claimcheck-system" not found'
+
+    def fail() -> None:
+        raise Unavailable(f"POST /x: 404, {reason}", reason=reason)
+
+    for _ in range(2):
+        caplog.clear()
+        monkeypatch.setattr(sleepers.waking, "_wake", fail)
+        sleepers.lead_again()
+        sleepers.look(100)
+        (record,) = caplog.records
+        assert record.message == "pods not woken"
+        assert record.__dict__["fields"] == {
+            "reason": reason,
+            "hint": "kubectl create namespace claimcheck-system, or name another one in leaderElection.namespace",
+        }
+        monkeypatch.setattr(sleepers.waking, "_wake", lambda: None)
+        assert sleepers.look(10) == 1
