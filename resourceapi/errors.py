@@ -20,4 +20,4 @@ class Unanswerable(ClaimcheckError):
 
 
 class Conflict(ClaimcheckError):
-    """A write was refused: the object has changed since it was read, was made by somebody else meanwhile, or is gone."""
+    """A write was refused: the object has changed since it was read, is there already or gone, or may not be so."""

@@ -45,7 +45,7 @@ def admitted(obj: Object, namespace: str) -> Object:
     try:
         stored = _created(obj, namespace)
         if kind == CLAIM and mapping(obj, "status"):
-            stored = _with_status(stored, mapping(obj, "status"))
+            stored = with_claim_status(stored, mapping(obj, "status"))
     except DecodingError as error:
         raise NotAdmitted(f"{kind} {name_of(obj)}: {error.text}") from None
     return stored if kind in _CLUSTER_WIDE else _placed(stored, namespace)
@@ -58,8 +58,11 @@ def _created(obj: Object, namespace: str) -> Object:
     return {**answer.object, "apiVersion": obj["apiVersion"], "kind": obj["kind"]}
 
 
-def _with_status(stored: Object, status: Object) -> Object:
-    """A claim with a status that somebody has written."""
+def with_claim_status(stored: Object, status: Object) -> Object:
+    """A claim with a status that somebody has written.
+
+    :raises NotAdmitted: with the API server's answer, if it refuses the status.
+    """
     request = create_request(stored, "")._replace(verb=STATUS, old=stored, body={**stored, "status": status})
     answer = _server().handle(request)
     if not answer.accepted or answer.object is None:

@@ -9,10 +9,11 @@ from collections.abc import Callable
 from classic import memory_objects
 from classic.claims import namespace_of
 from classic.memory_objects import MemoryObjects
+from classic.simulation.admission import CLAIM, NotAdmitted, with_claim_status
 from classic.simulation.timeline import Entry, Timeline, Write, changes
 from classic.simulation.virtual_time import now
 from resourceapi.errors import Conflict
-from resourceapi.manifests import key_of, name_of
+from resourceapi.manifests import key_of, mapping, name_of
 from resourceapi.objects import Object
 
 #: A request takes this long to be stored, a watch tells of it after this much more, and then the answer comes.
@@ -125,7 +126,7 @@ class Client:
 
     async def update_status(self, kind: str, obj: Object) -> Object:
         """Write the status of an object."""
-        return await self._write("update status", lambda objects: objects.update_status(kind, obj))
+        return await self._write("update status", lambda objects: _with_status(objects, kind, obj))
 
     async def patch_status(self, kind: str, obj: Object, change: Callable[[Object], Object]) -> Object:
         """Change the status of an object, as it is stored by then.
@@ -137,7 +138,7 @@ class Client:
             stored = objects.get(kind, namespace_of(obj), name_of(obj))
             if stored is None:
                 raise Conflict(f"{kind} {key_of(obj)} does not exist")
-            return objects.update_status(kind, {**stored, "status": change(stored.get("status") or {})})
+            return _with_status(objects, kind, {**stored, "status": change(stored.get("status") or {})})
 
         return await self._write("patch status", patched)
 
@@ -170,3 +171,17 @@ class Client:
 
     async def _write(self, verb: str, make: Callable[[MemoryObjects], Object]) -> Object:
         return await self._server.write(self, verb, make)
+
+
+def _with_status(objects: MemoryObjects, kind: str, obj: Object) -> Object:
+    """Store an object with another status; that of a claim must keep the rules, of which one is that not all can be shared.
+
+    :raises resourceapi.errors.Conflict: if it is refused.
+    """
+    stored = objects.get(kind, namespace_of(obj), name_of(obj))
+    if kind == CLAIM and stored is not None:
+        try:
+            with_claim_status(stored, mapping(obj, "status"))
+        except NotAdmitted as error:
+            raise Conflict(str(error)) from None
+    return objects.update_status(kind, obj)

@@ -27,10 +27,11 @@ OTHER = {"resource": "pods", "name": "other", "uid": "o"}
 def claim(*, mode: str = "WaitForFirstConsumer", **status: Any) -> Object:
     """The claim of the pod."""
     return {
+        "apiVersion": "resource.k8s.io/v1alpha2",
         "kind": "ResourceClaim",
         "metadata": {"name": "claim", "namespace": "ns"},
         "spec": {"resourceClassName": "gpu", "allocationMode": mode},
-        "status": status,
+        "status": {"driverName": "gpu.example.com", **status} if "allocation" in status else status,
     }
 
 
@@ -213,7 +214,8 @@ def test_unreserve_takes_back_what_pre_bind_reserves() -> None:
     async def scene() -> None:
         server = ApiServer(Timeline())
         client = Client(server, "scheduler")
-        used = PodClaim("gpu", server.objects.create(claim(allocation=on("a"), reservedFor=[OTHER])))
+        shared = claim(allocation=on("a", shareable=True), reservedFor=[OTHER])
+        used = PodClaim("gpu", server.objects.create(shared))
         assert (await plugin.pre_bind(client, POD, state(used))).code is Code.SUCCESS
         assert used.claim["status"]["reservedFor"] == [MINE, OTHER]  # as a strategic merge patch adds it
         await plugin.unreserve(client, POD, state(used))
