@@ -103,8 +103,8 @@ class Dispatcher:
             return Unfinished(request, decoded)
         return self._handle(request, decoded)
 
-    async def answer(self, request: Request) -> Reply:
-        """Answer a request, wherever that has to run.
+    async def answer(self, request: Request) -> Reply | Unfinished:
+        """Answer a request, wherever that has to run, unless it has to wait for other servers (see :meth:`wait`).
 
         :raises HTTPError: instead of an answer.
         """
@@ -112,11 +112,12 @@ class Dispatcher:
             outcome = self.begin(request)
         else:
             outcome = await self._in_slot(request, lambda: self._decode_and_handle(request))
-        return outcome if isinstance(outcome, Reply) else await self.finish(outcome)
+        return outcome if isinstance(outcome, Reply) else await self.go_on(outcome)
 
-    async def finish(self, unfinished: Unfinished) -> Reply:
-        """Answer a request that :meth:`begin` could not answer.
+    async def go_on(self, unfinished: Unfinished) -> Reply | Unfinished:
+        """Answer a request that :meth:`begin` could not answer, as :meth:`answer` does.
 
+        :returns: what has to wait without its body, which need not be kept so long.
         :raises HTTPError: instead of an answer.
         """
         request, decoded, waiting = unfinished
@@ -124,8 +125,7 @@ class Dispatcher:
         if waiting is None:
             outcome = await self._in_slot(request, lambda: self._handle(request, decoded))
         if isinstance(outcome, Unfinished):
-            outcome = await self._wait(outcome)
-        assert isinstance(outcome, Reply)
+            return outcome._replace(request=request._replace(body=b""))
         return outcome
 
     def refused(self, route: Route, error: HTTPError) -> Reply:
@@ -187,10 +187,12 @@ class Dispatcher:
             self.strangers -= is_unknown
         return await _in_thread(self._workers, work, caller, lambda: slot.release(namespace))
 
-    async def _wait(self, unfinished: Unfinished) -> Reply | Unfinished:
-        """The outcome of what waits for other servers, in a thread for that.
+    async def wait(self, unfinished: Unfinished) -> Reply:
+        """Answer a request that waits for other servers, in a thread for that.
 
         Of the places for waiting, a namespace has at most as many as it leaves free, so that others find one, too.
+
+        :raises HTTPError: instead of an answer.
         """
         request, decoded, waiting = unfinished
         assert waiting is not None
@@ -216,12 +218,14 @@ class Dispatcher:
                     left()
                     raise
                 has_turn = True
-            return await _in_thread(
+            outcome = await _in_thread(
                 self._waiters,
                 lambda: self._reply(request, decoded, waiting.finish),
                 request.caller,
                 left,
             )
+        assert isinstance(outcome, Reply)
+        return outcome
 
 
 @asynccontextmanager

@@ -164,9 +164,14 @@ class Server:
             self.connections.works(request.transport)
             with self._bodies.held(body):
                 if unfinished is not None and unfinished.request.body == body:
-                    return (await self.dispatcher.finish(unfinished)).response()
-                caller = self._caller(certificate, request.query_string, len(body))
-                return (await self.dispatcher.answer(Request(route, body, caller))).response()
+                    outcome = await self.dispatcher.go_on(unfinished)
+                else:
+                    caller = self._caller(certificate, request.query_string, len(body))
+                    outcome = await self.dispatcher.answer(Request(route, body, caller))
+            if isinstance(outcome, Unfinished):
+                del body
+                outcome = await self.dispatcher.wait(outcome)
+            return outcome.response()
         except HTTPError as error:
             response = self.dispatcher.refused(route, error).response()
             if error.code != 400:

@@ -8,6 +8,7 @@ from typing import Any
 from advice.lints import lint
 from conversion.paths import to_version
 from deviceselectors.request_budget import BudgetSpentError, RequestBudget
+from quota.counted_parts import counted_part_of_claim
 from quota.enforcement import RESOURCE
 from quota.reservations import Busy
 from resourceapi.api_client import Unavailable
@@ -61,7 +62,10 @@ def begin(request: AdmissionRequest, context: Context, caller: Caller) -> Object
         return verdict.refusal(error)
     if claim is None:
         return verdict.admission()
-    return lambda: verdict.charged(claim)
+    # While it waits for its turn, nothing is kept but what counts: how large objects are is up to tenants.
+    counted = counted_part_of_claim(claim)
+    verdict.forget_objects()
+    return lambda: verdict.charged(counted)
 
 
 class _Verdict:
@@ -86,6 +90,10 @@ class _Verdict:
             group, _ = split_api_version(self.request.api_version)
             raise AdmissionError(statuses.invalid(self.request.kind, name, errors, group).status())
         self.lints.extend(self._lints())
+
+    def forget_objects(self) -> None:
+        """Keep neither the request's objects nor what was made of them."""
+        self._object = self.request.object = self.request.old = None
 
     def refusal(self, error: AdmissionError) -> Object:
         return deny(self.request, error.status, warnings=in_headers(self.warnings), audit=self.audit)

@@ -51,7 +51,8 @@ def test_known_clients_wait_however_many_strangers_do() -> None:
         slot = slots.slot(FIRST, body, caller)
         await slot.acquire("")
         asyncio.get_running_loop().call_later(0.05, slot.release, "")
-        reply: Reply = await dispatcher.answer(Request(FIRST, body, caller))
+        reply = await dispatcher.answer(Request(FIRST, body, caller))
+        assert isinstance(reply, Reply)
         return reply.code
 
     async def main() -> None:

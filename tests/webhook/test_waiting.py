@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import select
 import threading
 import time
+import weakref
 from collections import OrderedDict
 from collections.abc import Callable
 from functools import partial
@@ -32,6 +34,7 @@ from validation.requests import Answer
 from validation.server import Server
 from webhook.context import Context
 from webhook.converting import convert
+from webhook.reviews import AdmissionRequest, parse_admission
 from webhook.routes import WITH_EXPRESSIONS_BYTES
 from webhook.validating import LINTED_BYTES, NOT_LINTED, validate
 
@@ -163,6 +166,40 @@ def test_places_for_waiting_are_left_to_other_namespaces(monkeypatch: pytest.Mon
         quota.answers.set()
         assert {answer(each)[0] for each in waiting} == {200}
         assert served.ask(new_in("noisy"))[0] == 200
+
+
+class Noted(dict[str, Any]):
+    """An object of which can be told whether it is in memory still."""
+
+
+@pytest.mark.parametrize("size", [0, LARGE_BYTES], ids=["small", "large"])
+def test_nothing_large_is_kept_for_what_waits(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bodies and objects are gone while new claims wait, and do not count as being received: others may send theirs."""
+    objects: list[weakref.ref[Noted]] = []
+
+    def parse(review: Any) -> AdmissionRequest:
+        request = parse_admission(review)
+        if request.operation == "CREATE":
+            request.object = Noted(request.object or {})
+            objects.append(weakref.ref(request.object))
+        return request
+
+    monkeypatch.setattr("webhook.routes.parse_admission", parse)
+    quota = Hung()
+    with serving(with_quota(quota), admission=2 * LARGE_BYTES, conversion=2 * LARGE_BYTES) as served:
+        obj = claim()
+        obj["metadata"]["annotations"] = {"a": "x" * size}
+        waiting = []
+        for number in range(6):
+            obj["metadata"]["namespace"] = f"team-{number}"
+            waiting.append(served.send(json.dumps(admission(obj)).encode()))
+            assert quota.asked.acquire(timeout=PATIENCE_SECONDS)
+        until(lambda: served.server._bodies._held == 0)
+        until(lambda: not gc.collect() and all(each() is None for each in objects))
+        assert len(objects) == len(waiting)
+        assert served.ask(large(LARGE_BYTES))[0] == 200
+        quota.answers.set()
+        assert {answer(each)[0] for each in waiting} == {200}
 
 
 @BOTH
