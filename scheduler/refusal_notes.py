@@ -154,7 +154,9 @@ def _nodes_of(claims: Sequence[Object], nodes: Sequence[Object]) -> list[Object]
 
 
 def _in_one_line(explanation: Explanation, case: Case) -> str:
-    causes = list(islice(_causes(explanation), MOST_CAUSES)) or list(_conflict(explanation))
+    causes = list(islice(in_words.findings(explanation, listing=False), MOST_CAUSES))
+    if not causes and explanation.verdict == MISFIT and not explanation.refusal:
+        causes = list(_conflict(explanation))
     causes += list(dict.fromkeys(groups_in_the_way(explanation)))[:MOST_CAUSES]
     causes += islice(
         in_words.patched(patched_values_in_claims(explanation), in_words.MAX_PATCHES), MOST_CAUSES
@@ -167,8 +169,9 @@ def _in_one_line(explanation: Explanation, case: Case) -> str:
         causes.append("as it is, it would not fit even if no device were in use")
     if not explanation.complete:
         causes.append(f"there was no time to find out more: {_ask(case.pod)}")
-    verdict = in_words.misfit(case.nodes[0] if case.nodes else "any node", case.refused)
-    return "; ".join([verdict, *causes]).replace("?; ", "? ")
+    return "; ".join([in_words.verdict(explanation, case.refused, listing=False), *causes]).replace(
+        "?; ", "? "
+    )
 
 
 def _no_time(pod: Pod) -> str:
@@ -178,16 +181,6 @@ def _no_time(pod: Pod) -> str:
 def _ask(pod: Pod) -> str:
     """The command that has more time."""
     return f"ask `claimcheck explain pod/{pod.name} -n {pod.namespace}`"
-
-
-def _causes(explanation: Explanation) -> Iterator[str]:
-    yield from in_words.away(explanation)
-    yield from in_words.unknown_classes(explanation, listing=False)
-    yield from in_words.absent_names(explanation, listing=False)
-    if explanation.refusal and not explanation.unknown_classes:
-        yield explanation.refusal
-    if explanation.error is not None:
-        yield f"error on {explanation.error.node}: {explanation.error.error}"
 
 
 def _conflict(explanation: Explanation) -> Iterator[str]:

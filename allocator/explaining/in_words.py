@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
 from allocator.explaining.conflicts import REQUEST, Conflict
-from allocator.explaining.explanation import Explanation
+from allocator.explaining.explanation import CHANCE, ERROR, MISFIT, UNDECIDED, Explanation
 from allocator.explaining.finder import RELEASE, Remedy
 from allocator.explaining.patched_values import PatchedValue
 from resourceapi.counting import number, plural
@@ -14,17 +15,101 @@ from resourceapi.nearness import nearest
 
 #: Names that are listed in a sentence, and requests or claims that get a sentence each.
 MAX_NAMES, MAX_REQUESTS = 6, 3
+#: Mistakes that are told.
+MAX_MISTAKES = 4
 #: Patches that are named.
 MAX_PATCHES = 3
 
 
-def misfit(first: str, nodes: int, eligible: str = "") -> str:
-    """That a pod fits on none of some nodes.
+def verdict(explanation: Explanation, nodes: int = 0, listing: bool = True) -> str:
+    """The answer in a sentence about a pod that is not surely placed.
 
-    :param first: the name of one of them.
-    :param eligible: an adjective for them, with a space after it.
+    :param nodes: how many nodes have refused it, if the explanation is about some of them only.
+    :param listing: whether names and values of devices may be told, for readers of ResourceSlices.
     """
-    return f"does not fit on {first if nodes == 1 else f'any of the {nodes:,} {eligible}nodes'}"
+    error = explanation.error
+    if said := _said(explanation, listing):
+        return f"{_outcome(explanation, nodes)}: {said}"
+    if explanation.verdict == ERROR and error is not None:
+        return f"cannot be scheduled because of an error on {error.node}: {error.error}"
+    if explanation.verdict == CHANCE and error is not None:
+        return f"fits, but attempts can fail because of an error on {error.node}: {error.error}"
+    if explanation.verdict == UNDECIDED:
+        return "not decided within the time limit"
+    if explanation.refusal:
+        return f"cannot be scheduled: {explanation.refusal}"
+    return _outcome(explanation, nodes) if explanation.answers else "does not fit: no node is eligible"
+
+
+def _said(explanation: Explanation, listing: bool) -> str:
+    """The mistake that the verdict tells."""
+    is_left = explanation.verdict in (MISFIT, ERROR)
+    return str(explanation.mistakes[0]) if listing and is_left and explanation.mistakes else ""
+
+
+def _outcome(explanation: Explanation, nodes: int) -> str:
+    """That a pod is not placed, without a reason."""
+    if explanation.verdict == ERROR or explanation.refusal:
+        return "cannot be scheduled"
+    if not explanation.answers:
+        return "does not fit"
+    eligible = "eligible " if explanation.excluded and not nodes else ""
+    nodes = nodes or len(explanation.answers)
+    where = explanation.answers[0].node if nodes == 1 else f"any of the {nodes:,} {eligible}nodes"
+    return f"does not fit on {where}"
+
+
+def findings(explanation: Explanation, listing: bool = True) -> Iterator[str]:
+    """What is wrong whatever the nodes have, beside what the verdict says: claims that are elsewhere, what is misspelt.
+
+    :param listing: whether names and values that there are may be told, for readers of ResourceSlices and classes.
+    """
+    said = _said(explanation, listing)
+    if said and explanation.error is not None:
+        yield f"an error on {explanation.error.node} fails each attempt: {explanation.error.error}"
+    mistakes = explanation.mistakes[1:MAX_MISTAKES] if listing else ()
+    for line in chain(
+        away(explanation),
+        unknown_classes(explanation, listing),
+        absent_names(explanation, listing),
+        map(str, mistakes),
+    ):
+        if line != said:
+            yield line
+
+
+def summary(explanation: Explanation) -> Iterator[str]:
+    """How many devices of the eligible nodes match each request, and what the closest node lacks."""
+    several = len(explanation.demand) > 1
+    eligible = " on eligible nodes" if explanation.excluded else ""
+    for total in explanation.totals:
+        claim = f"{total.alternative.claim.name}:" if several else ""
+        yield (
+            f"{claim}{total.alternative.name}: {total.selected:,} of {number(total.devices, 'device')}{eligible} "
+            f"{'matches' if 1 in (total.selected, total.devices) else 'match'}, {total.left:,} available"
+            + (f"; a selector fails with an error on {total.failing:,}" if total.failing else "")
+        )
+    if explanation.kinds:
+        closest = explanation.kinds[0]
+        short = [
+            f"{f'{request.alternative.claim.name}:' if several else ''}{request.alternative.name} finds "
+            f"{request.left:,} of {number(request.needed, 'device')}"
+            for request in closest.short
+        ]
+        if short and any(request.steps[0].left for request in closest.requests):
+            yield f"closest node: {closest.nodes[0]}, where {'; '.join(short)}"
+        elif not short and explanation.verdict == MISFIT and not closest.error:
+            yield from _clashes(explanation)
+
+
+def _clashes(explanation: Explanation) -> Iterator[str]:
+    """Why the closest node does not serve everything, although it has enough devices for each request."""
+    closest = explanation.kinds[0]
+    if len(closest.requests) == 1:
+        yield f"on {closest.nodes[0]}, each of these devices could be taken, but not enough of them together"
+    else:
+        yield "each request finds enough devices by itself, but not all requests together"
+    yield from (f"  on {each.node}: {each.text}" for each in explanation.clashes)
 
 
 def away(explanation: Explanation) -> Iterator[str]:

@@ -135,6 +135,14 @@ class Snapshot:
                 if not result.is_admin and name not in holders:
                     holders.append(name)
 
+    def with_allocated(self, claims: Iterable[Claim], time_limit: TimeLimit) -> Snapshot:
+        """A snapshot in which these claims hold devices, too.
+
+        :raises OutOfTime: if it takes too long to apply patches and rules to its devices.
+        """
+        held = [*self.claims.values(), *claims]
+        return self._merged_anew(Change(), self.nodes.values(), self._published, held, time_limit)
+
     @cached_property
     def claim_users(self) -> dict[str, Holder]:
         """Who uses each allocated claim, by the name of the claim."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from types import MappingProxyType
@@ -138,7 +138,7 @@ def explain_all(
     explained = []
     for workload in scenario.workloads:
         step()
-        explained.append(_explain(scenario, workload, node, limit.part(POD_SECONDS)))
+        explained.append(explain_one(scenario, workload, limit.part(POD_SECONDS), node))
     late = sum(each.verdict == UNDECIDED for each in explained) if limit.is_over else 0
     if not all(each.bound for each in explained):
         return Answer(explained, scenario.failures, scenario.checked(), late)
@@ -147,7 +147,19 @@ def explain_all(
     return Answer(explained, failures, [])
 
 
-def _explain(scenario: Scenario, workload: Workload, node: str, limit: TimeLimit) -> Explained:
+def explain_one(
+    scenario: Scenario,
+    workload: Workload,
+    limit: TimeLimit,
+    node: str = "",
+    spared: Collection[str] = (),
+) -> Explained:
+    """Explain a workload as if there were no others.
+
+    :param limit: how long it may take.
+    :param node: the only node to consider; empty: all.
+    :param spared: claims whose release is no help.
+    """
     snapshot, resources = scenario.snapshot, scenario.node_resources
     if workload.problem or workload.missing:
         return Explained(workload, None)
@@ -180,7 +192,7 @@ def _explain(scenario: Scenario, workload: Workload, node: str, limit: TimeLimit
         gates=gates,
         openings=openings,
         made_for=workload.made_for,
-        spared=_held_by(snapshot, workload.running),
+        spared=_held_by(snapshot, workload.running) | frozenset(spared),
         choose=partial(NodeScores(snapshot.nodes, resources, profile.minor).choose, workload.pod_spec, needs),
     )
     if found.verdict == MISFIT and full:

@@ -18,6 +18,7 @@ from allocator.simulation import MODES, Limits, Placement, Pod, Simulation
 from allocator.time_limit import OutOfTime
 from claimcheck.answers.outcome import Failure
 from claimcheck.answers.scenario import Scenario
+from claimcheck.answers.unplaced import Tried, Unplaced, unplaced
 from cluster.workloads import Workload
 from resourceapi.manifests import key_of
 
@@ -65,6 +66,7 @@ class Report(NamedTuple):
     :param problems: objects that cannot be simulated, with the reason.
     :param waiting: pods that wait for claims or templates that do not exist, with these.
     :param unknown_classes: classes that claims name and that do not exist.
+    :param unplaced: the pods that the first run leaves, by reason.
     """
 
     pods: Sequence[Pod]
@@ -75,6 +77,7 @@ class Report(NamedTuple):
     waiting: Sequence[tuple[str, str]]
     unknown_classes: Sequence[str]
     runs: Sequence[Run]
+    unplaced: Sequence[Unplaced] = ()
     expansion: Expansion | None = None
 
     @property
@@ -114,18 +117,22 @@ def simulate(
         without={each.full_name for each in scenario.workloads if each.kind == "Pod"}
     )
     ends = _ends(scenario.workloads)
-    pods = [
-        pod
+    tried = [
+        Tried(workload, number, pod)
         for workload, end in zip(scenario.workloads, ends, strict=True)
         if _is_simulated(workload)
-        for pod in pods_of(snapshot, workload, resources, limits, end)
+        for number, pod in enumerate(
+            pods_of(snapshot, workload, resources, limits, end), len(workload.running)
+        )
     ]
+    pods = [each.pod for each in tried]
     claims = [claim for workload in scenario.workloads for claim in workload.claims]
     unknown: Sequence[str] = ()
     with suppress(OutOfTime):
         unknown = unknown_classes(snapshot, snapshot.demand(claims, limits.whole))
     attributes = _constraint_attributes(pods)
-    runs = []
+    runs: list[Run] = []
+    after = resources
     for objective in [*objectives, *([BATCH] if batch else [])]:
         cluster = scheduling_state(snapshot, resources)
         simulation = Simulation(cluster, limits)
@@ -133,6 +140,8 @@ def simulate(
         left: Fragmentation | None = None
         with suppress(OutOfTime):
             left = fragmentation(cluster.pools(limits.whole), cluster.allocated, attributes)
+        if not runs and cluster.resources is not None:
+            after = cluster.resources
         runs.append(Run(objective, found, left))
     expansion = None
     if templates:
@@ -156,6 +165,7 @@ def simulate(
         waiting=[(each.title, " and for ".join(each.missing)) for each in scenario.workloads if each.missing],
         unknown_classes=unknown,
         runs=runs,
+        unplaced=unplaced(scenario, tried, runs[0].placements, after, limits),
         expansion=expansion,
     )
 

@@ -125,7 +125,7 @@ def _explanation(explanation: Explanation) -> Json:
         document["conflict"] = _conflict(explanation.conflict) if explanation.conflict else None
         document["nodeConflicts"] = [_conflict(conflict) for conflict in explanation.conflicts]
         document["fitsIfNothingWereAllocated"] = None if explanation.never is None else not explanation.never
-        document["remedies"] = [_remedy(remedy) for remedy in explanation.remedies]
+        document["remedies"] = [remedy_document(remedy) for remedy in explanation.remedies]
     return document
 
 
@@ -250,7 +250,8 @@ def _conflict(conflict: Conflict) -> Json:
     return {**({"node": conflict.node} if conflict.node else {}), "members": members}
 
 
-def _remedy(remedy: Remedy) -> Json:
+def remedy_document(remedy: Remedy) -> Json:
+    """A change that would help, with the nodes on which it does."""
     document: Json = {
         "kind": remedy.kind,
         "text": remedy.text,

@@ -13,13 +13,16 @@ from resourceapi.counting import number
 MAX_KINDS = 4
 
 
-def remedies(explanation: Explanation) -> Iterator[str]:
-    """Changes that would make the pod fit, or that none has been found."""
+def remedies(explanation: Explanation, what: str = "it") -> Iterator[str]:
+    """Changes that would make the pod fit, or that none has been found.
+
+    :param what: what would fit.
+    """
     if explanation.remedies:
-        yield "  it would fit:"
+        yield f"  {what} would fit:"
         yield from (f"    - {each}" for each in in_words.remedies(explanation.remedies))
     elif explanation.complete:
-        yield "  no single change that was tried makes it fit"
+        yield f"  no single change that was tried makes {'it' if what == 'it' else 'any of them'} fit"
     if explanation.never:
         yield "  as it is, it would not fit even if no device were in use"
     if not explanation.complete:

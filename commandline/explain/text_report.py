@@ -11,10 +11,7 @@ from allocator.explaining.conflicts import Conflict
 from allocator.explaining.constraint_checks import ConstraintCheck
 from allocator.explaining.explanation import (
     CHANCE,
-    ERROR,
     FITS,
-    MISFIT,
-    UNDECIDED,
     Explanation,
     NodeKind,
     RequestSteps,
@@ -36,7 +33,7 @@ if TYPE_CHECKING:
     from claimcheck.answers.explain import Answer, Explained
 
 #: Entries that are shown of long lists.
-MAX_REJECTIONS, MAX_VALUES, MAX_CONDITIONS, MAX_MISTAKES = 4, 6, 4, 4
+MAX_REJECTIONS, MAX_VALUES, MAX_CONDITIONS = 4, 6, 4
 _TITLES = {rule.name: rule.title for rule in RULES}
 
 
@@ -96,7 +93,7 @@ def _section(explained: Explained) -> Iterator[str]:
         yield from node_report.allocated(explained)
         yield from _fit(explanation)
     else:
-        yield f"{start}{_verdict(explanation)}"
+        yield f"{start}{in_words.verdict(explanation)}"
         yield from node_report.messages(explained)
         yield from _misfit(explanation, explained)
 
@@ -138,53 +135,14 @@ def _fit(explanation: Explanation) -> Iterator[str]:
     yield from _alternatives(explanation)
 
 
-def _verdict(explanation: Explanation) -> str:
-    nodes = len(explanation.answers)
-    if explanation.mistakes and explanation.verdict in (MISFIT, ERROR):
-        return f"{_outcome(explanation)}: {explanation.mistakes[0]}"
-    if explanation.verdict == ERROR:
-        assert explanation.error is not None
-        return (
-            f"cannot be scheduled because of an error on {explanation.error.node}: {explanation.error.error}"
-        )
-    if explanation.verdict == CHANCE:
-        assert explanation.error is not None
-        return f"fits, but attempts can fail because of an error on {explanation.error.node}: {explanation.error.error}"
-    if explanation.verdict == UNDECIDED:
-        return "not decided within the time limit"
-    if explanation.refusal:
-        return f"cannot be scheduled: {explanation.refusal}"
-    return _outcome(explanation) if nodes else "does not fit: no node is eligible"
-
-
-def _outcome(explanation: Explanation) -> str:
-    """That a pod is not placed, without a reason."""
-    if explanation.verdict == ERROR or explanation.refusal:
-        return "cannot be scheduled"
-    if not explanation.answers:
-        return "does not fit"
-    eligible = "eligible " if explanation.excluded else ""
-    return in_words.misfit(explanation.answers[0].node, len(explanation.answers), eligible)
-
-
 def _misfit(explanation: Explanation, explained: Explained) -> Iterator[str]:
-    said = str(explanation.mistakes[0]) if explanation.mistakes else ""
-    if said and explanation.error is not None:
-        yield f"  an error on {explanation.error.node} fails each attempt: {explanation.error.error}"
-    found = explanation.mistakes[1:MAX_MISTAKES]
-    for what in (
-        in_words.away(explanation),
-        in_words.unknown_classes(explanation),
-        in_words.absent_names(explanation),
-        map(str, found),
-    ):
-        yield from (f"  {line}" for line in what if line != said)
+    yield from (f"  {line}" for line in in_words.findings(explanation))
     yield from _unusable_pools(explanation)
     yield from _ending(explanation)
     yield from remedy_report.remedies(explanation)
     yield from remedy_report.holders(explanation)
     yield ""
-    yield from _summary(explanation)
+    yield from (f"  {line}" for line in in_words.summary(explanation))
     # Requests that are wrong on every node have no steps.
     kinds = [kind for kind in explanation.kinds if kind.requests or not explanation.demand]
     for kind in kinds[: remedy_report.MAX_KINDS]:
@@ -237,41 +195,6 @@ def _unusable_pools(explanation: Explanation) -> Iterator[str]:
                 else ""
             )
             yield f"  on {remedy_report.like(kind)}{left_out}: {rejection.reason}"
-
-
-def _summary(explanation: Explanation) -> Iterator[str]:
-    """How many devices of the eligible nodes match each request, and what the closest node lacks."""
-    several = len(explanation.demand) > 1
-    eligible = " on eligible nodes" if explanation.excluded else ""
-    for total in explanation.totals:
-        claim = f"{total.alternative.claim.name}:" if several else ""
-        yield (
-            f"  {claim}{total.alternative.name}: {total.selected:,} of {number(total.devices, 'device')}{eligible} "
-            f"{'matches' if 1 in (total.selected, total.devices) else 'match'}, {total.left:,} available"
-            + (f"; a selector fails with an error on {total.failing:,}" if total.failing else "")
-        )
-    if explanation.kinds:
-        short = [
-            f"{f'{request.alternative.claim.name}:' if several else ''}{request.alternative.name} finds "
-            f"{request.left:,} of {number(request.needed, 'device')}"
-            for request in explanation.kinds[0].requests
-            if request.left < request.needed
-        ]
-        there = any(request.steps[0].left for request in explanation.kinds[0].requests)
-        if short and there:
-            yield f"  closest node: {explanation.kinds[0].nodes[0]}, where {'; '.join(short)}"
-        elif not short and explanation.verdict == MISFIT and not explanation.kinds[0].error:
-            yield from _clashes(explanation)
-
-
-def _clashes(explanation: Explanation) -> Iterator[str]:
-    """Why the closest node does not serve everything, although it has enough devices for each request."""
-    if len(explanation.kinds[0].requests) == 1:
-        yield f"  on {explanation.kinds[0].nodes[0]}, each of these devices could be taken, but not enough of them together"
-    else:
-        yield "  each request finds enough devices by itself, but not all requests together"
-    for each in explanation.clashes:
-        yield f"    on {each.node}: {each.text}"
 
 
 def _kind(kind: NodeKind, explanation: Explanation) -> Iterator[str]:

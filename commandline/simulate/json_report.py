@@ -8,8 +8,11 @@ from allocator.expansion import Expansion
 from allocator.fitting.fragmentation import Fragmentation
 from allocator.simulation import Placement
 from claimcheck.answers.simulate import Report, Run
+from claimcheck.answers.unplaced import Unplaced
+from commandline.explain.json_report import remedy_document
 from commandline.reports.allocations import device_documents
 from commandline.reports.writing import failure_documents
+from commandline.simulate import unplaced_report
 
 Json = dict[str, Any]
 
@@ -25,6 +28,8 @@ def document(report: Report) -> Json:
         "notes": report.checked,
         "failures": failure_documents(report.failures),
     }
+    if report.unplaced:
+        answer["unplaced"] = [_unplaced(each) for each in report.unplaced]
     if report.with_patches:
         answer["withPatches"] = True
     if report.expansion is not None:
@@ -42,6 +47,15 @@ def _run(run: Run) -> Json:
         "left": [each.pod for each in run.left],
         "fragmentation": None if run.fragmentation is None else _fragmentation(run.fragmentation),
     }
+
+
+def _unplaced(group: Unplaced) -> Json:
+    document: Json = {"pods": list(group.pods), "reason": group.said}
+    explanation = group.explained.explanation if group.explained is not None else None
+    if explanation is not None:
+        document["causes"] = list(unplaced_report.causes(explanation))
+        document["remedies"] = [remedy_document(each) for each in explanation.remedies]
+    return document
 
 
 def _placement(placement: Placement) -> Json:

@@ -10,6 +10,7 @@ from allocator.fitting.fragmentation import Fragmentation
 from allocator.simulation import Placement
 from claimcheck.answers.simulate import Report, Run
 from commandline.reports.writing import failure_lines, table
+from commandline.simulate import unplaced_report
 from resourceapi.counting import number
 from resourceapi.records.claims import Allocation
 
@@ -35,8 +36,8 @@ def lines(report: Report) -> Iterator[str]:
     if len(report.runs) > 1:
         yield ""
         yield from _comparison(report.runs)
-    yield ""
     yield from _placements(first)
+    yield from unplaced_report.lines(report.unplaced)
     if len(report.runs) > 1:
         yield from _differences(report.runs)
     for run in report.runs:
@@ -74,15 +75,16 @@ def _placeable(run: Run) -> dict[tuple[str, str], str]:
 
 
 def _placements(run: Run) -> Iterator[str]:
-    shown = run.placements[:MAX_PODS]
-    rows = [("pod", "node", "devices"), *((each.pod, each.node or "none", _got(each)) for each in shown)]
+    placed = [each for each in run.placements if each.node]
+    if not placed:
+        return
+    rows = [("pod", "node", "devices"), *((each.pod, each.node, _got(each)) for each in placed[:MAX_PODS])]
+    yield ""
     yield f"placements ({run.objective})"
     yield from table(rows, left=range(3))
-    if len(run.placements) > MAX_PODS:
-        yield f"  and {number(len(run.placements) - MAX_PODS, 'more pod')} (see -o json)"
+    if len(placed) > MAX_PODS:
+        yield f"  and {number(len(placed) - MAX_PODS, 'more pod')} (see -o json)"
     yield from _ties(run.placements)
-    if any(each.reason for each in shown):
-        yield "  claimcheck explain says which devices match each request, and what would help"
 
 
 def _ties(placements: Sequence[Placement]) -> Iterator[str]:
@@ -98,9 +100,7 @@ def _ties(placements: Sequence[Placement]) -> Iterator[str]:
 
 
 def _got(placement: Placement) -> str:
-    """The devices that a pod gets, as request=pool/device, or why it gets none."""
-    if not placement.node:
-        return placement.error or placement.reason or "fits on no node"
+    """The devices that a pod gets, as request=pool/device."""
     devices = [
         f"{each.request}={each.device.pool}/{each.device.device}"
         for allocation in placement.results.values()

@@ -299,9 +299,12 @@ def test_note_says_what_no_device_has() -> None:
     assert not told.ask(pod("p", "c"))
     (note,) = told.after(QUIET_SECONDS)
     assert note.startswith(
-        "does not fit on any of the 2 nodes; no device (2 looked at) has the attribute gpu.example.com/modell, which the "
-        "selector of request g of claim ns/c names; did you mean gpu.example.com/model?"
+        "cannot be scheduled because of an error on n1: claim ns/c: selector #0 on device "
     )
+    assert (
+        "; no device (2 looked at) has the attribute gpu.example.com/modell, which the "
+        "selector of request g of claim ns/c names; did you mean gpu.example.com/model?"
+    ) in note
 
 
 def test_note_says_which_class_does_not_exist() -> None:
@@ -312,8 +315,8 @@ def test_note_says_which_class_does_not_exist() -> None:
     assert not told.ask(pod("p", "c"))
     (note,) = told.after(QUIET_SECONDS)
     assert note == (
-        "does not fit on any of the 2 nodes; there is no DeviceClass gpux; did you mean gpu? it would fit with "
-        "class gpu in request g of claim ns/c (on 2 nodes, such as n1)"
+        "cannot be scheduled: request g: device class gpux does not exist; there is no DeviceClass gpux; did you mean "
+        "gpu? it would fit with class gpu in request g of claim ns/c (on 2 nodes, such as n1)"
     )
 
 

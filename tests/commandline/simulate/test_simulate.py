@@ -19,6 +19,7 @@ DIRECTORY = snapshot_files.DIRECTORY / "simulate"
 OPTIONS = {
     "partitions": ["--compare", "first-fit,best-fit", "--batch", "--node-template", "template.yaml"],
     "replicas": ["--compare", "best-fit"],
+    "unplaced": [],
 }
 
 
@@ -31,7 +32,7 @@ def run(
     return code, capsys.readouterr().out
 
 
-@pytest.mark.parametrize(("case", "code"), [("partitions", 0), ("replicas", 1)])
+@pytest.mark.parametrize(("case", "code"), [("partitions", 0), ("replicas", 1), ("unplaced", 1)])
 def test_text(
     case: str, code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -46,6 +47,35 @@ def test_json(case: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
     """The report for programs says exactly this."""
     _, text = run(case, monkeypatch, capsys, *OPTIONS[case], "-o", "json")
     assert_snapshot(text, DIRECTORY / case / "json.json")
+
+
+def test_unplaced_pods_are_explained(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each pod is in one group, whose reason and changes are those of `explain` once the others are placed."""
+    _, text = run("unplaced", monkeypatch, capsys, "-o", "json")
+    report = json.loads(text)
+    names = [name for group in report["unplaced"] for name in group["pods"]]
+    assert sorted(names) == sorted(report["runs"][0]["left"])
+    objects = list(yaml.safe_load_all(Path("cluster.yaml").read_text(encoding="utf-8")))
+    (kept,) = (each for each in objects if each["kind"] == "ResourceClaim")
+    for placement in report["runs"][0]["placements"]:
+        for device in placement.get("devices", ()):
+            result = {key: device[key] for key in ("request", "driver", "pool", "device")}
+            status = {**kept["status"], "allocation": {"devices": {"results": [result]}}}
+            metadata = {"name": device["claim"].partition("/")[2], "namespace": "team"}
+            objects.append({**kept, "metadata": metadata, "status": status})
+    after = tmp_path / "after.yaml"
+    after.write_text(yaml.safe_dump_all(objects), encoding="utf-8")
+    main(["explain", "-f", "workloads.yaml", "--inventory", str(after), "-o", "json"])
+    explained = {
+        f"{each['kind']} {each['namespace']}/{each['name']}": each
+        for each in json.loads(capsys.readouterr().out)["objects"]
+    }
+    for group in report["unplaced"]:
+        known = explained[group["pods"][0].removesuffix("-5")]
+        assert group["reason"] == known.get("kubeSchedulerWouldSay", known.get("problem"))
+    assert len(report["unplaced"]) == 4
 
 
 def test_all_placed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
