@@ -140,13 +140,15 @@ class AttemptState:
                     amount = left[key] = amount.sub(drawn)
         return left
 
-    def after(self, device: Device, place: int) -> int:
+    def after(self, alternative: Alternative, device: Device, place: int) -> int:
         """From which candidate on the next device of a request is looked for, after this one at a place.
 
         Before 1.36 a request may get several shares of a device. All orders are tried, which makes no other difference but
         before 1.35, where it depends on the order whose capacity is looked at (`FormerAttempt`).
         """
         features = self.features
+        if alternative.admin_access and features.repeats_admin_access:
+            return place
         if features.minor >= 36 or not features.consumable_capacity:
             return place + 1
         if features.minor < 35:

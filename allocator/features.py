@@ -10,6 +10,8 @@ from resourceapi.measured import NEWEST
 
 STABLE, INCUBATING, EXPERIMENTAL = "stable", "incubating", "experimental"
 
+#: The first release (minor number) with more than one allocator.
+_SEVERAL_SINCE = 34
 # By the first release (minor number): what kube-scheduler's stable allocator does not know, and its incubating one neither.
 _INCUBATING = {
     0: ("admin_access", "prioritized_list", "partitionable_devices", "device_taints"),
@@ -114,6 +116,8 @@ class Features:
         self.implementation = self._implementation()
 
     def _implementation(self) -> str:
+        if self.minor < _SEVERAL_SINCE:
+            return STABLE
         if self._has_any(_EXPERIMENTAL):
             return EXPERIMENTAL
         return INCUBATING if self._has_any(_INCUBATING) else STABLE
@@ -131,6 +135,26 @@ class Features:
     def stable(self) -> bool:
         """Whether kube-scheduler uses its stable allocator, which differs in some ways without any gate."""
         return self.implementation == STABLE
+
+    @property
+    def keeps_all(self) -> bool:
+        """Whether devices of a request for all devices stay taken when the search goes back."""
+        return self.minor < _SEVERAL_SINCE
+
+    @property
+    def repeats_admin_access(self) -> bool:
+        """Whether requests with admin access neither look at what the claim has taken already, nor take it from others."""
+        return self.minor < _SEVERAL_SINCE
+
+    @property
+    def only_own_counters(self) -> bool:
+        """Whether a device is judged by the counters that it draws from: it needs all of them, and others do not matter."""
+        return self.minor < _SEVERAL_SINCE
+
+    @property
+    def all_can_be_none(self) -> bool:
+        """Whether a request for all devices is served by none, and ends the search if it is not served."""
+        return self.minor < 33
 
     @property
     def basic(self) -> bool:

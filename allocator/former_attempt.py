@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from allocator.attempt import Attempt
+from allocator.attempt_state import Taken
 from allocator.demand import Alternative
 from allocator.devices import Device
 from allocator.errors import CrashError
@@ -36,7 +39,11 @@ class FormerAttempt(Attempt):
 
     def give_back(self, mark: int, alternative: Alternative, device: Device) -> None:
         """See :meth:`Attempt.give_back`."""
+        keeps = alternative.takes_all and self.features.keeps_all
+        kept = self._held(alternative, device) if keeps else ()
         super().give_back(mark, alternative, device)
+        for of, key, value in kept:
+            of[key] = value
         if self.is_shared(device):
             self._keep_drawn(device)
         self._forget(alternative, len(alternative.constraints))
@@ -79,8 +86,24 @@ class FormerAttempt(Attempt):
         self.constraints.update(states)
         self.stuck.update(states)
 
+    def _record(self, alternative: Alternative, device: Device) -> None:
+        if alternative.admin_access and self.features.repeats_admin_access:
+            claim = alternative.claim
+            self.trail.set(self._taken, claim, (*self.taken(claim), Taken(device, alternative, None)))
+        else:
+            super()._record(alternative, device)
+
+    def _held(self, alternative: Alternative, device: Device) -> list[tuple[dict[Any, Any], Any, Any]]:
+        """What is remembered of a device that is taken: in which mapping, under which key, and what."""
+        claim, states = alternative.claim, self.constraints
+        held: list[tuple[dict[Any, Any], Any, Any]] = [(self._taken, claim, self.taken(claim))]
+        if device.id in self.exclusive and not alternative.admin_access:
+            held.append((self.exclusive, device.id, self.exclusive[device.id]))
+        keys = [(claim, place) for place, _ in alternative.constraints if (claim, place) in states]
+        return held + [(of, key, states[key]) for key in keys for of in (states, self.stuck)]
+
     def _keep_drawn(self, device: Device) -> None:
-        if self.features.minor >= 36 or not draws(self, device):
+        if self.features.minor >= 36 or self.features.minor < 34 or not draws(self, device):
             return
         account = self.account(device)
         for name, counters, _ in device.consumes:

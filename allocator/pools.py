@@ -178,7 +178,7 @@ def visible_by_pool(slices: Iterable[Slice], features: Features) -> dict[PoolId,
 def _is_visible(slice: Slice, features: Features) -> bool:
     """Whether the features that the slice uses are on."""
     partitioned = "perDeviceNodeSelection" in slice.spec or (
-        bool(slice.counter_sets) and features.minor >= 35
+        bool(slice.counter_sets) and features.minor != 34
     )
     if partitioned and not features.partitionable_devices:
         return False

@@ -78,7 +78,9 @@ def _claim_config(claim: ClaimDemand, chosen: Sequence[Alternative], features: F
     for entry in claim.devices.get("config") or ():
         requests = entry.get("requests") or []
         times = sum(each.main in requests or each.name in requests for each in chosen) if requests else 1
-        if features.minor >= 37:
+        if features.minor < 33:
+            times = 1  # whatever it is for
+        elif features.minor >= 37:
             times = min(times, 1)  # releases before repeat it for each of the requests
         found += [{"source": "FromClaim", "requests": requests, **_parameters(entry)}] * times
     return found

@@ -48,6 +48,10 @@ class BacktrackLimitError(Exception):
     """The search has backtracked more often than it may."""
 
 
+class _HopelessError(Exception):
+    """There is no solution, whatever else is tried."""
+
+
 class Search:
     """The plain search for devices for claims."""
 
@@ -89,6 +93,8 @@ class Search:
                 return False
             try:
                 goal = choices[-1].send(outcome) if goal is None else next(choices[-1])
+            except _HopelessError:
+                return False
             except StopIteration as end:
                 choices.pop()
                 goal, outcome = None, end.value
@@ -121,7 +127,7 @@ class Search:
 
     def _devices(self, goal: Goal, alternative: Alternative) -> Choice:
         everything = self._all_devices.get(alternative)
-        if everything is not None and not everything:
+        if everything is not None and not everything and not self._attempt.features.all_can_be_none:
             return Outcome.FAILED
         wanted = alternative.count if everything is None else len(everything)
         if goal.devices >= wanted:
@@ -136,6 +142,8 @@ class Search:
     def _this_device(self, goal: Goal, alternative: Alternative, device: Device) -> Choice:
         mark = self._attempt.mark()
         if not self._attempt.take(alternative, device, must=True):
+            if self._attempt.features.all_can_be_none:
+                raise _HopelessError
             return Outcome.FAILED
         return (yield from self._go_on(goal, alternative, device, mark, 0))
 
@@ -147,7 +155,9 @@ class Search:
             mark = attempt.mark()
             if not attempt.take(alternative, device, must=False):
                 continue
-            outcome = yield from self._go_on(goal, alternative, device, mark, attempt.after(device, index))
+            outcome = yield from self._go_on(
+                goal, alternative, device, mark, attempt.after(alternative, device, index)
+            )
             if outcome is Outcome.TOO_MANY:
                 return outcome
             self._count_backtrack()

@@ -72,6 +72,9 @@ def _has_former_rules(attempt: Attempt, claims: Sequence[ClaimDemand], features:
         return True
     if features.minor < 36 and (features.partitionable_devices or features.consumable_capacity):
         return True
+    every = [each for claim in claims for request in claim.requests for each in request.alternatives]
+    if features.keeps_all and any(each.takes_all or each.admin_access for each in every):
+        return True
     alternatives = [
         each for claim in claims for request in claim.requests for each in request.alternatives[1:]
     ]

@@ -7,7 +7,7 @@ from allocator.demand import Alternative
 from allocator.devices import Device
 from allocator.ledgers import CounterKey
 from allocator.pools import Pool
-from allocator.rules.rule import Cause, Evidence, Objection, Rule
+from allocator.rules.rule import Cause, Evidence, Objection, Rule, because
 from resourceapi.quantity import Quantity
 from resourceapi.records.pools import PoolId
 
@@ -48,8 +48,13 @@ class Counters(Rule):
         for name, counters, _ in device.consumes:
             for counter in counters:
                 left = ledger.left(name, counter)
-                if left is not None and left.cmp(drawn[account, (name, counter)]) < 0:
+                if left is None:
+                    if state.features.only_own_counters:
+                        return False
+                elif left.cmp(drawn[account, (name, counter)]) < 0:
                     return False
+        if state.features.only_own_counters:
+            return True
         if state.kept and any(left.sign() < 0 for left in state.counters_left(device).values()):
             return False
         return all((account, key) in drawn for key in ledger.overdrawn)
@@ -64,6 +69,11 @@ class Counters(Rule):
             for counter, amount in counters.items():
                 key = name, counter
                 wanted[key] = wanted[key].add(amount) if key in wanted else amount
+        if state.features.only_own_counters:
+            if missing := [key for key in wanted if key not in available]:
+                name, counter = missing[0]
+                return because(f"its slice has no counter {counter} in a counter set {name}")
+            available = {key: available[key] for key in wanted}
         short = [
             key
             for key, amount in available.items()

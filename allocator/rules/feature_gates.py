@@ -17,6 +17,11 @@ def is_selectable(shape: DeviceShape, features: Features) -> bool:
     )
 
 
+def _lacks_counters(device: Device, features: Features) -> bool:
+    """Whether the device draws from counters, which are off; 1.33 overlooks that it does."""
+    return bool(device.consumes) and not (features.partitionable_devices or features.only_own_counters)
+
+
 class FeatureGates(Rule):
     """The features that the device uses are on; one that draws from counters is selected nevertheless by mode All."""
 
@@ -27,9 +32,7 @@ class FeatureGates(Rule):
     @staticmethod
     def admits(state: AttemptState, alternative: Alternative, device: Device) -> bool:
         features = state.features
-        return (features.partitionable_devices or not device.consumes) and is_selectable(
-            device.shape, features
-        )
+        return not _lacks_counters(device, features) and is_selectable(device.shape, features)
 
     def objection(self, evidence: Evidence, alternative: Alternative, device: Device) -> Objection | None:
         features = evidence.state.features
@@ -37,6 +40,6 @@ class FeatureGates(Rule):
             return because("binding conditions are off (DRADeviceBindingConditions)")
         if device.groups and not features.compatibility_groups:
             return because("compatibility groups are off (DRADeviceCompatibilityGroups)")
-        if device.consumes and not features.partitionable_devices:
+        if _lacks_counters(device, features):
             return because("partitionable devices are off (DRAPartitionableDevices)")
         return None

@@ -22,8 +22,8 @@ def test_former_releases(path: Path) -> None:
     different = {
         case["id"] for case in cases if not allocations.compare(case, allocations.answer(case)).answer
     }
-    assert len(cases) == 450
-    assert different == (UNDECIDED if path in RECORDED[:1] else set())
+    assert len(cases) == (216 if path.name.startswith("1.32") else 450)  # it has few features
+    assert different == (UNDECIDED if path.name.startswith("1.34") else set())
 
 
 def scenario(*slices: Object) -> Object:
