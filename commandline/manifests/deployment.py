@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
 IMAGE = "claimcheck"
+#: The policy that keeps CRDs, and its binding.
+DEFINITIONS = "claimcheck-definitions"
 #: The components for each value of ``--certificates``; {mode} is that of ``--mode``.
 CERTIFICATE_COMPONENTS = {OWN: ["own-certificates/{mode}"], SECRET: [], CERT_MANAGER: ["cert-manager"]}
 #: The components for ``--client-authority``. With crd-served, API servers present a certificate in any case.
@@ -65,7 +67,7 @@ def objects_of(options: Namespace) -> list[Object]:
 
 
 def _with_url(objects: list[Object], url: str, bundle: str) -> list[Object]:
-    """The webhook configurations and CRDs alone, with a URL in place of the Service."""
+    """The webhook configurations and CRDs alone, and what keeps these, with a URL in place of the Service."""
     external = []
     for obj in objects:
         webhooks = list(obj.get("webhooks", ()))
@@ -75,7 +77,7 @@ def _with_url(objects: list[Object], url: str, bundle: str) -> list[Object]:
         for webhook in webhooks:
             path = webhook["clientConfig"]["service"]["path"]
             webhook["clientConfig"] = {"url": url + path, "caBundle": bundle}
-        if webhooks or is_definition:
+        if webhooks or is_definition or obj["metadata"]["name"] == DEFINITIONS:
             external.append(obj)
     return external
 

@@ -334,6 +334,8 @@ def test_service_elsewhere(manifests: Any, tmp_path: Path, mode: str) -> None:
     assert kinds == {
         "CustomResourceDefinition",
         "MutatingWebhookConfiguration",
+        "ValidatingAdmissionPolicy",
+        "ValidatingAdmissionPolicyBinding",
         "ValidatingWebhookConfiguration",
     }
     text = json.dumps(list(found.values()))
@@ -376,3 +378,18 @@ def test_service_elsewhere_is_https(url: str, capsys: pytest.CaptureFixture[str]
     """Nothing but a host and a port."""
     assert main(["manifests", "--url", url, "--authority", "ca.crt"]) == 2
     assert "is not https://HOST[:PORT]" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("mode", options.MODES)
+def test_definitions_are_kept(manifests: Any, mode: str) -> None:
+    """`kubectl delete -f -` comes to the CRDs first, while the policy refuses to delete those of the groups."""
+    found = manifests("--mode", mode, "--image", "claimcheck:1")
+    names = list(found)
+    definitions = [key for key in names if key[0] == "CustomResourceDefinition"]
+    policy = names.index(("ValidatingAdmissionPolicy", "claimcheck-definitions"))
+    binding = names.index(("ValidatingAdmissionPolicyBinding", "claimcheck-definitions"))
+    assert max(map(names.index, definitions)) < min(policy, binding)
+    (condition,) = found[names[policy]]["spec"]["matchConditions"]
+    for key in definitions:
+        assert f"'{found[key]['spec']['group']}'" in condition["expression"]
+    assert found[names[binding]]["spec"]["validationActions"] == ["Deny"]
