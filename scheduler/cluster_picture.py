@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gc
+from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
+from time import sleep
 from typing import Any, NamedTuple
 
 from allocator.features import Features
@@ -30,6 +32,8 @@ from scheduler.snapshots import InConfiguration, Snapshots
 
 #: How long a replica looks at what nodes see before it serves; what is left then, filters find out in the time that each has.
 WARM_UP_SECONDS = 10.0
+# Between the parts of a change: long enough for who waits for the lock.
+PAUSE_SECONDS = 0.002
 
 
 class Source(NamedTuple):
@@ -189,14 +193,24 @@ class ClusterPicture:
         self, collection: Collection[Object], put: Callable[[Object], None], remove: Callable[[str], None]
     ) -> None:
         def changed(changes: Sequence[Change[Object]]) -> None:
-            for key, _, after in changes:
-                if after is None:
-                    remove(key)
-                else:
-                    put(after)
-            self.settle_some()
+            """A whole list may have changed: what takes long is done in parts, as if the changes had come one by one."""
+            left = deque(changes)
+            while left:
+                with self.lock:
+                    while left:
+                        key, _, after = left.popleft()
+                        if after is None:
+                            remove(key)
+                        else:
+                            put(after)
+                        if self.lock.seconds > STEP_SECONDS:
+                            break
+                    if not left:
+                        self.settle_some()
+                if left:
+                    sleep(PAUSE_SECONDS)
 
-        collection.listen(self._locked(changed))
+        collection.listen(changed)
 
     def _gained(self, *_: object) -> None:
         self._changes += 1

@@ -156,3 +156,13 @@ def test_thread_does_what_is_left(picture: ClusterPicture, monkeypatch: pytest.M
     ending.set()
     thread.join()
     assert fitting(picture) == NODES
+
+
+def test_a_list_is_taken_in_in_parts(picture: ClusterPicture, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hostile driver's list of large slices does not hold up filters until the last of them is read."""
+    parts: list[float] = []
+    monkeypatch.setattr(picture.lock, "released", parts.append)
+    picture.slices.replace([gpus(name, 2) for name in NODES])
+    assert len(parts) >= len(NODES)
+    picture.slices.replace([])
+    assert len(parts) >= 2 * len(NODES)
