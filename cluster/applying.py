@@ -66,8 +66,11 @@ def created(manifest: Object, namespace: str) -> Object:
     prepared = _prepared(manifest, namespace)
     written = deep_json.dumps(prepared)
     body: Object = without_nulls(prepared) if "null" in written else prepared
-    if 3 * deep_json.most_bytes_of(written) > ANNOTATIONS_BYTES:
+    # A character is six bytes at most, and counting costs as much as writing.
+    if 18 * len(written) > ANNOTATIONS_BYTES and 3 * deep_json.most_bytes_of(written) > ANNOTATIONS_BYTES:
         _annotate(body, _last_applied(prepared))
+    elif mapping(prepared, "metadata").get("annotations") == {}:
+        del body["metadata"]["annotations"]  # no server keeps an empty map
     return body
 
 

@@ -191,20 +191,20 @@ class Files:
 
     def _is_read(self, directory: str, entry: os.DirEntry[str], reason: str) -> bool:
         """Whether an entry below a directory is a manifest to be read; if it may be one and is not, notes why."""
-        from documents.links import is_below
-
-        name, path = entry.name, entry.path
-        leads_to_directory = entry.is_symlink() and os.path.isdir(path)  # entry.is_dir() fails on loops
+        name, path, is_link = entry.name, entry.path, entry.is_symlink()
+        leads_to_directory = is_link and os.path.isdir(path)  # entry.is_dir() fails on loops
         if not (name.lower().endswith(EXTENSIONS) or leads_to_directory) or self._is_excluded(path):
             return False
         if leads_to_directory:
+            from documents.links import is_below
+
             if not is_below(directory, path):  # else what is there is looked at where it is
                 self._skipped.setdefault(path, LINK)
             return False
-        if not os.path.isfile(path):
+        if not (os.path.isfile(path) if is_link else entry.is_file()):
             self._skipped.setdefault(path, NO_FILE)
             return False
-        if entry.is_symlink() and not self._may_follow(directory, path):
+        if is_link and not self._may_follow(directory, path):
             return False
         if not reason and name.endswith(EXTENSIONS):
             return True

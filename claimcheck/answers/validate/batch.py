@@ -63,16 +63,18 @@ class Batch:
 
     def _refuse_strays(self, first: int) -> None:
         """Refuse what is no manifest, unless a directory was searched for manifests and its file has none."""
+        strays = [
+            (number, found)
+            for number, (found, how) in enumerate(self.objects[first:], first)
+            if how == SKIP and not isinstance(found, Result) and not is_manifest(found.value)
+        ]
+        if not strays:
+            return
         manifests = [each for each, _ in self.objects[first:] if not isinstance(each, Result)]
         files = {each.file for each in manifests if is_manifest(each.value)}
         files.update(self.named)
-        for number, (found, how) in enumerate(self.objects[first:], first):
-            if (
-                how == SKIP
-                and not isinstance(found, Result)
-                and found.file in files
-                and not is_manifest(found.value)
-            ):
+        for number, found in strays:
+            if found.file in files:
                 self.objects[number] = found, NOT_SERVED
 
     def read_inventory(self, inputs: Iterable[Manifest | Result | Failure]) -> None:
