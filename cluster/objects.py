@@ -102,6 +102,11 @@ class ClusterObjects:
 
     # --- views
 
+    def owner_of(self, pod: str) -> tuple[str, str] | None:
+        """The kind and name of what replaces a pod on a node (``namespace/name``) once it has ended; None if nothing does."""
+        known = self.pods.objects.get(pod)
+        return known.owner if known is not None else None
+
     def pods_of(self, kind: str, namespace: str, name: str) -> list[str]:
         """The pods of a workload that are on nodes, by `namespace/name`."""
         return [

@@ -136,6 +136,7 @@ class _Seen(NamedTuple):
             list(picture.rules.objects.values()),
             list(picture.patches.objects.values()),
             time_limit=limit,
+            owner_of=lambda key: pod.owner if (pod := picture.pods.objects.get(key)) else None,
         )
 
     def _here(self) -> Iterator[Object]:

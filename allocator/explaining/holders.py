@@ -2,15 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from resourceapi.counting import number
 from resourceapi.manifests import full_name
 from resourceapi.records.claims import Claim
 
+OwnerOf = Callable[[str], tuple[str, str] | None]
+STATEFUL_SET, DAEMON_SET = "StatefulSet", "DaemonSet"
+#: Owners that can be told which pod to end first when they are scaled down.
+_CHOOSING = ("Deployment", "ReplicaSet", "ReplicationController")
+_DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 #: Holders, pods or claims that are named in one list, and those that would have to end together.
 MAX_NAMED, MAX_ENDED = 3, 8
+
+
+class Owner(NamedTuple):
+    """What has made pods, and makes others for those that have ended."""
+
+    kind: str
+    name: str
+    namespace: str
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.namespace}/{self.name}"
+
+    def ends_with(self, pod: str, other: str) -> bool:
+        """Whether one of its pods has to end so that another does: it gives up pods in an order, or all of them."""
+        if self.kind in _CHOOSING:
+            return False
+        if self.kind == STATEFUL_SET:
+            return _ordinal(other) > _ordinal(pod)
+        return self.kind != DAEMON_SET
 
 
 class Holder(NamedTuple):
@@ -19,11 +43,20 @@ class Holder(NamedTuple):
     :param claim: its `namespace/name`.
     :param pods: the pods it is reserved for, or else the one that it has been created for; `namespace/name`.
     :param others: what else it is reserved for: `podgroups train`.
+    :param owners: what replaces each of the pods once it has ended; None for a pod that nothing replaces.
     """
 
     claim: str
     pods: tuple[str, ...] = ()
     others: tuple[str, ...] = ()
+    owners: tuple[Owner | None, ...] = ()
+
+    @property
+    def owned(self) -> Iterator[tuple[Owner, str]]:
+        """The owners with their pods, of the pods that have one."""
+        for owner, pod in zip(self.owners, self.pods, strict=False):
+            if owner is not None:
+                yield owner, pod
 
     @property
     def text(self) -> str:
@@ -42,8 +75,11 @@ class Holder(NamedTuple):
         return ", ".join((*users, *self.others))
 
 
-def holder(claim: Claim) -> Holder:
-    """Who holds the devices of an allocated claim."""
+def holder(claim: Claim, owner_of: OwnerOf = lambda pod: None) -> Holder:
+    """Who holds the devices of an allocated claim.
+
+    :param owner_of: the kind and name of what has made a pod, by `namespace/name`; None for a pod that nothing replaces.
+    """
     pods, others = [], []
     for group, kind, name, _ in claim.consumers:
         if kind == "pods" and not group:
@@ -52,7 +88,9 @@ def holder(claim: Claim) -> Holder:
             others.append(f"{kind} {name}")
     if not pods and not others:
         pods = [full_name(claim.namespace, owner.name) for owner in claim.owners if owner.kind == "Pod"]
-    return Holder(claim.key, tuple(pods), tuple(others))
+    made = ((pod, owner_of(pod)) for pod in pods)
+    owners = tuple(owner and Owner(*owner, pod.partition("/")[0]) for pod, owner in made)
+    return Holder(claim.key, tuple(pods), tuple(others), owners)
 
 
 def held_by(claims: Sequence[str], holders: Mapping[str, Holder]) -> str:
@@ -69,8 +107,63 @@ def held_by(claims: Sequence[str], holders: Mapping[str, Holder]) -> str:
     return ", ".join(texts) + _more(len(found))
 
 
-def released(holders: Sequence[Holder]) -> str:
-    """What would have to happen for the devices of claims to be free: `pod a/x ended, which uses claim x-gpu`."""
+def ended_with(names: Collection[str], holders: Mapping[str, Holder]) -> list[str]:
+    """Claims, and those that cannot but be released with them: of pods that end as soon as those of the claims do."""
+    ending = [each for name in names for each in holders[name].owned]
+    if not any(owner.kind not in (*_CHOOSING, DAEMON_SET) for owner, _ in ending):
+        return list(names)
+    more = [
+        name
+        for name, other in holders.items()
+        if any(
+            owner == its and owner.ends_with(pod, one) for owner, pod in ending for its, one in other.owned
+        )
+    ]
+    return list(dict.fromkeys((*names, *more)))
+
+
+def released(holders: Sequence[Holder], *, any_pod: bool = False) -> str:
+    """What would have to happen for the devices of claims to be free: `pod a/x ended, which uses claim x-gpu`.
+
+    Pods that have an owner are replaced, and the new ones take devices again: so it is the owner that has to do with fewer.
+
+    :param any_pod: whether it does not matter which of its pods an owner gives up.
+    """
+    owned: dict[Owner, dict[str, None]] = {}
+    for owner, pod in (each for one in holders for each in one.owned):
+        owned.setdefault(owner, {})[pod] = None
+    parts = [_scaled_down(owner, list(pods), any_pod) for owner, pods in owned.items()]
+    others = [
+        each._replace(pods=tuple(pod for pod in each.pods if not any(pod in pods for pods in owned.values())))
+        for each in holders
+    ]
+    left = [
+        each
+        for each, whole in zip(others, holders, strict=True)
+        if each.pods or each.others or not whole.pods
+    ]
+    return ", and if ".join((*parts, *_ended(left)))
+
+
+def _scaled_down(owner: Owner, pods: Sequence[str], any_pod: bool) -> str:
+    if owner.kind in _CHOOSING:
+        first = "" if any_pod else f", {_some(pods, MAX_ENDED)} first ({_DELETION_COST})"
+        return f"{owner} were scaled down by {len(pods)}{first}"
+    if owner.kind == STATEFUL_SET:
+        return f"{owner} were scaled down by {len(pods)}"
+    if owner.kind == DAEMON_SET:
+        return f"{owner} were kept off the node{'s' if len(pods) > 1 else ''} of {_some(pods, MAX_ENDED)}"
+    return f"{owner} ended"
+
+
+def _ordinal(pod: str) -> int:
+    """The number at the end of the name of a StatefulSet's pod."""
+    number = pod.rpartition("-")[2]
+    return int(number) if number.isascii() and number.isdigit() else 0
+
+
+def _ended(holders: Sequence[Holder]) -> list[str]:
+    """The same for claims of pods that nothing replaces, and of none."""
     used = [each for each in holders if each.pods or each.others]
     unused = [each.claim for each in holders if not each.pods and not each.others]
     pods = list(dict.fromkeys(pod for each in used for pod in each.pods))
@@ -84,7 +177,7 @@ def released(holders: Sequence[Holder]) -> str:
     if unused:
         noun = "claims" if len(unused) > 1 else "claim"
         parts.append(f"{noun} {_some(unused, MAX_ENDED)} were deleted, which no pod uses")
-    return ", and if ".join(parts)
+    return parts
 
 
 def _some(names: Sequence[str], most: int = MAX_NAMED) -> str:

@@ -10,7 +10,7 @@ from allocator.explaining.absent_names import AbsentName
 from allocator.explaining.changes import parts, with_details, without
 from allocator.explaining.conflicts import CONSTRAINT, REQUEST, demands
 from allocator.explaining.finder import GATE, NODE, PATCH, RELEASE, TAINT, TOLERATION, Finder, Remedy
-from allocator.explaining.holders import released
+from allocator.explaining.holders import Owner, ended_with, released
 from allocator.explaining.snapshot import Taint, taint_of
 from allocator.explaining.trials import MAX_NODES, Trials, Variation
 from allocator.features import GATES, Features
@@ -172,19 +172,36 @@ def _releases(finder: Finder) -> Iterator[Remedy]:
             tried.add(name)
             if trials.fits_on(node, Variation(trials.claims, frozenset((name,)))):
                 single.append(name)
-        for name in single:
-            found = True
-            yield from _release(finder, (name,))
+        yield from _single_releases(finder, single)
+        found = found or bool(single)
         if not single and not found:
             found = True
             yield from _release(finder, _fewest(trials, node, held))
 
 
-def _release(finder: Finder, names: Sequence[str]) -> Iterator[Remedy]:
+def _single_releases(finder: Finder, names: Sequence[str]) -> Iterator[Remedy]:
+    """The releases of claims, each of which is enough; one for all pods that an owner may choose from."""
+    users = finder.trials.snapshot.claim_users
+    told: set[Owner] = set()
+    for name in names:
+        owners = {owner for owner, _ in users[name].owned}
+        if owners & told:
+            continue
+        told |= owners
+        all_of_owner = [each for each, user in users.items() if owners & {owner for owner, _ in user.owned}]
+        yield from _release(finder, (name,), any_pod=set(all_of_owner) <= set(names))
+
+
+def _release(finder: Finder, names: Sequence[str], any_pod: bool = False) -> Iterator[Remedy]:
+    users = finder.trials.snapshot.claim_users
+    names = ended_with(names, users)
+    if any(name in finder.trials.own or name in finder.trials.spared for name in names):
+        return
     variation = Variation(finder.trials.claims, frozenset(names))
-    holders = [finder.trials.snapshot.claim_users[name] for name in names]
-    short = holders[0].text if len(holders) == 1 else ""
-    yield from finder.confirm(RELEASE, f"if {released(holders)}", ", ".join(names), None, variation, short)
+    holders = [users[name] for name in names]
+    short = holders[0].text if len(holders) == 1 and not any(holders[0].owners) else ""
+    text = f"if {released(holders, any_pod=any_pod)}"
+    yield from finder.confirm(RELEASE, text, ", ".join(names), None, variation, short)
 
 
 def _fewest(trials: Trials, node: str, held: Sequence[str]) -> list[str]:

@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 from allocator.allocated import AllocatedState
 from allocator.demand import ClaimDemand, read_claim
 from allocator.devices import Slice, node_name
-from allocator.explaining.holders import Holder, holder
+from allocator.explaining.holders import Holder, OwnerOf, holder
 from allocator.features import Features
 from allocator.inventory import Inventory
 from allocator.scheduling import SchedulingState
@@ -84,6 +84,7 @@ class Snapshot:
     :param patches: ResourceSlicePatches, which change them.
     :param known: slices that another snapshot has read, by name.
     :param time_limit: how long it may take to apply patches and rules to devices.
+    :param owner_of: what replaces a pod, see :func:`~allocator.explaining.holders.holder`.
     :raises OutOfTime: if that takes longer.
     """
 
@@ -99,8 +100,10 @@ class Snapshot:
         known: Mapping[str, Slice] = MappingProxyType({}),
         *,
         time_limit: TimeLimit,
+        owner_of: OwnerOf = lambda pod: None,
     ) -> None:
         self.features = features
+        self._owner_of = owner_of
         self.nodes = {node_name(node): node for node in nodes}
         self.classes = classes
         self._published = {name_of(slice): slice for slice in slices}
@@ -146,7 +149,7 @@ class Snapshot:
     @cached_property
     def claim_users(self) -> dict[str, Holder]:
         """Who uses each allocated claim, by the name of the claim."""
-        return {name: holder(claim) for name, claim in self.claims.items()}
+        return {name: holder(claim, self._owner_of) for name, claim in self.claims.items()}
 
     def demand(self, claims: Iterable[Object], time_limit: TimeLimit) -> list[ClaimDemand]:
         """The requests of those claims that are not allocated yet."""
@@ -181,7 +184,16 @@ class Snapshot:
             slices = [_with_devices(each, partial(_stripped, change.without)) for each in slices]
         if change.without_taint is not None or change.without:
             known = {}
-        return Snapshot(self.features, nodes, self.classes, slices, kept, known=known, time_limit=time_limit)
+        return Snapshot(
+            self.features,
+            nodes,
+            self.classes,
+            slices,
+            kept,
+            known=known,
+            time_limit=time_limit,
+            owner_of=self._owner_of,
+        )
 
     def _merged_anew(
         self,
@@ -202,7 +214,16 @@ class Snapshot:
         if features.reading != self.features.reading:
             known = {}
         return Snapshot(
-            features, nodes, classes, slices, claims, self._rules, patches, known, time_limit=time_limit
+            features,
+            nodes,
+            classes,
+            slices,
+            claims,
+            self._rules,
+            patches,
+            known,
+            time_limit=time_limit,
+            owner_of=self._owner_of,
         )
 
     @cached_property

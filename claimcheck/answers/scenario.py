@@ -118,6 +118,7 @@ def snapshot_of(state: ClusterState, seconds: float) -> Snapshot:
         state.of(DEVICE_TAINT_RULE.name).values(),
         patches.values(),
         time_limit=TimeLimit(seconds) if patches else UNLIMITED,
+        owner_of=state.owner_of,
     )
 
 

@@ -78,6 +78,11 @@ class Pod(NamedTuple):
         return f"{self.namespace}/{self.name}"
 
     @property
+    def owner(self) -> tuple[str, str] | None:
+        """What makes another one once it has ended (kind, name); None if nothing does. kubelet's own pods have their Node."""
+        return self.workloads[-1] if self.workloads and self.workloads[-1][0] != "Node" else None
+
+    @property
     def claim_keys(self) -> list[str]:
         """The claims that exist, as ``namespace/name``."""
         return [f"{self.namespace}/{each.claim}" for each in self.claims if each.claim]
