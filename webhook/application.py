@@ -10,6 +10,7 @@ from threading import Event, Thread
 from deviceselectors.request_budget import RequestBudget
 from resourceapi.logs import log
 from serving import supervisor
+from serving.api_server import make_client
 from serving.bodies import Limits
 from serving.certificate_setup import certificates_are_own, check_notes, make_tls, require_given_files
 from serving.certificate_store import Keeper
@@ -18,9 +19,11 @@ from serving.config_file import Config
 from serving.configured import Configured
 from serving.routes import Route
 from serving.tls import ServerTLS
-from webhook.assembly import left_out, make_cluster, make_context, watched_files
+from webhook.assembly import left_out, make_cluster, make_context, watched_files, watches
 from webhook.config import load_config
 from webhook.injection_setup import injects_itself, make_injection, make_keeper
+from webhook.policy_setup import make_label_guard
+from webhook.registration import start_check
 from webhook.routes import ReviewLimits, deadline, make_routes
 from webhook.warmup import warm_up
 
@@ -137,6 +140,7 @@ class WebhookWorker:
     def start(self) -> None:
         """Watch the cluster; in the first worker also recount quotas, and inject the authority where that is configured."""
         self._start_quota()
+        self._check_registration()
         self._cluster.claim_counts.show(self.metrics)
         self._cluster.follow()
         if self._injection is not None:
@@ -156,7 +160,14 @@ class WebhookWorker:
         self._context = make_context(config, self._cluster)
         before, self._config = self._config.document.value, config
         self._start_quota()
+        self._check_registration()
         return [name for name in _FIXED if config.document.value.get(name) != before.get(name)]
+
+    def _check_registration(self) -> None:
+        """Look whether the API server asks about the labels that are guarded, if it is known which one that is."""
+        guard = make_label_guard(self._config)
+        if self._is_first and guard is not None and watches(self._config):
+            start_check(make_client(self._config), dict.fromkeys(rule.key for rule in guard.labels))
 
     def _start_quota(self) -> None:
         """Recount the quotas of the current context in the background, no longer those of an earlier one."""

@@ -66,12 +66,21 @@ def make_context(config: Config, watched: WatchedCluster | None = None) -> Conte
     )
 
 
+def watches(config: Config) -> bool:
+    """Whether the service watches an API server, so that it is known which one that is."""
+    return bool(_watched_parts(config))
+
+
+def _watched_parts(config: Config) -> list[str]:
+    return [part for part in PARTS if config.get("apiServer", part) == WATCH]
+
+
 def make_cluster(config: Config) -> WatchedCluster:
     """The cluster, to be watched as far as the configuration wants that.
 
     :raises ConfigError: if the CA certificates cannot be read.
     """
-    parts = [part for part in PARTS if config.get("apiServer", part) == WATCH]
+    parts = _watched_parts(config)
     client = make_client(config, SOCKET_SECONDS) if parts else None
     return WatchedCluster(make_profile(config), parts, client, patch_group(config))
 

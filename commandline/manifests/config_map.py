@@ -16,7 +16,6 @@ NAME = "webhook.yaml"
 # These follow from the other manifests; they are the first lines of an overlay's configuration.
 FIXED = ("listen", "tls")
 FIXED_LINES = 3
-CONDITION = "label-changes"
 # What only quota needs: roles, their bindings, and the namespace of ledgers.
 QUOTA_OBJECTS = ("claimcheck-quota", "claimcheck-ledgers", "claimcheck-system-ledgers")
 
@@ -104,12 +103,13 @@ def _refuse_local_files(config: Config, file: str) -> None:
 def _match_guarded_labels(objects: list[Object], config: Object) -> None:
     """Let the API server call the webhook for changes of the labels that the configuration guards."""
     from webhook.label_guard import BUILT_IN
+    from webhook.registration import CONDITION, in_cel
 
     policies = config.get("policies") or {}
     guard = policies.get("adminAccessLabels") or {}
     labels = guard.get("labels", (policies.get("adminAccess") or {}).get("labels", ()))
     keys = dict.fromkeys([BUILT_IN.key, *(label["key"] for label in labels)])
-    listed = ", ".join("'" + key.replace("\\", "\\\\").replace("'", "\\'") + "'" for key in keys)
+    listed = ", ".join(map(in_cel, keys))
     for obj in objects:
         for webhook in obj.get("webhooks", ()):
             for condition in webhook.get("matchConditions", ()):

@@ -20,12 +20,17 @@ from commandline.manifests.options import (
     SCHEDULER,
     SECRET,
 )
+from commandline.reports.escaping import complain
 from resourceapi.objects import Object
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
 IMAGE = "claimcheck"
+_DEFAULT_LABELS = (
+    "claimcheck: the API server will ask about the labels of the default configuration: name that of the service with "
+    "--config if it guards others"
+)
 #: The policy that keeps CRDs, and its binding.
 DEFINITIONS = "claimcheck-definitions"
 #: The components for each value of ``--certificates``; {mode} is that of ``--mode``.
@@ -57,6 +62,8 @@ def objects_of(options: Namespace) -> list[Object]:
     if (options.url is None) != (options.authority is None):
         raise UsageError("manifests: --url and --authority need each other")
     if options.url is not None:
+        if not options.config:
+            complain(_DEFAULT_LABELS)
         objects = _with_url(objects, options.url, _bundle(options.authority))
     _set_failure_policies(objects, options.failure_policy)
     if options.no_network_policy:
