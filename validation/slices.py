@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from validation.setting import Setting
 
 SPEC: Path = ("spec",)
-#: The release in which devices and the counters that they consume came to be in slices of their own.
-APART_SINCE = 35
 FORMER_SLICE_SELECTION = "exactly one of `nodeName`, `nodeSelector`, or `allNodes` is required"
 SLICE_SELECTION = (
     "exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required"
@@ -91,7 +89,7 @@ def _check_spec(spec: Object, old: Object | None, checks: Checks) -> None:
     if old is not None:
         _check_immutable(spec, old, checks)
     _check_slice_nodes(spec, checks)
-    former = checks.minor < APART_SINCE
+    former = checks.minor < model.COUNTERS_APART_SINCE
     if "sharedCounters" in spec and "devices" in spec and not former:
         checks.invalid(SPEC, "", "only one of `sharedCounters` or `devices` is allowed")
     _check_devices(spec, old, checks)
@@ -207,7 +205,7 @@ def _check_device_nodes(device: Object, path: Path, per_device: bool, checks: Ch
 
 def _check_devices(spec: Object, old: Object | None, checks: Checks) -> None:
     devices, path = spec.get("devices") or [], (*SPEC, "devices")
-    former = checks.minor < APART_SINCE
+    former = checks.minor < model.COUNTERS_APART_SINCE
     advanced = any(device.get("taints") or device.get("consumesCounters") for device in devices)
     advanced = (advanced or _has_lists(devices)) and not former
     limit = limits.DEVICES_WITH_ADVANCED_FEATURES if advanced else limits.DEVICES
@@ -249,7 +247,7 @@ def _check_device(device: Object, old: Object | None, path: Path, spec: Object, 
         for name, amount in capacity.items():
             check_capacity(amount, _check_key(name, (*path, "capacity"), checks), checks, shared=shared)
     taints, at = device.get("taints"), (*path, "taints")
-    if checks.minor < APART_SINCE:
+    if checks.minor < model.COUNTERS_APART_SINCE:
         checks.each(taints, at, check_taint)
         checks.at_most(limits.FORMER_TAINTS, taints, at)
         former_counters.check_consumption(device, spec, path, checks)

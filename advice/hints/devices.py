@@ -6,12 +6,14 @@ import re
 from typing import Any
 
 from advice.hints.changes import renamed
+from advice.hints.group import or_use_newer
 from advice.hints.hint import Advice, Hint
 from advice.hints.problem import Problem
 from advice.hints.snippet import yaml
 from resourceapi.field_errors import INVALID, REQUIRED
 from resourceapi.kinds import RESOURCE_SLICE_PATCH
 from resourceapi.manifests import MISSING, mapping, text, value_at
+from resourceapi.model.slices import COUNTERS_APART_SINCE
 from validation.rule_names import UNKNOWN_FIELD, WRONG_TYPE
 
 UNKNOWN = (UNKNOWN_FIELD,)
@@ -81,7 +83,7 @@ def _device_without_basic(problem: Problem) -> str | Advice:
         basic if isinstance(basic, dict) else {}
     )
     return Advice(
-        f"move `{problem.key}` under `basic` (v1beta1), or use apiVersion resource.k8s.io/v1",
+        f"move `{problem.key}` under `basic` (v1beta1){or_use_newer(problem)}",
         (problem.path[:-1], wrapped),
     )
 
@@ -163,7 +165,8 @@ def _several_selections(problem: Problem) -> str:
 
 def _node_selection(problem: Problem) -> str:
     """A slice that says nothing about nodes; those with nothing but shared counters need it as well."""
-    if value_at(problem.object, ("spec", "sharedCounters")) is MISSING:
+    beside_devices = problem.profile.minor < COUNTERS_APART_SINCE
+    if beside_devices or value_at(problem.object, ("spec", "sharedCounters")) is MISSING:
         return "set the nodes that have the devices: `nodeName: <node>`, `allNodes: true` or a `nodeSelector`"
     return (
         "set the same nodes as in the pool's slices with devices, "

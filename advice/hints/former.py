@@ -15,7 +15,9 @@ from advice.hints.hint import Advice, Hint
 from advice.hints.problem import Problem
 from advice.hints.snippet import yaml
 from resourceapi.field_path import Path
+from resourceapi.kinds import CLAIM, DEVICE_CLASS
 from resourceapi.manifests import MISSING, entries, mapping, text, value_at
+from resourceapi.model.claims import FLAT_VERSIONS
 from resourceapi.model.versions import CLASSIC_VERSIONS, GROUP, MISTAKEN_GROUP
 from validation.rule_names import NOT_SERVED, UNKNOWN_FIELD
 
@@ -46,10 +48,20 @@ def _former(problem: Problem) -> str | Advice:
     is_classic = group in (GROUP, MISTAKEN_GROUP) and version in CLASSIC_VERSIONS
     is_migrated = is_classic and kind not in _WITHOUT_SUCCESSOR and not _has_devices(problem.object)
     if is_migrated and problem.migrates:
-        head = f"{MIGRATE}, or {head}"
+        head = f"{_migrate(problem)}, or {head}"
     if newline:
         return Advice(f"{head.removesuffix(':')} ({since}):\n{snippet}", *what.changes)
     return Advice(f"{head}; {since}", *what.changes)
+
+
+def _now(problem: Problem, kind: str = "") -> str:
+    """The version to write: the newest that the release serves."""
+    return newest_served(kind or problem.kind, problem.profile) or "v1"
+
+
+def _migrate(problem: Problem) -> str:
+    now = _now(problem, DEVICE_CLASS.name)
+    return MIGRATE if now == "v1" else f"{MIGRATE} (then `claimcheck convert --to {now}` for this release)"
 
 
 def _rewrite(problem: Problem) -> Advice:
@@ -158,13 +170,12 @@ def _classic_claim(problem: Problem) -> Advice:
     template = problem.kind == "ResourceClaimTemplate"
     spec = mapping(problem.object, "spec", *(("spec",) if template else ()))
     class_name = text(spec, "resourceClassName")
-    request: dict[str, Any] = {
-        "name": "device",
-        "exactly": {"deviceClassName": class_name or "<DeviceClass>"},
-    }
+    now = _now(problem)
+    details = {"deviceClassName": class_name or "<DeviceClass>"}
+    request = {"name": "device", **(details if now in FLAT_VERSIONS else {"exactly": details})}
     modern: dict[str, Any] = {"devices": {"requests": [request]}}
     rewritten = {
-        "apiVersion": f"{GROUP}/v1",
+        "apiVersion": f"{GROUP}/{now}",
         "kind": problem.kind,
         "spec": {"spec": modern} if template else modern,
     }
@@ -177,20 +188,21 @@ def _classic_claim(problem: Problem) -> Advice:
 
 def _classic_slice(problem: Problem) -> Advice:
     return Advice(
-        f"let the driver publish its ResourceSlices; by hand, write `apiVersion: {GROUP}/v1` with `spec.driver`, "
+        f"let the driver publish its ResourceSlices; by hand, write `apiVersion: {GROUP}/{_now(problem)}` with `spec.driver`, "
         "`spec.nodeName`, `spec.pool`, and an entry of `spec.devices` for each of `namedResources.instances`"
     )
 
 
 def _class(problem: Problem) -> Advice:
     driver = text(problem.object, "driverName")
-    head = f"write a {GROUP}/v1 DeviceClass, which selects devices with CEL"
+    api_version = f"{GROUP}/{_now(problem, DEVICE_CLASS.name)}"
+    head = f"write a {api_version} DeviceClass, which selects devices with CEL"
     if not driver:
         return Advice(head)
     kept = mapping(problem.object, "metadata")
     rewritten = {
-        "apiVersion": f"{GROUP}/v1",
-        "kind": "DeviceClass",
+        "apiVersion": api_version,
+        "kind": DEVICE_CLASS.name,
         **({"metadata": kept} if kept else {}),
         "spec": {"selectors": [{"cel": {"expression": f'device.driver == "{driver}"'}}]},
     }
@@ -206,11 +218,11 @@ _SUCCESSORS: dict[str, Callable[[Problem], Advice]] = {
     "ResourceClass": _class,
     "PodScheduling": _without_successor,
     "PodSchedulingContext": _without_successor,
-    "ResourceClassParameters": lambda _: Advice(
-        f"write a {GROUP}/v1 DeviceClass, with the selectors in `spec.selectors` and parameters for the driver in `spec.config`"
+    "ResourceClassParameters": lambda problem: Advice(
+        f"write a {GROUP}/{_now(problem, DEVICE_CLASS.name)} DeviceClass, with the selectors in `spec.selectors` and parameters for the driver in `spec.config`"
     ),
-    "ResourceClaimParameters": lambda _: Advice(
-        f"move it into a {GROUP}/v1 claim: selectors into `spec.devices.requests`, parameters for the driver into `spec.devices.config`"
+    "ResourceClaimParameters": lambda problem: Advice(
+        f"move it into a {GROUP}/{_now(problem, CLAIM.name)} claim: selectors into `spec.devices.requests`, parameters for the driver into `spec.devices.config`"
     ),
 }
 
@@ -252,7 +264,7 @@ def _pod_claim_source(problem: Problem) -> Advice:
     rewritten = {key: value for key, value in claim.items() if key != problem.key} | renamed
     head = f"name the claim or the template in the entry itself; `{problem.key}` was removed after 1.30:\n"
     if problem.migrates:
-        head = f"{MIGRATE}, or {head}"
+        head = f"{_migrate(problem)}, or {head}"
     if any(not isinstance(value, str) for value in renamed.values()):
         return direct
     return Advice(head + yaml([rewritten]), (problem.path[:-1], rewritten))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from advice.hints.problem import Problem
 from resourceapi.kinds import KINDS, kinds_of
 from resourceapi.model.versions import GROUP, MISTAKEN_GROUP
 from resourceapi.nearness import nearest
@@ -47,3 +48,9 @@ def newest_served(kind: str, profile: Profile) -> str:
     """The newest version of a kind that the release serves, or nothing."""
     row = kinds_of(profile).get(kind)
     return "" if row is None else row.newest_served_by(profile)
+
+
+def or_use_newer(problem: Problem) -> str:
+    """The other way out of what v1beta1 has elsewhere: a newer version, if the release serves one."""
+    now = newest_served(problem.kind, problem.profile)
+    return f", or use apiVersion {GROUP}/{now}" if now not in ("", problem.version) else ""

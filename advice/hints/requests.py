@@ -6,6 +6,7 @@ from typing import Any
 
 from advice.hints.changes import moved
 from advice.hints.fields import meant_field
+from advice.hints.group import or_use_newer
 from advice.hints.hint import Advice, Hint
 from advice.hints.problem import Problem
 from advice.hints.schema_walk import fits
@@ -89,7 +90,7 @@ def _exactly_in_v1beta1(problem: Problem) -> str | Advice:
     if problem.version != "v1beta1":
         return ""
     return Advice(
-        "move the fields of `exactly` up into the request (v1beta1), or use apiVersion resource.k8s.io/v1",
+        f"move the fields of `exactly` up into the request (v1beta1){or_use_newer(problem)}",
         *_moved_up(problem),
     )
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+
+from advice.hints import schema_walk
 from advice.hints.hint import Advice, Hint
 from advice.hints.problem import Problem
 from resourceapi.field_errors import FORBIDDEN, INVALID, REQUIRED, TOO_MANY
@@ -54,17 +57,21 @@ WANTED = (
         r"(matchAttribute|distinctAttribute)$",
         "write an attribute with its domain, such as `gpu.example.com/model`",
     ),
-    (r"taints?(\[\])?\.effect$", "write `NoSchedule`, `NoExecute` or `None`"),
+    (r"taints?(\[\])?\.effect$", "write one of {choices}"),
     (r"taints?(\[\])?\.key$", "write the taint's key, such as `example.com/broken`"),
 )
 
 
 def wanted_at(problem: Problem) -> str:
     """What to write into the field, or nothing."""
-    import re
-
     text = next((text for place, text in WANTED if re.search(place, problem.place)), "")
-    return text.format(key=problem.key)
+    return text.format(key=problem.key, choices=_choices(problem) if "{choices}" in text else "")
+
+
+def _choices(problem: Problem) -> str:
+    """The values that the release knows."""
+    type = schema_walk.type_at(problem.schema, problem.kind, problem.path) if problem.schema else None
+    return ", ".join(f"`{value}`" for value in (type.enum if type is not None else ()))
 
 
 def _wanted(problem: Problem) -> str:
@@ -104,14 +111,18 @@ def _parameters(problem: Problem) -> str:
 def _admin_namespace(problem: Problem) -> str:
     from shlex import quote  # the commands may be copied into a shell
 
+    from validation.device_claims import ADMIN_LABEL, FORMER_ADMIN_LABEL
+
     namespace = problem.namespace or "default"
-    label = "resource.kubernetes.io/admin-access=true"
+    named = re.search(r"`([\w./-]+): true`", problem.message)  # releases call it otherwise
+    label = f"{named[1] if named else ADMIN_LABEL}=true"
     text = (
         f"label the namespace (kubectl label namespace {quote(namespace)} {label}); if it has the label, pass "
         f"--namespace-labels {quote(f'{namespace}:{label}')}"
     )
-    if "resource.k8s.io/admin-access" in problem.namespace_labels:
-        text += "; resource.k8s.io/admin-access only counts up to 1.33"
+    for other, when in ((FORMER_ADMIN_LABEL, "up to 1.33"), (ADMIN_LABEL, "from 1.34 on")):
+        if other in problem.namespace_labels and not label.startswith(other):
+            text += f"; {other} only counts {when}"
     return text
 
 

@@ -32,6 +32,8 @@ from resourceapi.rules import (
 )
 from resourceapi.schema import BOOL, INT64, QUANTITY, STRING, TIME, Field, Struct, list_of, map_of, named, ref
 
+#: The release (minor number) in which devices and the counters that they consume came to be in slices of their own.
+COUNTERS_APART_SINCE = 35
 PARTITIONABLE = ("DRAPartitionableDevices",)
 LISTS = ("DRAListTypeAttributes",)
 QUALIFIED_NAME = "{v}.QualifiedName"
