@@ -17,6 +17,7 @@ from resourceapi.model.versions import GROUP
 from resourceapi.releases import split_api_version
 
 if TYPE_CHECKING:
+    from resourceapi.kind import Kind
     from resourceapi.schema import Schema
 
 
@@ -30,11 +31,14 @@ class Converted(NamedTuple):
     problems: list[DocumentError]
 
 
-def convert_text(text: str, file: str, version: str, schemas: Mapping[str, Schema]) -> Converted:
+def convert_text(
+    text: str, file: str, version: str, schemas: Mapping[str, Schema], minor: int | None = None
+) -> Converted:
     """Convert all objects of a text for which that makes sense; the others stay as they are.
 
     :param file: the name for messages.
     :param version: such as ``v1``.
+    :param minor: the release that must have it, 1.``minor``, if it is to be for one.
     """
     changes: list[tuple[Document, dict[str, Any]]] = []
     problems = []
@@ -43,7 +47,7 @@ def convert_text(text: str, file: str, version: str, schemas: Mapping[str, Schem
             problems.append(document)
             continue
         try:
-            converted = convert_value(document.value, version, schemas)
+            converted = convert_value(document.value, version, schemas, minor)
         except ConversionError as error:
             hint = _MIGRATE if is_classic(document.value) and can_migrate(document) else ""
             problems.append(document.error(error.path, str(error), hint))
@@ -58,10 +62,13 @@ def convert_text(text: str, file: str, version: str, schemas: Mapping[str, Schem
     return Converted(text, problems)
 
 
-def convert_value(value: dict[str, Any], version: str, schemas: Mapping[str, Schema]) -> dict[str, Any]:
+def convert_value(
+    value: dict[str, Any], version: str, schemas: Mapping[str, Schema], minor: int | None = None
+) -> dict[str, Any]:
     """An object in another version; the same object if there is nothing to convert.
 
-    :raises ConversionError: if the version cannot hold it, or it cannot be read.
+    :param minor: see :func:`convert_text`.
+    :raises ConversionError: if the version cannot hold it, it cannot be read, or the release does not have the version.
     """
     if is_classic(value):
         raise ConversionError(
@@ -69,7 +76,16 @@ def convert_value(value: dict[str, Any], version: str, schemas: Mapping[str, Sch
         )
     if not _is_of_group(value) or _has_only_version(value):
         return value
+    if minor is not None:
+        _insist_on_release(KINDS[value["kind"]], version, minor)
     return convert_document(_readable(value), version, schemas)
+
+
+def _insist_on_release(kind: Kind, version: str, minor: int) -> None:
+    served = [each for each in kind.versions if kind.served(each, minor)]
+    if version not in served:
+        has = f"it has {', '.join(served)}" if served else f"it has no {kind.name} at all"
+        raise ConversionError(f"1.{minor} has no {version} of {kind.name}: {has}", ("apiVersion",))
 
 
 def rewritten(text: str, changes: list[tuple[Document, dict[str, Any]]]) -> str:

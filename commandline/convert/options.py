@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from commandline.options import add_paths, add_rewriting, describe
 from resourceapi.model.versions import GROUP, SCHEMAS
-from resourceapi.releases import PROPOSALS
+from resourceapi.releases import MODERN_RELEASES, PROPOSALS
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
@@ -17,6 +17,8 @@ EXAMPLES = """examples:
   claimcheck convert --to v1 --in-place manifests/    rewrites the files
   claimcheck convert --to v1 --check manifests/       lists the files that are not in v1 yet
   claimcheck convert --to v1 --diff manifests/        shows what would change
+  claimcheck convert --to v1beta1 --kube-version 1.32 claim.yaml
+                                                      for a cluster of that release
   kubectl get resourceclaims -o yaml | claimcheck convert --to v1beta1 -
 
 Other objects in the files are left unchanged. If the version cannot represent a value, the error names the field.
@@ -39,8 +41,10 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument(
         "--kube-version",
-        metavar=PROPOSALS,
-        choices=(PROPOSALS,),
-        help=f"{PROPOSALS}: accept the fields that enhancement proposals add to the newest release",
+        metavar="RELEASE",
+        choices=MODERN_RELEASES,
+        help="the release that the files are for: versions and fields that it does not have are errors; "
+        f"{', '.join(MODERN_RELEASES)} ({PROPOSALS} is the newest one with the fields of enhancement proposals); "
+        f"default: every version, with the fields of {MODERN_RELEASES[-2]}. What it drops because a gate is off, `validate` tells",
     )
     add_rewriting(parser)

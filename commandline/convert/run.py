@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from claimcheck.answers.convert import convert_text
@@ -13,21 +12,18 @@ from commandline.reading import find, search
 from commandline.reports.escaping import complain
 from documents.errors import DocumentError
 from documents.sources import decode, read_file
-from resourceapi.model.versions import SCHEMAS, SCHEMAS_WITH_PROPOSALS
-from resourceapi.releases import PROPOSALS
+from resourceapi.releases import Profile
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
     from documents.finding import Files
-    from resourceapi.schema import Schema
 
 
 def run(options: Namespace) -> int:
     """Convert the files that the options name. A file with an object that cannot be converted is not written."""
     insist_on_paths(options)
-    schemas = SCHEMAS_WITH_PROPOSALS if options.kube_version == PROPOSALS else SCHEMAS
-    conversion = _Conversion(options.to, schemas, result_of(options))
+    conversion = _Conversion(options.to, options.kube_version, result_of(options))
     files = search(options)
     for found in find(options, files):
         conversion.add(found)
@@ -37,9 +33,11 @@ def run(options: Namespace) -> int:
 
 
 class _Conversion:
-    def __init__(self, version: str, schemas: Mapping[str, Schema], result: Result) -> None:
+    def __init__(self, version: str, release: str | None, result: Result) -> None:
         self.version = version
-        self.schemas = schemas
+        profile = Profile(release) if release else Profile()
+        self.schemas = profile.schemas
+        self.minor = profile.minor if release else None
         self.result = result
         self.exit_code = 0
         self._is_used = False  # whether there was a file at all
@@ -55,7 +53,7 @@ class _Conversion:
         except DocumentError as error:
             self._complain(error, NEGATIVE if error.line else UNFINISHED)
             return
-        converted = convert_text(text, found, self.version, self.schemas)
+        converted = convert_text(text, found, self.version, self.schemas, self.minor)
         for problem in converted.problems:
             self._complain(problem, NEGATIVE)
         if not converted.problems:

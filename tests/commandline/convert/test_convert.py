@@ -398,3 +398,35 @@ def test_patches_that_are_not_converted_are_told(tmp_path: Path, capsys: pytest.
     (tmp_path / "patch.yaml").write_text(V1BETA1, "utf-8")
     assert main(["convert", "--to", "v1", "--check", str(tmp_path)]) == 1
     assert "patch.yaml:2:13: resource.k8s.io/v1beta1 in a patch of a kust" in capsys.readouterr().err
+
+
+_OF_1_34 = """
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: claim}
+spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu, capacity: {requests: {memory: 1Gi}}}}]}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("version", "release", "complaint"),
+    [
+        ("v1beta1", "1.34", ""),
+        (
+            "v1beta1",
+            "1.33",
+            'spec.devices.requests[0].exactly.capacity: unknown field "spec.devices.requests[0].exactly.capacity"',
+        ),
+        ("v1beta2", "1.32", "apiVersion: 1.32 has no v1beta2 of ResourceClaim: it has v1beta1"),
+        ("v1", "1.33", "apiVersion: 1.33 has no v1 of ResourceClaim: it has v1beta2, v1beta1"),
+    ],
+)
+def test_for_a_release(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], version: str, release: str, complaint: str
+) -> None:
+    """A version or a field that the release does not have is an error."""
+    code = _convert(tmp_path, _OF_1_34, "--to", version, "--kube-version", release)
+    found = capsys.readouterr()
+    assert code == (1 if complaint else 0)
+    assert complaint in found.err
+    assert bool(found.out) is not bool(complaint)
