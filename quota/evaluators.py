@@ -9,6 +9,7 @@ from quota import claims, pods
 from quota.device_classes import ExtendedResources
 from quota.names import CLAIM_COUNT, CLASS_SUFFIX, REQUESTS, object_count
 from resourceapi.amounts import Amounts
+from resourceapi.extended_resources import CLAIMS_CHARGED_SINCE
 from resourceapi.extended_resources import GATE as EXTENDED_RESOURCES_GATE
 from resourceapi.kinds import CLAIM, KINDS
 from resourceapi.model.versions import GROUP
@@ -135,7 +136,7 @@ def evaluator_for(
     """How a kind is counted; None for one that is in no namespace or not known here."""
     if group == GROUP:
         if kind == CLAIM.name:
-            enabled = EXTENDED_RESOURCES_GATE in profile.gates
+            enabled = EXTENDED_RESOURCES_GATE in profile.gates and profile.minor >= CLAIMS_CHARGED_SINCE
             return ClaimEvaluator(resources if enabled else None, charged_to_pod)
         known = KINDS.get(kind)
         return ObjectEvaluator(known.resource, GROUP) if known is not None and known.namespaced else None

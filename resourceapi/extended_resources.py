@@ -6,6 +6,8 @@ from resourceapi.manifests import mapping, text
 from resourceapi.objects import Object
 
 GATE = "DRAExtendedResource"
+#: The first release (minor number) that charges claims for them; before, only pods are, whatever the gate says.
+CLAIMS_CHARGED_SINCE = 35
 IMPLICIT_PREFIX = "deviceclass.resource.kubernetes.io/"
 """With the name of a class, the resource that every class stands for, whether it gives itself another name or not."""
 

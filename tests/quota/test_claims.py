@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 from quota.amounts import written
 from quota.claims import charges, demands, devices_by_class
 from quota.device_classes import ExtendedResources
-from quota.evaluators import ClaimEvaluator
+from quota.evaluators import ClaimEvaluator, evaluator_for
+from resourceapi.model.versions import GROUP
+from resourceapi.releases import Profile
 from tests.quota.objects import alternative, claim, device_class, exactly, first_of
 
 MAX_INT64 = 2**63 - 1
@@ -182,3 +184,12 @@ def test_names_that_concern_claims(name: str, on: bool, off: bool) -> None:
     """Which limits make a quota concern claims, with extended resources on and off."""
     assert bool(ClaimEvaluator(ExtendedResources(CLASSES)).matching([name])) is on
     assert bool(ClaimEvaluator(None).matching([name])) is off
+
+
+@pytest.mark.parametrize(("release", "is_charged"), [("1.34", False), ("1.35", True), ("1.37", True)])
+def test_claims_are_charged_for_extended_resources_since_1_35(release: str, *, is_charged: bool) -> None:
+    """A real 1.34.4 lets a claim for two devices pass a quota of one, also with the gate on; 1.35.4 does not."""
+    profile = Profile(release, {"DRAExtendedResource": True})
+    evaluator = evaluator_for(GROUP, "ResourceClaim", profile, ExtendedResources(CLASSES))
+    assert evaluator is not None
+    assert bool(evaluator.matching(["requests.example.com/gpu"])) is is_charged

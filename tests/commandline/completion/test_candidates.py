@@ -9,6 +9,7 @@ from commandline.completion.candidates import FILES, NO_FILES, NO_SPACE
 from commandline.main import complete, main
 from commandline.reports import FORMATS
 from commandline.subcommands import COMPLETE, SUBCOMMANDS, parser_of
+from resourceapi.releases import MODERN_RELEASES
 
 Answer = tuple[list[str], int]
 
@@ -65,7 +66,7 @@ def _complete(capsys: pytest.CaptureFixture[str], *words: str) -> Answer:
         (["validate", "--nonsense=x"], [], NO_FILES),
         (["validate", "--", "--col"], [], FILES),
         (["convert", "--to", "v1b"], ["v1beta2", "v1beta1"], NO_FILES),
-        (["convert", "--kube-version", ""], ["kep"], NO_FILES),
+        (["convert", "--kube-version", ""], list(MODERN_RELEASES), NO_FILES),
         (["simulate", "--compare=first-fit,b"], ["--compare=first-fit,best-fit"], NO_FILES | NO_SPACE),
         (["migrate-storage", ""], ["save", "clear", "restore"], NO_FILES),
         (["migrate-storage", "save", ""], [], FILES),
