@@ -1,7 +1,7 @@
 """Cuts a source's text into the documents that kubectl sees in it.
 
 A text that begins with `{` is first read as JSON, value after value. When that fails at the first or
-second value, the rest is taken for YAML; a later failure is an error. YAML is cut at the lines that
+second value, the rest is taken for YAML, unless it is too short; a later failure is an error. YAML is cut at the lines that
 begin with `---`, whatever they are part of; such a line may go on with a comment only.
 """
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from documents.positions import Positions
 
 _separators = re.compile(r"^---([^\n]*)(?:\n|\Z)", re.MULTILINE).finditer
+_line_blanks = re.compile(r"([^\S\n]*)\n?").match
 
 
 class Chunk:
@@ -71,11 +72,12 @@ def _json_then_yaml(text: str) -> Iterator[Chunk]:
             with CollectorPaused(len(text) - start):
                 chunk.value, chunk.end = read_value(text, start)
         except MalformedText as error:
-            if count > 1 or isinstance(error, RefusedText):
+            behind = _behind_line_blanks(text, position)
+            if count > 1 or behind is None or isinstance(error, RefusedText):
                 chunk.error = error
                 yield chunk
                 return
-            rest = _yaml_documents(text, _behind_line_blanks(text, position))
+            rest = _yaml_documents(text, behind)
             for following in rest:
                 following.json_error = error
                 yield following
@@ -88,13 +90,15 @@ def _json_then_yaml(text: str) -> Iterator[Chunk]:
         yield chunk
 
 
-def _behind_line_blanks(text: str, position: int) -> int:
-    """Behind the white space from here on, but no further than the start of the next line."""
-    while position < len(text) and text[position].isspace():
-        position += 1
-        if text[position - 1] == "\n":
-            break
-    return position
+def _behind_line_blanks(text: str, position: int) -> int | None:
+    """Behind the white space from here on, but no further than the start of the next line.
+
+    kubectl looks at four bytes at a time: where fewer are left, it reads no YAML, for which there is None.
+    """
+    blanks = _line_blanks(text, position)
+    assert blanks is not None
+    last = blanks.end(1)  # where the line feed is, or what follows
+    return blanks.end() if len(text[last : last + 4].encode("utf-8", "surrogatepass")) >= 4 else None
 
 
 def _yaml_documents(text: str, start: int) -> Iterator[Chunk]:

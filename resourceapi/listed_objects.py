@@ -42,7 +42,11 @@ def metadata_problem(value: Object) -> Problem | None:
 
 
 def list_problems(value: Object) -> Iterator[Problem]:
-    """What kubectl refuses in a list itself."""
+    """What kubectl refuses in a list itself, a hundred problems at most."""
+    return islice(_in_list(value), MAX_PROBLEMS)
+
+
+def _in_list(value: Object) -> Iterator[Problem]:
     if problem := metadata_problem(value):
         yield problem
     kind, (group, version) = value["kind"], split_api_version(value["apiVersion"])

@@ -60,8 +60,13 @@ def read_files(
         except DocumentError as error:
             yield Failure(error.file, error.message)
             continue
+        lines: list[str] = []
         for document in parse(content, file, **lists):
-            yield _malformed(document, content) if isinstance(document, DocumentError) else document
+            if isinstance(document, DocumentError):
+                lines = lines or content.decode("utf-8", "replace").split("\n")
+                yield _malformed(document, lines)
+            else:
+                yield document
 
 
 def readable(found: Iterable[Manifest | Result | Failure], failures: list[Failure]) -> Iterator[Manifest]:
@@ -85,16 +90,17 @@ def unusable(manifest: Manifest, reason: str, path: Path = ()) -> Failure:
 class _BrokenSource:
     """The lines of a file with a document that is not a manifest."""
 
-    def __init__(self, content: bytes, line: int) -> None:
-        self.lines = content.decode("utf-8", "replace").split("\n")
+    def __init__(self, lines: list[str], line: int) -> None:
+        self.lines = lines
         self.line = line
 
     def source_line(self, number: int) -> str:
         return self.lines[number - 1].rstrip("\r") if 1 <= number <= len(self.lines) else ""
 
 
-def _malformed(error: DocumentError, content: bytes) -> Result:
-    result = Result(error.file, 1, _BrokenSource(content, error.line))
+def _malformed(error: DocumentError, lines: list[str]) -> Result:
+    """The result for what cannot be read; all of a file share its lines."""
+    result = Result(error.file, 1, _BrokenSource(lines, error.line))
     result.findings.append(
         Finding(ERROR, MALFORMED, error.message, line=error.line, column=error.column, hint=error.hint)
     )

@@ -59,6 +59,31 @@ def test_line_ends_of_windows_change_nothing(case: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("rest", "is_read"),
+    [
+        ("---", False),
+        ("#", False),
+        (" #a", False),
+        ("\n--", False),
+        ("\n#", False),
+        (" \n--", False),
+        ("#abc", True),
+        ("\n---", True),
+        ("\n# a", True),
+        ("\n#\u20ac", True),
+        (" ---", False),
+        ("  ---", False),
+        ("    ", True),
+    ],
+)
+def test_what_follows_json(rest: str, is_read: bool) -> None:
+    """Behind one value comes YAML, but not in fewer than four bytes, spaces among them: these are what kubectl says."""
+    first, *others = parse('{"kind": "a"}' + rest)
+    assert isinstance(first, Document)
+    assert all(isinstance(each, Document) for each in others) == is_read
+
+
+@pytest.mark.parametrize(
     ("content", "name"),
     [
         pytest.param(CLAIM.encode(), "a", id="utf-8"),

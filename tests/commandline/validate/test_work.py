@@ -10,7 +10,11 @@ from typing import Any
 
 import pytest
 
+from advice.findings import Result
+from claimcheck.answers.reading import Text, read_files
 from commandline.main import main
+from resourceapi.listed_objects import item_problems, list_problems
+from resourceapi.releases import Profile
 
 CLAIM = (
     "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {{name: a{}}}\nspec: {{devices: {}}}\n"
@@ -101,3 +105,23 @@ def test_work_grows_with_the_file(name: str, tmp_path: Path, capsys: pytest.Capt
         file.write_text(FILES[name](count))
         work.append(_lines_run(arguments))
     assert work[3] - work[2] <= 2.5 * (work[2] - work[1]) + work[1] / 20
+
+
+def test_errors_of_a_file_share_its_lines() -> None:
+    """20,000 entries that are no objects, on one line of 40 KB: the line is held once, not for each."""
+    text = b'{"apiVersion": "v1", "kind": "List", "items": [5, 6]}'
+    first, second = (
+        each for each in read_files([Text("a.json", text)], Profile()) if isinstance(each, Result)
+    )
+    assert first.source is not None
+    assert second.source is not None
+    assert first.source.lines is second.source.lines  # type: ignore[attr-defined]
+
+
+def test_what_kubectl_finds_in_lists_is_limited() -> None:
+    """A hundred problems for a list, and for an item, however many unknown fields or nulls there are."""
+    many = dict.fromkeys(map(str, range(150)), 1)
+    listed = {"apiVersion": "v1", "kind": "ConfigMapList", "items": [], **many}
+    assert len(list(list_problems(listed))) == 100
+    item = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"labels": dict.fromkeys(many)}}
+    assert len(list(item_problems(item, "ConfigMap", Profile()))) == 100
