@@ -9,21 +9,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
 from typing import TYPE_CHECKING
 
 from claimcheck.answers.reading import Text
 from commandline.chart_schemas import refer_elsewhere
 from commandline.errors import UsageError
+from commandline.renderers import environment, lay_out, link_out_of, run, search_path
 from commandline.reports.places import RENDERED
 from documents.errors import DocumentError
-from documents.links import is_below, leads_to_hidden
-from documents.sources import MAX_FILE_BYTES
 
 if TYPE_CHECKING:
-    from subprocess import Popen
-    from typing import IO
-
     from resourceapi.releases import Profile
 
 #: The time limit for one chart, in seconds.
@@ -31,15 +26,10 @@ SECONDS = 60.0
 #: The time limit for all charts together.
 SECONDS_IN_ALL = 300.0
 _RELEASE = "release"
-_LONGEST_MESSAGE = 2_000
-#: As much memory as Helm may take.
-_BYTES = 1 << 30
 _SKIP = "--skip-schema-validation"
 _UNCHECKED = (
     "values are not compared with a schema of the chart, which refers to something else or cannot be read"
 )
-_IGNORED = ".helmignore"  # hidden, and Helm's own
-_ABOUT_LINKS = b"found symbolic link in path"
 
 
 def _say_nothing(line: str) -> None:
@@ -82,18 +72,18 @@ def render(
     from shutil import which
     from tempfile import TemporaryDirectory
 
-    path = _path()
+    path = search_path()
     # An empty one would be taken for none.
     helm = which("helm", path=path) if path else None
     if helm is None:
         raise UsageError("--helm: there is no helm on the PATH")
-    if link := _link_out_of(directory):
+    if link := link_out_of(directory):
         message = f"helm template: not run: {link} is a symbolic link that leads out of the chart, or to something hidden"
         return DocumentError(directory, 0, 0, message)
     with TemporaryDirectory() as home, TemporaryDirectory() as place:
         chart = os.path.join(place, "chart")
         try:
-            _lay_out(os.path.realpath(directory), chart)
+            lay_out(os.path.realpath(directory), chart)
         except OSError as error:
             message = f"helm template: not run: the chart cannot be read: {error.strerror or error}"
             return DocumentError(directory, 0, 0, message)
@@ -103,7 +93,7 @@ def render(
         # Helm installs what is in `crds` as it is: those of archives in `charts` are nowhere else to be seen.
         options = ("--include-crds", *([_SKIP] if unchecked else ()), *_capabilities(profile))
         command = [helm, "template", *options, _RELEASE, chart]
-        content, failure = _run(command, _environment(home, path), seconds)
+        content, failure = run(command, environment(home, path), seconds)
     if failure is not None:
         return DocumentError(directory, 0, 0, f"helm template: {failure}")
     return Text(directory + RENDERED, content)
@@ -124,100 +114,3 @@ def _capabilities(profile: Profile) -> Iterator[str]:
             yield f"--api-versions={GROUP}/{version}"
         for kind in kinds:
             yield f"--api-versions={GROUP}/{version}/{kind}"
-
-
-def _link_out_of(chart: str) -> str | None:
-    """The first symbolic link in a chart that leads elsewhere; or None."""
-    for parent, directories, files in os.walk(chart):
-        for name in sorted((*directories, *files)):
-            path = os.path.join(parent, name)
-            if os.path.islink(path) and (not is_below(chart, path) or leads_to_hidden(chart, path)):
-                return os.path.relpath(path, chart)
-    return None
-
-
-def _lay_out(chart: str, place: str) -> None:
-    """Make a directory with what is not hidden in a chart: links to its files, and its own links as links in there."""
-
-    def fail(error: OSError) -> None:
-        raise error
-
-    os.mkdir(place)
-    for parent, directories, files in os.walk(chart, onerror=fail):
-        directories[:] = [name for name in directories if not name.startswith(".")]
-        for name in (*directories, *files):
-            path = os.path.join(parent, name)
-            target = os.path.join(place, os.path.relpath(path, chart))
-            if os.path.islink(path):
-                os.symlink(os.path.join(place, os.path.relpath(os.path.realpath(path), chart)), target)
-            elif name in directories:
-                os.mkdir(target)
-            elif not name.startswith(".") or name == _IGNORED:
-                os.symlink(path, target)
-
-
-def _path() -> str:
-    """The PATH without places that are relative: these may be a stranger's."""
-    places = os.environ.get("PATH", os.defpath).split(os.pathsep)
-    return os.pathsep.join(place for place in places if os.path.isabs(place))
-
-
-def _environment(home: str, path: str) -> dict[str, str]:
-    """Nothing that is secret: templates can read it all."""
-    places = ("HOME", "HELM_CACHE_HOME", "HELM_CONFIG_HOME", "HELM_DATA_HOME")
-    return {"PATH": path, **dict.fromkeys(places, home)}
-
-
-def _run(command: list[str], environment: dict[str, str], seconds: float) -> tuple[bytes, str | None]:
-    """What a command prints, and why that cannot be used, if so."""
-    from resource import RLIM_INFINITY, RLIMIT_DATA, getrlimit, setrlimit
-    from subprocess import DEVNULL, PIPE, Popen
-    from threading import Thread, Timer
-
-    allowed = getrlimit(RLIMIT_DATA)[1]
-    most = _BYTES if allowed == RLIM_INFINITY else min(allowed, _BYTES)
-    process = Popen(
-        command,
-        stdin=DEVNULL,
-        stdout=PIPE,
-        stderr=PIPE,
-        env=environment,
-        preexec_fn=partial(setrlimit, RLIMIT_DATA, (most, most)),  # noqa: PLW1509 - it takes no lock
-    )
-    assert process.stdout is not None
-    assert process.stderr is not None
-    late: list[bool] = []
-    said: list[bytes] = []
-    timer = Timer(seconds, _end, (process, late))
-    listener = Thread(target=_listen, args=(process.stderr, said), daemon=True)
-    timer.start()
-    listener.start()
-    try:
-        content = process.stdout.read(MAX_FILE_BYTES + 1)
-        if len(content) > MAX_FILE_BYTES:
-            return b"", f"more than {MAX_FILE_BYTES // 2**20} MiB"
-        code = process.wait()
-    finally:
-        timer.cancel()
-        process.kill()
-        process.wait()
-        process.stdout.close()
-        listener.join()
-        process.stderr.close()
-    if late:
-        return b"", f"not done within {seconds:.3g} s"
-    return (content, None) if code == 0 else (b"", b"".join(said).decode("utf-8", "replace").strip())
-
-
-def _listen(messages: IO[bytes], said: list[bytes]) -> None:
-    """Keep the beginning of what is said, and read the rest, so that nobody waits for that."""
-    left = _LONGEST_MESSAGE
-    while line := messages.readline(1 << 16):
-        if left > 0 and _ABOUT_LINKS not in line:
-            said.append(line[:left])
-            left -= len(line)
-
-
-def _end(process: Popen[bytes], late: list[bool]) -> None:
-    late.append(True)
-    process.kill()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from claimcheck.answers.outcome import Failure
@@ -48,7 +48,7 @@ def find(options: Namespace, files: Files | None = None) -> list[str | DocumentE
 
 
 def find_and_render(options: Namespace, profile: Profile, skipped: list[Result]) -> list[Input]:
-    """The same as :func:`find`, and with ``--helm`` what Helm makes of charts. A directory without manifests is no error.
+    """The same as :func:`find`, and with ``--helm`` and ``--kustomize`` what these make of charts and kustomizations. A directory without manifests is no error.
 
     :param profile: the server that templates of charts are told of.
     :param skipped: files that look like manifests and are not read are appended, each with a note.
@@ -59,13 +59,19 @@ def find_and_render(options: Namespace, profile: Profile, skipped: list[Result])
     _tell(files, options)
     if options.fail_on_skipped:
         _tell_of_exclusion(files, options)
+    built: Collection[str] = ()
+    if options.kustomize:
+        from commandline.kustomize import build_all, without_built
+
+        texts, built = build_all(files.kustomized)
+        found = [*without_built(found, built), *texts]
     if options.helm:
         from commandline.helm import render_all
 
         found += render_all(files.charts, profile, tell=complain)
     from commandline.skipped_files import note
 
-    skipped += note(files, rendered=options.helm)
+    skipped += note(files, rendered=options.helm, built=built)
     manifests = []
     for each in found:
         if not isinstance(each, EmptyDirectory):
@@ -82,7 +88,8 @@ def _tell(files: Files, options: Namespace) -> None:
         if not getattr(options, "helm", False):
             for chart in files.charts:
                 complain(_about_chart(chart, can_render=hasattr(options, "helm")))
-        _tell_of_patches(files)
+        if not getattr(options, "kustomize", False):
+            _tell_of_patches(files)
 
 
 def _tell_of_links(files: Files) -> None:

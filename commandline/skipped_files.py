@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from advice.findings import NOTE, Finding, Result
 from documents.finding import TEMPLATES, VALUES, Files
@@ -51,14 +51,17 @@ class _NoSource:
         return ""
 
 
-def note(files: Files, *, rendered: bool) -> Iterator[Result]:
+def note(files: Files, *, rendered: bool, built: Collection[str] = ()) -> Iterator[Result]:
     """A result with a note for each file that was left out.
 
     :param rendered: whether Helm makes manifests of charts; then their templates and own values are not skipped.
+    :param built: the files that kustomize has read, as normalized paths.
     """
     source = _NoSource()
     with_claims: bool | None = None
     for file, reason, brought in files.skipped():
+        if reason in (PATCH, KUSTOMIZATION) and os.path.normpath(file) in built:
+            continue
         if rendered and reason == CHART and _is_read_by_helm(file):
             continue
         if reason == KUSTOMIZATION:

@@ -55,6 +55,7 @@ class Files:
     :param exclude: says of a path whether it is left out; a directory with everything in it.
     :ivar charts: the Helm charts of which parts have been left out so far.
     :ivar kustomizations: the directories with kustomizations of which patches have been left out so far.
+    :ivar kustomized: all directories with kustomizations that are not skipped, each behind the one that was searched.
     :ivar links: the links that have been left out so far.
     :ivar excluded: how many files and directories have been left out because of ``exclude`` so far.
     :ivar first_excluded: the first of them; empty if there is none.
@@ -66,6 +67,7 @@ class Files:
         self.charts: list[str] = []
         self.links: list[str] = []
         self.kustomizations: list[str] = []
+        self.kustomized: list[tuple[str, str]] = []
         self.excluded = 0
         self.first_excluded = ""
         self._skipped: dict[str, str] = {}  # files and directories that are left out, and why
@@ -224,6 +226,7 @@ class Files:
             kustomization = Kustomization(directory, name)
             named = known.keys() & kustomization.patches.keys()
             if not reason:
+                self.kustomized.append((top, directory))
                 if named and directory not in self.kustomizations:
                     self.kustomizations.append(directory)
                 patches |= named

@@ -86,6 +86,12 @@ def _add_helm(parser: ArgumentParser) -> None:
         action="store_true",
         help="also validate what the helm that is installed makes of charts, with their own values",
     )
+    parser.add_argument(
+        "--kustomize",
+        action="store_true",
+        help="validate what the kustomize or kubectl that is installed makes of kustomizations, instead of the files that they "
+        "name; without what they name elsewhere",
+    )
 
 
 def _add_request(parser: ArgumentParser) -> None:

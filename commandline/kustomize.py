@@ -1,0 +1,222 @@
+"""``--kustomize``: what kustomize makes of kustomizations, by the ``kustomize`` or ``kubectl`` that is installed. Only on request.
+
+Kustomizations come from strangers, and kustomize would fetch what they name: it gets no program to clone with, no proxy that
+answers, and no kustomization that names an address, or other programs. It sees a copy of the directory without what is hidden there.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import ExitStack
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+from claimcheck.answers.reading import Text
+from commandline.errors import UsageError
+from commandline.renderers import environment, lay_out, link_out_of, run, search_path
+from commandline.reports.places import RENDERED
+from documents import Document, DocumentError, parse
+from documents.finding import KUSTOMIZATIONS
+from documents.kustomizations import Kustomization
+from documents.links import is_below
+from documents.sources import read_file
+from resourceapi.manifests import text
+
+#: The time limit for one kustomization, and for all together, in seconds.
+SECONDS, SECONDS_IN_ALL = 60.0, 300.0
+#: Larger directories are not copied.
+MAX_COPIED_BYTES = 256 * 1024 * 1024
+_NO_PROXY = "http://127.0.0.1:9"  # a port at which nobody answers
+# What no kustomization may have: with it, others make objects.
+_FOREIGN = (
+    "generators",
+    "transformers",
+    "validators",
+    "helmCharts",
+    "helmChartInflationGenerator",
+    "openapi",
+)
+# Under these, an address is a text like others.
+_TEXTS = frozenset(
+    each.casefold()
+    for each in ("commonAnnotations", "commonLabels", "labels", "literals", "patch", "metadata")
+)
+
+
+class Built(NamedTuple):
+    """What kustomize has made.
+
+    :ivar texts: the manifests, or why there are none.
+    :ivar files: the files that it has made them from, as normalized paths.
+    """
+
+    texts: list[Text | DocumentError]
+    files: frozenset[str]
+
+
+def build_all(tops: Iterable[tuple[str, str]], seconds: float = SECONDS_IN_ALL) -> Built:
+    """Build the kustomizations that no other one takes objects from.
+
+    :param tops: the directories of kustomizations, each behind the directory in which it was found.
+    :raises UsageError: if there is neither ``kustomize`` nor ``kubectl``.
+    """
+    from time import monotonic
+
+    end = monotonic() + seconds
+    program = _program()
+    found = {os.path.normpath(directory): (top, directory) for top, directory in tops}
+    parts = {directory: _Parts(directory) for directory in found}
+    used = {path for each in parts.values() for path in each.taken}
+    texts: list[Text | DocumentError] = []
+    files: set[str] = set()
+    with ExitStack() as stack:
+        copies = _Copies(stack)
+        for normal, (top, directory) in sorted(found.items()):
+            if normal in used or parts[normal].is_component:
+                continue
+            left = end - monotonic()
+            reason = parts[normal].refusal or (
+                "" if left > 0 else f"the {seconds:g} s for all of them are over"
+            )
+            if reason:
+                texts.append(DocumentError(directory, 0, 0, f"kustomize: not run: {reason}"))
+                continue
+            whole = parts[normal].root
+            if not (is_below(top, whole) or is_below(os.curdir, whole)):
+                message = "kustomize: not run: it takes objects from outside of the working directory"
+                texts.append(DocumentError(directory, 0, 0, message))
+                continue
+            files |= parts[normal].files
+            texts.append(_build(program, whole, directory, copies, min(SECONDS, left)))
+    return Built(texts, frozenset(files))
+
+
+class _Parts:
+    """What a kustomization is made of, with those that it takes objects from."""
+
+    def __init__(self, directory: str) -> None:
+        self.files: set[str] = set()
+        self.taken: set[str] = set()
+        self.refusal = ""
+        self.is_component = False
+        waiting = [directory]
+        seen: set[str] = set()
+        while waiting and not self.refusal:
+            current = os.path.normpath(waiting.pop())
+            if current in seen:
+                continue
+            seen.add(current)
+            waiting += self._read(current)
+        self.taken = seen - {os.path.normpath(directory)}
+        #: the directory that has all of it
+        self.root = os.path.relpath(os.path.commonpath([os.path.abspath(each) for each in seen]))
+
+    def _read(self, directory: str) -> list[str]:
+        names = [name for name in sorted(KUSTOMIZATIONS) if os.path.isfile(os.path.join(directory, name))]
+        if len(names) != 1:
+            self.refusal = f"{directory} has {len(names)} kustomizations"
+            return []
+        file = os.path.join(directory, names[0])
+        kustomization = Kustomization(directory, names[0])
+        value = _value(file)
+        if value is None:
+            self.refusal = f"{file} cannot be read"
+        elif any(key.casefold() in map(str.casefold, _FOREIGN) for key in value):
+            self.refusal = f"{file} has others make objects"
+        elif _names_address(value) or any(
+            each.what.endswith("from elsewhere") for each in kustomization.brought
+        ):
+            self.refusal = f"{file} names what is not here"
+        else:
+            self.is_component = self.is_component or (not self.files and text(value, "kind") == "Component")
+            self.files |= {os.path.normpath(file), *kustomization.patches}
+            self.files |= {path for path in kustomization.inputs if not os.path.isdir(path)}
+        return [path for path in kustomization.inputs if os.path.isdir(path)]
+
+
+def _value(file: str) -> dict[str, Any] | None:
+    try:
+        found = list(parse(read_file(file), file))
+    except DocumentError:
+        return None
+    (only,) = found if len(found) == 1 else (None,)
+    return only.value if isinstance(only, Document) and not only.has_repeated_keys else None
+
+
+def _names_address(value: Any) -> bool:
+    """Whether a text that may be read as a path is an address."""
+    if isinstance(value, dict):
+        return any(_names_address(each) for key, each in value.items() if str(key).casefold() not in _TEXTS)
+    if isinstance(value, list):
+        return any(map(_names_address, value))
+    return isinstance(value, str) and "://" in value and "\n" not in value
+
+
+def _program() -> list[str]:
+    from shutil import which
+
+    path = search_path()
+    for name, action in (("kustomize", "build"), ("kubectl", "kustomize")):
+        if path and (found := which(name, path=path)):
+            return [found, action]
+    raise UsageError("--kustomize: there is neither kustomize nor kubectl on the PATH")
+
+
+class _Copies:
+    """Copies of the directories that were searched, which programs may read."""
+
+    def __init__(self, stack: ExitStack) -> None:
+        self._stack = stack
+        self._copies: dict[str, tuple[str, str]] = {}
+
+    def of(self, top: str) -> tuple[str, str]:
+        """The copy of a directory, and why there is none, if so."""
+        if top not in self._copies:
+            place = os.path.join(self._stack.enter_context(TemporaryDirectory()), "copy")
+            self._copies[top] = place, self._make(top, place)
+        return self._copies[top]
+
+    @staticmethod
+    def _make(top: str, place: str) -> str:
+        if link := link_out_of(top):
+            return f"{link} is a symbolic link that leads out of the directory, or to something hidden"
+        try:
+            if _size(top) > MAX_COPIED_BYTES:
+                return f"the directory has more than {MAX_COPIED_BYTES // 2**20} MiB"
+            lay_out(os.path.realpath(top), place, links=False)
+        except OSError as error:
+            return f"the directory cannot be read: {error.strerror or error}"
+        return ""
+
+
+def _size(top: str) -> int:
+    """The bytes in a directory, but for what is hidden."""
+    found = 0
+    for parent, directories, files in os.walk(top):
+        directories[:] = [name for name in directories if not name.startswith(".")]
+        found += sum(os.lstat(os.path.join(parent, name)).st_size for name in files)
+    return found
+
+
+def _build(
+    program: list[str], top: str, directory: str, copies: _Copies, seconds: float
+) -> Text | DocumentError:
+    copy, reason = copies.of(top)
+    if reason:
+        return DocumentError(directory, 0, 0, f"kustomize: not run: {reason}")
+    inside = os.path.normpath(os.path.join(copy, os.path.relpath(directory, top)))
+    with TemporaryDirectory() as home:
+        variables = environment(home, home)
+        variables |= dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), _NO_PROXY)
+        content, failure = run([*program, inside], variables, seconds)
+    if failure is not None:
+        return DocumentError(directory, 0, 0, f"kustomize: {failure.replace(copy, top)}")
+    return Text(directory + RENDERED, content)
+
+
+def without_built(found: Iterable[Any], built: Collection[str]) -> Iterator[Any]:
+    """The inputs that kustomize has not made something else of."""
+    for each in found:
+        if not isinstance(each, str) or os.path.normpath(each) not in built:
+            yield each
