@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 from advice.lints.facts import Facts
-from advice.lints.table import LINTS, Lint, Warning
+from advice.lints.table import CRASHING_STEP, LINTS, Lint, Warning
 from resourceapi.field_path import Path
 from resourceapi.kinds import DEVICE_CLASS, RESOURCE_SLICE, RESOURCE_SLICE_PATCH, claim_spec_of, kind_of
 from resourceapi.manifests import POD_SPECS, has_alternatives
@@ -56,7 +56,10 @@ def _lint(
     places = {warning.path for warning in dropped}
     for warning in _lint_as_written(manifest, api_version, kind, facts, file, notes):
         # what is dropped has no effect, whatever is in it
-        if not places or not any(warning.path[:end] in places for end in range(1, len(warning.path) + 1)):
+        is_dropped = places and any(warning.path[:end] in places for end in range(1, len(warning.path) + 1))
+        if (
+            not is_dropped or warning.code == CRASHING_STEP.code
+        ):  # which is about the day when the gate is turned on
             yield warning
     yield from dropped
 
