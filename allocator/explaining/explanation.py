@@ -297,6 +297,8 @@ def _look_closer(
     patches = list(dict.fromkeys(each.patch for kind in first for each in kind.patched))
     for remedy in islice(remedies.find(finder, explanation.absent_names, gates, patches), MAX_REMEDIES):
         explanation.remedies.append(remedy)
+    if not explanation.remedies:
+        explanation.remedies += remedies.pairs(finder, explanation.absent_names, gates, patches)
 
 
 def _find_conflicts(explanation: Explanation, trials: Trials, outcomes: SelectorOutcomes) -> None:

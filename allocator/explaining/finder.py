@@ -22,6 +22,8 @@ NAME, CLASS, COUNT, CAPACITY, SELECTOR, ALTERNATIVE = (
     "selector",
     "alternative",
 )
+#: Two changes together.
+PAIR = "pair"
 NODE, REQUESTS, TOLERATION, TAINT, PATCH, RELEASE, GATE = (
     "node",
     "requests",
@@ -42,6 +44,7 @@ class Remedy(NamedTuple):
     :param value: the new count, amount or expression.
     :param nodes: the nodes on which the pod would fit.
     :param short: a name for what could be left out or end, in a list of several.
+    :param parts: the changes of which it consists, if they are several.
     :param without_values: the text for those who may read neither ResourceSlices nor DeviceClasses, if it has what is in them.
     """
 
@@ -53,6 +56,19 @@ class Remedy(NamedTuple):
     variation: Variation
     short: str = ""
     without_values: str = ""
+    parts: tuple[Remedy, ...] = ()
+
+
+def together(first: Sequence[Remedy], second: Remedy, nodes: tuple[str, ...]) -> Remedy:
+    """Changes that are enough together.
+
+    :param first: some that are not enough by themselves.
+    :param nodes: where the pod would fit.
+    """
+    text = ", and ".join(each.text for each in (*first, second))
+    return second._replace(
+        kind=PAIR, text=text, nodes=nodes, short="", without_values="", parts=(*first, second)
+    )
 
 
 class Finder:
@@ -76,6 +92,8 @@ class Finder:
         self.nodes = list(views)
         self.failing = failing
         self.made_for = made_for
+        #: changes that were probably meant, but are not enough by themselves
+        self.first_changes: list[Remedy] = []
 
     def subject(self, part: Part) -> str:
         """The name of a request or alternative: `namespace/claim:main/sub`."""
@@ -98,6 +116,37 @@ class Finder:
     def claims_work(self, claims: tuple[Object, ...]) -> bool:
         """Whether the pod fits on one of the nodes that are searched with these claims instead of its own."""
         return self.works(Variation(claims))
+
+    def correct(
+        self,
+        kind: str,
+        text: str,
+        subject: str,
+        value: object,
+        claims: tuple[Object, ...],
+        without_values: str = "",
+    ) -> Iterator[Remedy]:
+        """The remedy of claims with what was probably meant; if that is not enough, it may be with another change."""
+        if self.claims_work(claims):
+            yield from self.confirm(
+                kind, text, subject, value, Variation(claims), without_values=without_values
+            )
+        else:
+            first = Remedy(kind, text, subject, value, (), Variation(claims), "", without_values)
+            self.first_changes.append(first)
+
+    def after(self, change: Remedy) -> Finder:
+        """A finder for the pod with a change."""
+        trials = self.trials
+        changed = Trials(
+            trials.snapshot,
+            change.variation.claims,
+            trials.nodes,
+            trials.time_limit,
+            trials.instead,
+            trials.spared,
+        )
+        return Finder(changed, self.views, self.failing, self.made_for)
 
     def confirm(
         self,

@@ -15,6 +15,8 @@ from resourceapi.nearness import nearest
 
 #: Names that are listed in a sentence, and requests or claims that get a sentence each.
 MAX_NAMES, MAX_REQUESTS = 6, 3
+#: Causes for which a request loses devices.
+MAX_REJECTIONS = 3
 #: Mistakes that are told.
 MAX_MISTAKES = 4
 #: Patches that are named.
@@ -76,6 +78,17 @@ def findings(explanation: Explanation, listing: bool = True) -> Iterator[str]:
     ):
         if line != said:
             yield line
+
+
+def causes(explanation: Explanation) -> Iterator[str]:
+    """Why a pod fits on no node: the verdict, what is wrong on all nodes, and what the closest one lacks."""
+    yield verdict(explanation)
+    yield from findings(explanation)
+    yield from summary(explanation)
+    for request in explanation.kinds[0].short if explanation.kinds else ():
+        lost = [each for step in request.steps for each in step.rejected if each.devices]
+        for each in sorted(lost, key=lambda each: -each.devices)[:MAX_REJECTIONS]:
+            yield f"  -{each.devices:,} {each.reason or 'in use'}"
 
 
 def summary(explanation: Explanation) -> Iterator[str]:

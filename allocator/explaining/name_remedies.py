@@ -9,7 +9,6 @@ from functools import partial
 from allocator.explaining.absent_names import AbsentName
 from allocator.explaining.changes import details_of, parts, with_constraint, with_details
 from allocator.explaining.finder import NAME, Finder, Remedy
-from allocator.explaining.trials import Variation
 from resourceapi.manifests import key_of
 from resourceapi.objects import Object
 
@@ -27,9 +26,8 @@ def _in_constraint(finder: Finder, name: AbsentName, constraint: int) -> Iterato
     claims = finder.trials.claims
     claim = next(index for index, each in enumerate(claims) if key_of(each) == name.claim)
     changed = with_constraint(claims, claim, constraint, {name.place: name.meant})
-    if finder.claims_work(changed):
-        text = f"with {name.place} {name.meant} instead of {name.qualified} in claim {name.claim}"
-        yield from finder.confirm(NAME, text, f"{name.claim}#{constraint}", name.meant, Variation(changed))
+    text = f"with {name.place} {name.meant} instead of {name.qualified} in claim {name.claim}"
+    yield from finder.correct(NAME, text, f"{name.claim}#{constraint}", name.meant, changed)
 
 
 def _in_selector(finder: Finder, name: AbsentName) -> Iterator[Remedy]:
@@ -41,10 +39,8 @@ def _in_selector(finder: Finder, name: AbsentName) -> Iterator[Remedy]:
         selectors = details_of(claims, part).get("selectors") or []
         renamed = [_renamed(each or {}, name.name, meant) for each in selectors]
         changed = with_details(claims, part, partial(_with_selectors, renamed))
-        if finder.claims_work(changed):
-            text = f"with {meant} instead of {name.name} in {name.place} of claim {name.claim}"
-            subject = f"{name.claim}:{part.name}"
-            yield from finder.confirm(NAME, text, subject, {name.name: meant}, Variation(changed))
+        text = f"with {meant} instead of {name.name} in {name.place} of claim {name.claim}"
+        yield from finder.correct(NAME, text, f"{name.claim}:{part.name}", {name.name: meant}, changed)
 
 
 def _with_selectors(selectors: list[Object], details: Object) -> Object:

@@ -46,6 +46,11 @@ def lower_requests(
         yield Remedy(REQUESTS, f"with {less}", less, None, tuple(names), Variation(tuple(claims)))
 
 
+def less(shortages: Sequence[Shortage]) -> str:
+    """The requests that a node can serve which lacks something; empty if it has nothing left."""
+    return f"with {' and '.join(map(_less, shortages))}" if _part_left(shortages) > 0 else ""
+
+
 def _less(shortage: Shortage) -> str:
     """A request that a node can serve."""
     resource = shortage.resource

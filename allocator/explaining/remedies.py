@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from types import MappingProxyType
 
 from allocator.explaining import name_remedies, request_remedies, value_remedies
 from allocator.explaining.absent_names import AbsentName
 from allocator.explaining.changes import parts, with_details, without
 from allocator.explaining.conflicts import CONSTRAINT, REQUEST, demands
-from allocator.explaining.finder import GATE, NODE, PATCH, RELEASE, TAINT, TOLERATION, Finder, Remedy
+from allocator.explaining.finder import (
+    GATE,
+    NODE,
+    PATCH,
+    RELEASE,
+    TAINT,
+    TOLERATION,
+    Finder,
+    Remedy,
+    together,
+)
 from allocator.explaining.holders import Owner, ended_with, released
 from allocator.explaining.snapshot import Taint, taint_of
 from allocator.explaining.trials import MAX_NODES, Trials, Variation
@@ -23,6 +34,8 @@ from resourceapi.objects import Object
 MAX_AVOIDED = 8
 #: The most allocated claims whose release is tried one by one.
 MAX_RELEASED = 64
+#: The most changes that are tried as the first of two, and how many pairs are told of each.
+MAX_FIRST, MAX_SECOND = 3, 2
 #: The most patches whose deletion is tried.
 MAX_PATCHES = 8
 
@@ -53,6 +66,33 @@ def find(
         yield from _dropped(finder, REQUEST)
     yield from _releases(finder)
     yield from _gates(finder, gates)
+
+
+def pairs(
+    finder: Finder,
+    names: Sequence[AbsentName] = (),
+    gates: Mapping[str, frozenset[str]] = MappingProxyType({}),
+    patches: Sequence[str] = (),
+) -> Iterator[Remedy]:
+    """Two changes together, the first of them one that was probably meant; parameters as for :func:`find`, which comes before."""
+    told: set[frozenset[str]] = set()
+    for first in finder.first_changes[:MAX_FIRST]:
+        for second in islice(find(finder.after(first), names, gates, patches), MAX_SECOND):
+            both = frozenset((first.text, second.text))
+            if both in told:
+                continue
+            told.add(both)
+            words = f"{first.without_values or first.text}, and {_for_everybody(second)}"
+            yield together((first,), second, second.nodes)._replace(without_values=words)
+
+
+def _for_everybody(remedy: Remedy) -> str:
+    """The text for those who may read nothing of other namespaces, nor what is cluster-wide."""
+    if remedy.kind == RELEASE:
+        return "if others released devices"
+    if remedy.kind == PATCH:
+        return f"if an administrator deleted a {RESOURCE_SLICE_PATCH.name}"
+    return remedy.without_values or remedy.text
 
 
 def on_other_nodes(

@@ -61,9 +61,9 @@ def _class(finder: Finder, part: Part) -> Iterator[Remedy]:
     if not meant:
         return
     changed = with_details(claims, part, lambda each: {**each, "deviceClassName": meant})
-    if finder.claims_work(changed):
-        text = f"with class {meant} in {finder.title(part)}"
-        yield from finder.confirm(CLASS, text, finder.subject(part), meant, Variation(changed))
+    yield from finder.correct(
+        CLASS, f"with class {meant} in {finder.title(part)}", finder.subject(part), meant, changed
+    )
 
 
 def _count(finder: Finder, part: Part) -> Iterator[Remedy]:

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from allocator.explaining.changes import details_of, with_selector
 from allocator.explaining.finder import SELECTOR, Finder, Remedy
-from allocator.explaining.trials import Variation
 from allocator.rules.selector_outcomes import SelectorOutcomes
 from deviceselectors.lookups import Comparison, Key
 from deviceselectors.unparsing import quoted, replaced
@@ -29,16 +28,15 @@ def find(finder: Finder) -> Iterator[Remedy]:
             expression = ((selector or {}).get("cel") or {}).get("expression", "")
             for written, meant, changed in _corrected(expression, outcomes, texts):
                 corrected = with_selector(claims, part, index, changed)
-                if finder.claims_work(corrected):
-                    where = f"instead of {quoted(written)} in a selector of {finder.title(part)}"
-                    yield from finder.confirm(
-                        SELECTOR,
-                        f"with {quoted(meant)} {where}",
-                        finder.subject(part),
-                        changed,
-                        Variation(corrected),
-                        without_values=f"with another value {where}",
-                    )
+                where = f"instead of {quoted(written)} in a selector of {finder.title(part)}"
+                yield from finder.correct(
+                    SELECTOR,
+                    f"with {quoted(meant)} {where}",
+                    finder.subject(part),
+                    changed,
+                    corrected,
+                    without_values=f"with another value {where}",
+                )
 
 
 def _corrected(expression: str, outcomes: SelectorOutcomes, texts: _Texts) -> Iterator[tuple[str, str, str]]:

@@ -11,13 +11,14 @@ from typing import NamedTuple
 from allocator.binding_conditions import OpenCondition, open_conditions
 from allocator.explaining import mistakes
 from allocator.explaining.explanation import FITS, MISFIT, UNDECIDED, Explanation, explain
-from allocator.explaining.finder import Remedy
+from allocator.explaining.finder import NODE, REQUESTS, Remedy, together
 from allocator.explaining.holders import Holder, holder
-from allocator.explaining.node_remedies import lower_requests
-from allocator.explaining.remedies import gate_remedy
+from allocator.explaining.node_remedies import less, lower_requests
+from allocator.explaining.remedies import MAX_SECOND, gate_remedy
 from allocator.explaining.snapshot import Snapshot
-from allocator.explaining.trials import Trials
+from allocator.explaining.trials import Trials, Variation
 from allocator.extended_resources import claim_for, classes_by_resource
+from allocator.node_resources import NodeResources
 from allocator.node_scores import NodeScores
 from allocator.pod_claims import ClaimsOnNodes
 from allocator.pod_nodes import (
@@ -61,6 +62,7 @@ class Explained(NamedTuple):
     :param resource_notes: where its extended resources come from.
     :param open_conditions: conditions of allocated devices that keep a pod which fits from being bound to its node.
     :param allocated_on: the nodes from which the devices that are allocated already can be used.
+    :param later: where no node is eligible and no single change helps, why it would not fit on nodes that can be made eligible.
     :param users: who uses a claim that is explained without a pod, if it is allocated.
     """
 
@@ -75,6 +77,7 @@ class Explained(NamedTuple):
     open_conditions: Sequence[OpenCondition] = ()
     allocated_on: Sequence[str] = ()
     users: Holder | None = None
+    later: Explanation | None = None
 
     @property
     def verdict(self) -> str:
@@ -182,19 +185,18 @@ def explain_one(
     full = {name for name, reasons in rejected.items() if any(each.plugin == RESOURCES for each in reasons)}
     profile = scenario.state.profile
     gates = switchable(profile.minor, profile.gates)
-    found = explain(
+    ask = partial(
+        explain,
         snapshot,
         workload.claims,
         limit,
-        excluded,
         instead=instead,
-        full=full,
         gates=gates,
-        openings=openings,
         made_for=workload.made_for,
         spared=_held_by(snapshot, workload.running) | frozenset(spared),
         choose=partial(NodeScores(snapshot.nodes, resources, profile.minor).choose, workload.pod_spec, needs),
     )
+    found = ask(excluded=excluded, full=full, openings=openings)
     if found.verdict == MISFIT and full:
         found.remedies[:0] = lower_requests(
             snapshot, workload.claims, workload.needs, resources, rejected, instead, limit
@@ -202,6 +204,14 @@ def explain_one(
     if found.verdict == MISFIT and not node:
         with suppress(OutOfTime):
             found.remedies += _with_gate(scenario, workload, gates, limit)
+    later: Explanation | None = None
+    if found.verdict == MISFIT and not found.remedies and not node:
+        opened = _opened(workload, rejected, resources)
+        closed = {name: reasons for name, reasons in excluded.items() if name not in opened}
+        others = {name: ("",) for name in snapshot.nodes if name not in rejected}
+        if opened:
+            later = ask(excluded={**closed, **others}, full=others.keys() | closed.keys())
+            found.remedies += _with_opened(later, opened)
     if (
         found.verdict == MISFIT
         and all(any(each.plugin == AFFINITY for each in reasons) for reasons in rejected.values())
@@ -216,7 +226,42 @@ def explain_one(
         explained = _with_allocations(snapshot, explained, found, limit)
     except OutOfTime:
         return Explained(workload, Explanation.unfinished())
-    return explained._replace(resource_notes=_resource_notes(scenario, explained))
+    later = later if later is not None and later.verdict == MISFIT else None
+    return explained._replace(resource_notes=_resource_notes(scenario, explained), later=later)
+
+
+def _opened(
+    workload: Workload, rejected: Mapping[str, Sequence[Refusal]], resources: NodeResources
+) -> dict[str, list[Remedy]]:
+    """The nodes that changes would open, each with these."""
+    found = {}
+    for name, refusals in rejected.items():
+        texts: dict[str, list[str]] = {}
+        for each in refusals:
+            if each.plugin != RESOURCES:
+                texts.setdefault(NODE, []).append(_opening(workload, each))
+        if any(each.plugin == RESOURCES for each in refusals):
+            texts[REQUESTS] = [less(resources.shortages(name, workload.needs))]
+        if all(map(all, texts.values())):
+            found[name] = [
+                Remedy(kind, " and ".join(each), name, None, (name,), Variation(()))
+                for kind, each in texts.items()
+            ]
+    return found
+
+
+def _with_opened(later: Explanation, opened: Mapping[str, Sequence[Remedy]]) -> Iterator[Remedy]:
+    """What makes a pod fit on nodes that are opened: that by itself, or with another change."""
+    if later.verdict == FITS:
+        first = next(iter(later.fitting))
+        *some, last = opened[first]
+        yield together(some, last, (first,)) if some else last
+    for remedy in later.remedies[:MAX_SECOND] if later.verdict == MISFIT else ():
+        by_change: dict[tuple[str, ...], list[str]] = {}
+        for name in remedy.nodes:
+            by_change.setdefault(tuple(each.text for each in opened[name]), []).append(name)
+        for names in list(by_change.values())[:MAX_SECOND]:
+            yield together(opened[names[0]], remedy, tuple(names))
 
 
 def _held_by(snapshot: Snapshot, pods: Sequence[str]) -> frozenset[str]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from allocator.answers import NodeAnswer
 from allocator.binding_conditions import OpenCondition
+from allocator.explaining import in_words
 from allocator.explaining.absent_names import AbsentName
 from allocator.explaining.conflicts import Conflict
 from allocator.explaining.constraint_checks import ConstraintCheck
@@ -72,6 +73,8 @@ def _object(explained: Explained) -> Json:
         {"node": node, "reasons": [_refusal(each) for each in refusals]}
         for node, refusals in explained.rejected.items()
     ]
+    if explained.later is not None:
+        document["onceEligible"] = list(in_words.causes(explained.later))
     if explained.with_patches:
         document["withPatches"] = True
     if explained.unavailable:
@@ -259,4 +262,6 @@ def remedy_document(remedy: Remedy) -> Json:
         "nodes": len(remedy.nodes),
         "names": list(remedy.nodes[:MAX_NODES]),
     }
+    if remedy.parts:
+        return document | {"changes": [remedy_document(each) for each in remedy.parts]}
     return document | ({"value": remedy.value} if remedy.value is not None else {})

@@ -29,6 +29,14 @@ def remedies(explanation: Explanation, what: str = "it") -> Iterator[str]:
         yield "  the search for changes stopped at its time limit"
 
 
+def later(explanation: Explanation | None) -> Iterator[str]:
+    """What would be in the way on nodes that are not eligible now."""
+    if explanation is not None:
+        first, *others = in_words.causes(explanation)
+        yield f"  also, once nodes are eligible that are not now: {first}"
+        yield from (f"    {line}" for line in others)
+
+
 def holders(explanation: Explanation) -> Iterator[str]:
     """Who holds what it lacks, on the nodes that lack the fewest devices."""
     if explanation.never:

@@ -139,6 +139,7 @@ def _misfit(explanation: Explanation, explained: Explained) -> Iterator[str]:
     yield from (f"  {line}" for line in in_words.findings(explanation))
     yield from _unusable_pools(explanation)
     yield from _ending(explanation)
+    yield from remedy_report.later(explained.later)
     yield from remedy_report.remedies(explanation)
     yield from remedy_report.holders(explanation)
     yield ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from allocator.expansion import Expansion
+from allocator.explaining import in_words
 from allocator.fitting.fragmentation import Fragmentation
 from allocator.simulation import Placement
 from claimcheck.answers.simulate import Report, Run
@@ -12,7 +13,6 @@ from claimcheck.answers.unplaced import Unplaced
 from commandline.explain.json_report import remedy_document
 from commandline.reports.allocations import device_documents
 from commandline.reports.writing import failure_documents
-from commandline.simulate import unplaced_report
 
 Json = dict[str, Any]
 
@@ -53,7 +53,7 @@ def _unplaced(group: Unplaced) -> Json:
     document: Json = {"pods": list(group.pods), "reason": group.said}
     explanation = group.explained.explanation if group.explained is not None else None
     if explanation is not None:
-        document["causes"] = list(unplaced_report.causes(explanation))
+        document["causes"] = list(in_words.causes(explanation))
         document["remedies"] = [remedy_document(each) for each in explanation.remedies]
     return document
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from allocator.explaining import in_words
-from allocator.explaining.explanation import Explanation
 from commandline.explain import node_report, remedy_report
 from resourceapi.counting import number
 
@@ -15,8 +14,6 @@ if TYPE_CHECKING:
 
 #: Reasons, and pods of each, that are listed.
 MAX_REASONS, MAX_PODS = 8, 4
-#: Causes for which a request loses devices.
-MAX_REJECTIONS = 3
 
 
 def lines(groups: Sequence[Unplaced]) -> Iterator[str]:
@@ -32,17 +29,6 @@ def lines(groups: Sequence[Unplaced]) -> Iterator[str]:
         yield f"  {number(pods, 'more pod')}, for {number(len(more), 'other reason')} (see -o json)"
 
 
-def causes(explanation: Explanation) -> Iterator[str]:
-    """Why a pod fits on no node, in the words of ``claimcheck explain``."""
-    yield in_words.verdict(explanation)
-    yield from in_words.findings(explanation)
-    yield from in_words.summary(explanation)
-    for request in explanation.kinds[0].short if explanation.kinds else ():
-        lost = [each for step in request.steps for each in step.rejected if each.devices]
-        for each in sorted(lost, key=lambda each: -each.devices)[:MAX_REJECTIONS]:
-            yield f"  -{each.devices:,} {each.reason or 'in use'}"
-
-
 def _group(group: Unplaced) -> Iterator[str]:
     shown = ", ".join(group.pods[:MAX_PODS])
     more = f" and {number(len(group.pods) - MAX_PODS, 'other')}" if len(group.pods) > MAX_PODS else ""
@@ -52,8 +38,9 @@ def _group(group: Unplaced) -> Iterator[str]:
         yield f"{count}{shown}{more}: {group.said or 'fits on no node'}"
         return
     explanation = explained.explanation
-    first, *others = causes(explanation)
+    first, *others = in_words.causes(explanation)
     yield f"{count}{shown}{more}: {first}"
     yield from node_report.messages(explained)
     yield from (f"  {line}" for line in others)
+    yield from remedy_report.later(explained.later)
     yield from remedy_report.remedies(explanation, "one of them" if len(group.pods) > 1 else "it")

@@ -214,11 +214,16 @@ def _requests(files: Files, remedy: Object) -> None:
         for pod in files.pods():
             holder = pod if resource in pod.get("resources", {}).get("requests", ()) else pod["containers"][0]
             for each in (pod, *pod["containers"], *pod.get("initContainers", ())):
-                for amounts in each.get("resources", {}).values():
-                    amounts.pop(resource, None)
+                for name in ("requests", "limits"):
+                    each.get("resources", {}).get(name, {}).pop(resource, None)
             holder.setdefault("resources", {}).setdefault("requests", {})[resource] = most
             if "/" in resource:
                 holder["resources"].setdefault("limits", {})[resource] = most
+
+
+def _pair(files: Files, remedy: Object) -> None:
+    for each in remedy["changes"]:
+        APPLIED[each["kind"]](files, each)
 
 
 APPLIED: dict[str, Callable[[Files, Object], None]] = {
@@ -237,6 +242,7 @@ APPLIED: dict[str, Callable[[Files, Object], None]] = {
     "gate": _gate,
     "node": _node,
     "requests": _requests,
+    "pair": _pair,
 }
 
 
