@@ -42,9 +42,20 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--kube-version",
         metavar="RELEASE",
+        type=_release,
         choices=MODERN_RELEASES,
         help="the release that the files are for: versions and fields that it does not have are errors; "
         f"{', '.join(MODERN_RELEASES)} ({PROPOSALS} is the newest one with the fields of enhancement proposals); "
         f"default: every version, with the fields of {MODERN_RELEASES[-2]}. What it drops because a gate is off, `validate` tells",
     )
     add_rewriting(parser)
+
+
+def _release(given: str) -> str:
+    """A release by its name: without a leading `v` and a patch number, as `validate` takes it."""
+    from resourceapi.releases import Profile, UnknownRelease
+
+    try:
+        return Profile(given).name
+    except UnknownRelease:  # it is none of the choices
+        return given
