@@ -122,7 +122,9 @@ class Account:
         evaluator = content.evaluator(group, kind)
         assert evaluator is not None
         usage = amounts.without_zeros(evaluator.usage(obj))
-        limited = {name for quota in content.quotas for name in evaluator.matching(quota.hard)}
+        limited = {
+            name for name in evaluator.matching(usage) if any(name in quota.hard for quota in content.quotas)
+        }
         statement.usage = usage if kind == CLAIM else amounts.only(usage, limited)
         if not statement.template and statement.name in content.stored(group, kind):
             statement.verdict = STORED
@@ -145,7 +147,7 @@ class Account:
 
 
 def _fitting(content: Namespace, evaluator: Evaluator, obj: Object, copies: int) -> int:
-    """How many of these copies fit, found by bisection."""
+    """How many of these copies fit, in a few tries: all, none, twice as many as are known to fit, or halfway."""
     fits, too_many = 0, copies + 1
     tried = copies
     while fits < too_many - 1:
@@ -153,5 +155,5 @@ def _fitting(content: Namespace, evaluator: Evaluator, obj: Object, copies: int)
             too_many = tried
         else:
             fits = tried
-        tried = (fits + too_many) // 2
+        tried = min(2 * fits or 1, (fits + too_many) // 2)
     return fits

@@ -49,17 +49,24 @@ def admit(quotas: Sequence[ResourceQuota], evaluator: Evaluator, obj: Object, co
     :param obj: in v1 with its defaults.
     :param copies: charge as many objects like this one, all or none.
     """
-    concerned = [concerns(quota, evaluator, obj) for quota in quotas]
-    for quota, is_concerned in zip(quotas, concerned, strict=True):
-        reason = evaluator.missing(obj, evaluator.matching(quota.hard)) if is_concerned else ""
-        if reason:
-            return Verdict(tuple(quotas), f"failed quota: {quota.name}: {reason}")
-    usage = amounts.times(amounts.without_zeros(evaluator.usage(obj)), copies) if any(concerned) else {}
+    reasons: dict[frozenset[str], str] = {}
+    for quota in quotas:
+        required = frozenset(name for name in evaluator.mandatory if name in quota.hard)
+        if not required or not _is_in_scopes(quota, evaluator, obj):
+            continue
+        if required not in reasons:
+            reasons[required] = evaluator.missing(obj, required)
+        if reasons[required]:
+            return Verdict(tuple(quotas), f"failed quota: {quota.name}: {reasons[required]}")
+    usage = amounts.times(amounts.without_zeros(evaluator.usage(obj)), copies) if quotas else {}
     charged: list[ResourceQuota] = []
-    for quota, is_concerned in zip(quotas, concerned, strict=True):
-        requested = amounts.only(usage, quota.hard) if is_concerned else {}
+    for quota in quotas:
+        requested = amounts.only(usage, quota.hard)
+        if not requested or not _concerns(quota, evaluator, obj, requested):
+            charged.append(quota)
+            continue
         used = added(quota.used, requested)
-        exceeded = amounts.exceeding(amounts.only(used, requested), quota.hard)
+        exceeded = amounts.exceeding({name: used[name] for name in requested}, quota.hard)
         if exceeded:
             message, shortages = _message(quota, requested, exceeded), _shortages(quota, requested, exceeded)
             return Verdict(tuple(quotas), message, shortages)
@@ -67,15 +74,23 @@ def admit(quotas: Sequence[ResourceQuota], evaluator: Evaluator, obj: Object, co
     return Verdict(tuple(charged))
 
 
-def concerns(quota: ResourceQuota, evaluator: Evaluator, obj: Object) -> bool:
-    """Whether a quota limits anything of such objects, and the object is in its scopes."""
-    in_scopes = all(evaluator.in_scope(obj, selector) for selector in quota.scopes)
-    return in_scopes and bool(evaluator.matching(quota.hard))
+def _concerns(quota: ResourceQuota, evaluator: Evaluator, obj: Object, requested: Amounts) -> bool:
+    """Whether a quota limits anything of such objects, and the object is in its scopes.
+
+    :param requested: what it limits of the object; looked at first, as a quota may limit thousands of other names.
+    """
+    limits = evaluator.matching(requested) or evaluator.matching(quota.hard)
+    return bool(limits) and _is_in_scopes(quota, evaluator, obj)
 
 
-def _message(quota: ResourceQuota, requested: Amounts, exceeded: Iterable[str]) -> str:
+def _is_in_scopes(quota: ResourceQuota, evaluator: Evaluator, obj: Object) -> bool:
+    return all(evaluator.in_scope(obj, selector) for selector in quota.scopes)
+
+
+def _message(quota: ResourceQuota, requested: Amounts, exceeded: Sequence[str]) -> str:
     shown = tuple(
-        amounts.listed(amounts.only(part, set(exceeded))) for part in (requested, quota.used, quota.hard)
+        amounts.listed({name: part[name] for name in exceeded if name in part})
+        for part in (requested, quota.used, quota.hard)
     )
     return "exceeded quota: {}, requested: {}, used: {}, limited: {}".format(quota.name, *shown)
 

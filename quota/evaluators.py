@@ -29,6 +29,8 @@ class Evaluator(ABC):
 
     resource: str
     group: str
+    #: names of a quota that objects must specify
+    mandatory: frozenset[str] = frozenset()
 
     @abstractmethod
     def matching(self, names: Iterable[str]) -> list[str]:
@@ -39,7 +41,10 @@ class Evaluator(ABC):
         """What the object counts, also under names that no quota has."""
 
     def missing(self, obj: Object, required: Iterable[str]) -> str:
-        """What the object must specify because a quota limits it, in the server's words; empty if nothing."""
+        """What the object must specify because a quota limits it, in the server's words; empty if nothing.
+
+        :param required: those of the mandatory names that the quota limits.
+        """
         return ""
 
     def in_scope(self, obj: Object, selector: Object) -> bool:
@@ -105,6 +110,7 @@ class PodEvaluator(Evaluator):
     """Pods (JSON with defaults); see :mod:`quota.pods`."""
 
     resource, group = "pods", ""
+    mandatory = pods.MANDATORY
 
     def __init__(self, profile: Profile) -> None:
         self._profile = profile

@@ -71,8 +71,7 @@ def _needs(shortage: Shortage, found: Sequence[Demand], resources: ExtendedResou
 
 def _used_by(users: Iterable[User], used: Quantity) -> str:
     """The largest users, and how much users that are not named have together."""
-    charged = sorted((user for user in users if user.amount.sign() > 0), key=_largest_first)
-    named = charged[:NAMED_USERS]
+    named = largest(users)
     others = used
     for user in named:
         others = others.sub(user.amount)
@@ -80,6 +79,11 @@ def _used_by(users: Iterable[User], used: Quantity) -> str:
     if others.sign() > 0:
         parts.append(f"others {others}")
     return "used by " + ", ".join(parts) if parts else ""
+
+
+def largest(users: Iterable[User]) -> list[User]:
+    """Those of the users that are named, the largest first."""
+    return sorted((user for user in users if user.amount.sign() > 0), key=_largest_first)[:NAMED_USERS]
 
 
 def _largest_first(user: User) -> tuple[int, str, str]:

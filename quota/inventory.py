@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from quota.device_classes import ExtendedResources
-from quota.explanation import User
+from quota.explanation import User, largest
 from quota.namespace import HUB, Namespace
 from quota.resource_quotas import ResourceQuota, from_object, review
 from resourceapi import kinds
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from validation.server import Server
 
 CLAIM, TEMPLATE, CLASS = kinds.CLAIM.name, kinds.CLAIM_TEMPLATE.name, kinds.DEVICE_CLASS.name
+
+# With more quotas in a namespace, each new object would be compared with all of them.
+MAX_QUOTAS = 100
 
 
 class Inventory:
@@ -43,6 +46,7 @@ class Inventory:
         self._reject = reject
         self._namespaces: dict[str, Namespace] = {}
         self._users: dict[str, dict[tuple[str, str], Amounts]] = {}
+        self._largest: dict[tuple[str, str], list[User]] = {}
 
     def add_class(self, manifest: Manifest) -> None:
         """Add a DeviceClass, which may stand for an extended resource."""
@@ -59,6 +63,10 @@ class Inventory:
         quota = from_object(manifest.value)._replace(namespace=namespace)
         content = self.namespace(namespace)
         others = tuple(other for other in content.quotas if other.name != quota.name)
+        if len(others) == MAX_QUOTAS:
+            problem = f"namespace {namespace} has more than {MAX_QUOTAS} ResourceQuotas: no object is charged to this one"
+            self._reject(manifest, problem, ())
+            return
         content.quotas = (*others, quota)
 
     def charge(self, manifests: Iterable[Manifest]) -> None:
@@ -107,15 +115,15 @@ class Inventory:
     def note_user(self, namespace: str, kind: str, name: str, usage: Amounts) -> None:
         """Remember which object usage is charged to; usage of the same object adds up."""
         users = self._users.setdefault(namespace, {})
-        users[kind, name] = added(users.get((kind, name), {}), usage)
+        total = users[kind, name] = added(users.get((kind, name), {}), usage)
+        for resource in usage:
+            user = User("claim" if kind == CLAIM else kind, name, total[resource])
+            others = (other for other in self.users_of(namespace, resource) if other[:2] != user[:2])
+            self._largest[namespace, resource] = largest((*others, user))
 
     def users_of(self, namespace: str, resource: str) -> list[User]:
-        """The objects that use a resource, with their amounts."""
-        return [
-            User("claim" if kind == CLAIM else kind, name, usage[resource])
-            for (kind, name), usage in self._users.get(namespace, {}).items()
-            if resource in usage
-        ]
+        """The objects that use most of a resource, with their amounts, the largest first."""
+        return self._largest.get((namespace, resource), [])
 
     def _stored(self, manifest: Manifest) -> Object | None:
         """A stored object in v1, with the defaults that a file may leave out; None if it cannot be one."""

@@ -22,7 +22,7 @@ _NAMES = frozenset(
     ("pods", POD_COUNT, *_PLAIN, *(f"{kind}.{name}" for kind in ("requests", "limits") for name in _PLAIN))
 )
 # Where a quota limits one of these, every container must say how much of it it uses.
-_MANDATORY = frozenset(name for name in _NAMES if name.rpartition(".")[2] in COMPUTE)
+MANDATORY = frozenset(name for name in _NAMES if name.rpartition(".")[2] in COMPUTE)
 
 
 def counts_for_pods(name: str) -> bool:
@@ -50,7 +50,7 @@ def missing(pod: Object, required: Iterable[str], profile: Profile) -> str:
     spec = pod["spec"]
     if has_pod_level(spec, profile, ("requests", "limits")):
         return ""
-    wanted = sorted(_MANDATORY.intersection(required))
+    wanted = sorted(MANDATORY.intersection(required))
     containers = [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]
     parts = []
     for name in wanted:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -11,7 +12,8 @@ from quota.amounts import written
 from quota.device_classes import ExtendedResources
 from quota.evaluators import ClaimEvaluator, PodEvaluator
 from quota.resource_quotas import ResourceQuota
-from resourceapi.amounts import amounts_of
+from resourceapi.amounts import Amounts, amounts_of
+from resourceapi.quantity import Quantity
 from resourceapi.releases import Profile
 from tests.quota.objects import alternative, claim, container, exactly, first_of, pod
 
@@ -49,6 +51,21 @@ def test_charged(hard: dict[str, str], used: dict[str, str], expected: dict[str,
     verdict = admit([quota(hard, used)], CLAIMS, TWO)
     assert verdict.message == ""
     assert written(verdict.quotas[0].used) == dict(sorted(expected.items()))
+
+
+class NotGoneThrough(Amounts):
+    """Limits of which single ones may be looked up."""
+
+    def __iter__(self) -> Iterator[str]:
+        raise AssertionError("each limit of a quota was looked at")
+
+
+@pytest.mark.parametrize("limit", ["1", "2"], ids=["refused", "charged"])
+def test_work_does_not_depend_on_the_number_of_limits(limit: str) -> None:
+    """A quota with thousands of limits takes no longer for each claim than one with those that the claim uses."""
+    limits = NotGoneThrough({GPU: Quantity(int(limit))})
+    verdict = admit([quota({GPU: limit})._replace(hard=limits)], CLAIMS, TWO)
+    assert [shortage.resource for shortage in verdict.shortages] == ([GPU] if limit == "1" else [])
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,12 @@ import pytest
 import yaml
 
 from commandline.main import main
+from quota.explanation import NAMED_USERS
+from quota.inventory import MAX_QUOTAS, Inventory
+from quota.namespace import Namespace
+from resourceapi.amounts import amounts_of
+from resourceapi.releases import Profile
+from validation.server import Server
 
 QUOTA = """apiVersion: v1
 kind: ResourceQuota
@@ -253,6 +259,52 @@ def test_replicas_beyond_all_bounds(tmp_path: Path, capsys: pytest.CaptureFixtur
     text = "---\n".join((DEPLOYMENT.replace("5", "2147483647"), TEMPLATE, QUOTA))
     code, document = account(tmp_path, capsys, text)
     assert (code, document["objects"][1]["fitting"]) == (1, 3)
+
+
+def test_few_tries_for_claims_that_do_not_fit(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All claims of a workload are tried, then one, then none is charged, and one is asked about for the report."""
+    tried: list[int] = []
+    charge = Namespace.charge
+
+    def counting(self: Namespace, *args: Any, copies: int = 1, **options: Any) -> Any:
+        tried.append(copies)
+        return charge(self, *args, copies=copies, **options)
+
+    monkeypatch.setattr(Namespace, "charge", counting)
+    text = "---\n".join((DEPLOYMENT.replace("5", "2147483647"), TEMPLATE, QUOTA.replace('"3"', '"0"')))
+    code, document = account(tmp_path, capsys, text)
+    assert (code, document["objects"][1]["fitting"]) == (1, 0)
+    assert tried == [2147483647, 1, 0, 1]
+
+
+@pytest.mark.parametrize("more", [0, 1], ids=["at-the-limit", "one-above"])
+def test_number_of_quotas_of_a_namespace(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], more: int
+) -> None:
+    """What is charged to no quota is an error; one that replaces another, or has another namespace, is not counted."""
+    quotas = [QUOTA.replace("gpus", f"q{number}") for number in range(MAX_QUOTAS + more)]
+    text = "---\n".join(
+        (*quotas, QUOTA.replace("gpus", "q0"), QUOTA.replace("gpus", "q, namespace: other"), named("a"))
+    )
+    code, document = account(tmp_path, capsys, text)
+    problem = "line 801: namespace default has more than 100 ResourceQuotas: no object is charged to this one"
+    assert (code, [failure["message"] for failure in document["failures"]]) == (
+        (2, [problem]) if more else (0, [])
+    )
+    assert len(document["quotas"]) == MAX_QUOTAS + 1
+
+
+def test_largest_users_are_kept() -> None:
+    """Only users that a refusal names are kept for it, also if their usage grows one after the other."""
+    inventory = Inventory(Server(Profile()), "team", lambda manifest, reason, path: None)
+    for amount in (1, 2):
+        for number in range(20):
+            inventory.note_user("team", "Pod", f"p{number:02}", amounts_of({"gpu": f"{amount * number}"}))
+    assert [str(user) for user in inventory.users_of("team", "gpu")] == [
+        f'Pod "p{number:02}" {3 * number}' for number in (19, 18, 17, 16, 15)
+    ][:NAMED_USERS]
 
 
 def mutated(dice: random.Random, value: Any) -> Any:
