@@ -7,11 +7,12 @@ cluster.  A review may wait for it for a moment; what comes later is for the nex
 from __future__ import annotations
 
 import weakref
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from hashlib import blake2b
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from threading import Event, Lock, Thread
 from time import perf_counter, sleep, thread_time
 
@@ -79,7 +80,7 @@ class Fitting:
             self._thread.start()
 
     def change(self, change: Change) -> None:
-        """Let the cluster change, before any question that comes later."""
+        """Let the cluster change, before any question that comes later or has not been begun."""
         self._results.forget()
         self._queue.put(change)
 
@@ -171,11 +172,31 @@ class _Results:
             self._generation += 1
 
 
+def _in_turn(queue: SimpleQueue[Change | Question | None]) -> Iterator[Change | Question]:
+    """Take changes in their order, and a question once there are none, until told to end.
+
+    Questions take long. Changes behind them would keep every slice that has been published meanwhile, with all its devices.
+    """
+    questions: deque[Question] = deque()
+    while True:
+        try:
+            item = queue.get(block=not questions)
+        except Empty:
+            yield questions.popleft()
+            continue
+        if item is None:
+            return
+        if isinstance(item, Question):
+            questions.append(item)
+        else:
+            yield item
+
+
 def _serve(queue: SimpleQueue[Change | Question | None], features: Features) -> None:
-    """Take changes and questions in their order, until told to end."""
+    """Take what comes, until told to end."""
     cluster = SchedulingState(features, (), {}, ())
     remembered = 0
-    while (item := queue.get()) is not None:
+    for item in _in_turn(queue):
         try:
             if isinstance(item, Question):
                 start = perf_counter()

@@ -247,10 +247,34 @@ def test_questions_are_bounded(known: DeviceIndex, monkeypatch: pytest.MonkeyPat
             known.nodes.put(node("another", number=str(count)))
         assert known.fitting.problem(requests(exactly("gpu", count=count))["spec"], 0.0) == ""
     busy.set()
-    done = threading.Event()
-    known.fitting.change(lambda cluster: done.set())
-    assert done.wait(PATIENCE_SECONDS)
+    wait_for_answers(known)
     assert len(asked) == fitting.MOST_PENDING
+
+
+def wait_for_answers(known: DeviceIndex) -> None:
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while known.fitting._results._pending:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_changes_do_not_wait_for_questions(known: DeviceIndex, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Slices that are published while many questions wait, which take long, are not all kept until these are answered."""
+    done: list[int] = []
+
+    def answer(cluster: SchedulingState, spec: Object, limit: TimeLimit) -> str:
+        done.append(-1)
+        return ""
+
+    monkeypatch.setattr(fitting, "_problem", answer)
+    busy = threading.Event()
+    known.fitting.change(lambda cluster: busy.wait(PATIENCE_SECONDS))
+    for number in range(3):
+        known.fitting.problem(requests(exactly("gpu", count=1 + number))["spec"], 0.0)
+        known.fitting.change(lambda cluster, number=number: done.append(number))  # type: ignore[misc]
+    busy.set()
+    wait_for_answers(known)
+    assert done == [0, 1, 2, -1, -1, -1]
 
 
 def test_mistakes_of_ours_end_nothing(
