@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import logging
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 from threading import Lock
@@ -75,7 +76,9 @@ class DeviceIndex:
         self._inventory.listeners.append(lambda old, new: self._replaced.append((old, new)))
         #: devices that are new since all were frozen
         self._unfrozen = 0
-        self._indexed: dict[PoolId, list[tuple[DeviceProperties, DeviceId]]] = {}
+        #: the nodes of those that several slices have, as old and new ones of a pool: how often each
+        self._shared: dict[tuple[DeviceProperties, DeviceId], Counter[str]] = {}
+        self._count = 0
         self._unsettled: set[PoolId] = set()
         self.slices.listen(self._slices_changed)
         self.device_classes.listen(self._classes_changed)
@@ -99,7 +102,7 @@ class DeviceIndex:
 
     def count(self) -> int:
         """The number of devices."""
-        return sum(map(len, self._indexed.values()))
+        return self._count
 
     def _read_slice(self, obj: Object) -> Slice | None:
         hub = self._read(RESOURCE_SLICE.name, obj)
@@ -149,8 +152,13 @@ class DeviceIndex:
         """Do a part of what is left of changes; whether that was all. For who holds the lock."""
         is_done = self._inventory.settle(TimeLimit(STEP_SECONDS))
         replaced, self._replaced = self._replaced, []
-        for pool in dict.fromkeys(slice.pool for each in replaced for slice in each if slice is not None):
-            self._index(pool)
+        for before, after in replaced:
+            for device in before.devices if before is not None else ():
+                self._remove(device)
+            for device in after.devices if after is not None else ():
+                self._add(device)
+        for pool in {slice.pool for each in replaced for slice in each if slice is not None}:
+            self._look_at(pool)
         self.revision += 1
         if replaced:
             self.fitting.change(partial(_change_slices, replaced))
@@ -160,30 +168,48 @@ class DeviceIndex:
                 self.fitting.change(_freeze)
         return is_done
 
-    def _index(self, pool: PoolId) -> None:
-        """Group the devices of a pool anew."""
-        for properties, device in self._indexed.pop(pool, ()):
-            group = self.groups[properties]
-            group.members.pop(device, None)
-            if not group.members:
-                del self.groups[properties]
+    def _look_at(self, pool: PoolId) -> None:
+        """Find out whether a pool is being updated."""
         slices = self._inventory.of_pool(pool)
-        self._unsettled.discard(pool)
-        if not slices.by_name:
-            return
-        if not slices.is_settled:
+        if slices.by_name and not slices.is_settled:
             self._unsettled.add(pool)
-        self._indexed[pool] = list(
-            dict.fromkeys(self._add(device) for slice in slices for device in slice.devices)
-        )
+        else:
+            self._unsettled.discard(pool)
 
-    def _add(self, device: Device) -> tuple[DeviceProperties, DeviceId]:
-        properties = device.shape.properties
+    def _add(self, device: Device) -> None:
+        at = properties, name = device.shape.properties, device.id
+        node = _node_of(device)
         group = self.groups.get(properties)
         if group is None:
             group = self.groups[properties] = DeviceGroup(properties, {})
-        group.members[device.id] = device.placement.get("nodeName") or ""
-        return properties, device.id
+        if name in group.members:
+            self._shared.setdefault(at, Counter([group.members[name]]))[node] += 1
+        else:
+            self._count += 1
+        group.members[name] = node
+
+    def _remove(self, device: Device) -> None:
+        at = properties, name = device.shape.properties, device.id
+        group, nodes = self.groups[properties], self._shared.get(at)
+        if nodes is None:
+            self._count -= 1
+            del group.members[name]
+            if not group.members:
+                del self.groups[properties]
+            return
+        node = _node_of(device)
+        nodes[node] -= 1
+        if not nodes[node]:
+            del nodes[node]
+        other, times = next(iter(nodes.items()))
+        group.members[name] = other
+        if len(nodes) == times == 1:
+            del self._shared[at]
+
+
+def _node_of(device: Device) -> str:
+    """The only node of a device; empty if it is not of one node."""
+    return device.placement.get("nodeName") or ""
 
 
 def _change_slices(replaced: Sequence[Replaced], cluster: SchedulingState) -> None:

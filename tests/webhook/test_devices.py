@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
+from allocator.devices import Device
 from resourceapi.objects import Object
 from resourceapi.records.pools import DeviceId
 from resourceapi.releases import Profile
@@ -94,6 +97,55 @@ def test_slices_that_change_while_patches_are_there(index: DeviceIndex) -> None:
     assert patched(index) == index.count() == len(NODES) - 1
     members = {each for group in index.groups.values() for each in group.members}
     assert members == {DeviceId(DRIVER, node, "gpu") for node in NODES[1:]}
+
+
+def test_a_slice_costs_as_much_however_many_its_pool_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A driver that changes a large pool slice by slice does not have the whole pool looked through for each."""
+    index = DeviceIndex(Profile("1.37", {}))
+    index.slices.replace(pooled(number, "n") for number in range(50))
+    added: list[Device] = []
+    monkeypatch.setattr(index, "_add", added.append)
+    index.slices.put(pooled(0, "n", generation=2))
+    assert [device.id.device for device in added] == ["shared", "own-0"]
+
+
+def pooled(number: int, node: str, *devices: str, generation: int = 1, count: int = 50) -> Object:
+    """A slice of the pool `n`: with its own device and one that all slices have."""
+    found = slice_of(node, generation)
+    found["metadata"]["name"] = f"slice-{number}"
+    found["spec"]["pool"] = {"name": "n", "generation": generation, "resourceSliceCount": count}
+    found["spec"]["devices"] = [
+        {"name": name, "attributes": {"model": {"string": "x"}}}
+        for name in devices or ("shared", f"own-{number}")
+    ]
+    return found
+
+
+def test_devices_of_several_slices() -> None:
+    """A device stays as long as any slice has it, on a node of one of these."""
+    draw = random.Random(3)
+    index = DeviceIndex(Profile("1.37", {}))
+    there: dict[int, tuple[str, list[str], int]] = {}
+    for _ in range(500):
+        number, node, count = draw.randrange(4), draw.choice(NODES), draw.randrange(1, 5)
+        names = draw.sample("abc", draw.randrange(1, 4))
+        if draw.random() < 0.4:
+            there.pop(number, None)
+            index.slices.remove(pooled(number, node))
+        else:
+            there[number] = node, names, count
+            index.slices.put(pooled(number, node, *names, count=count))
+        nodes: dict[str, set[str]] = {}
+        for at, devices_there, _ in there.values():
+            for name in devices_there:
+                nodes.setdefault(name, set()).add(at)
+        members = {name.device: at for group in index.groups.values() for name, at in group.members.items()}
+        assert set(members) == set(nodes)
+        assert all(at in nodes[name] for name, at in members.items())
+        assert index.count() == len(nodes)
+        assert index.is_settled == all(count == len(there) for _, _, count in there.values())
+    index.slices.replace([])
+    assert not index.groups
 
 
 def test_garbage_is_looked_for_once_half_of_the_devices_are_new(monkeypatch: pytest.MonkeyPatch) -> None:
