@@ -152,6 +152,11 @@ class Features:
         return self.minor < _SEVERAL_SINCE
 
     @property
+    def crashes_on_counters(self) -> bool:
+        """Whether a request for all devices crashes kube-scheduler where one of them draws from counters."""
+        return self.minor == 35 and self.partitionable_devices
+
+    @property
     def all_can_be_none(self) -> bool:
         """Whether a request for all devices is served by none, and ends the search if it is not served."""
         return self.minor < 33

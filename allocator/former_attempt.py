@@ -28,7 +28,7 @@ class FormerAttempt(Attempt):
 
     def take(self, alternative: Alternative, device: Device, *, must: bool) -> bool:
         """See :meth:`Attempt.take`."""
-        crashes = must and self.features.minor == 35 and draws(self, device)
+        crashes = must and self.features.crashes_on_counters and draws(self, device)
         if crashes and ExclusiveUse.admits(self, alternative, device):
             raise CrashError("invalid memory address or nil pointer dereference")
         if super().take(alternative, device, must=must):

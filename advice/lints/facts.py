@@ -15,8 +15,9 @@ from resourceapi.kinds import (
     RESOURCE_SLICE_PATCH,
     kind_in,
 )
-from resourceapi.manifests import entries, mapping, name_of, namespace_of, request_names, text
+from resourceapi.manifests import devices_of, entries, mapping, name_of, namespace_of, request_names, text
 from resourceapi.model.versions import GROUP
+from resourceapi.records.pools import DeviceId, SliceRecord
 from resourceapi.releases import Profile, split_api_version
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ class Facts:
     """
 
     __slots__ = (
+        "_drawing",
         "claims",
         "class_selectors",
         "classes",
@@ -104,6 +106,7 @@ class Facts:
         self.selectors: dict[str, Expression | None] = {}
         self.selectors_length = 0  # of their texts together
         self.evaluations: Evaluations | None = None
+        self._drawing: frozenset[DeviceId] | None = None
         self.patched_devices: PatchedDevices | None = None  # of advice.lints.patches
         self.hidden_notes: dict[str, int] = {}  # of each code, counted by lints that were not asked for notes
 
@@ -185,6 +188,21 @@ class Facts:
         self.pools.update(pools)
         self.slices += slices
         self.patches += patches
+
+    @property
+    def drawing_devices(self) -> frozenset[DeviceId]:
+        """The devices of known slices that draw from counters."""
+        if self._drawing is None:
+            found: set[DeviceId] = set()
+            for slice in self.slices:
+                id = SliceRecord(slice).pool
+                found.update(
+                    DeviceId(*id, text(device, "name"))
+                    for _, device in devices_of(slice)
+                    if device.get("consumesCounters")
+                )
+            self._drawing = frozenset(found)
+        return self._drawing
 
     @property
     def knows_devices(self) -> bool:

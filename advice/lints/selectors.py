@@ -6,10 +6,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from advice.lints.facts import Facts
-from advice.lints.table import UNGUARDED, Warning
+from advice.lints.table import CRASHING_REQUEST, UNGUARDED, Warning
+from allocator.features import Features
 from deviceselectors import request_budget
 from resourceapi.field_path import Path
 from resourceapi.manifests import entries, mapping, request_details, text
+from resourceapi.measured import measured
+from resourceapi.model.claims import ALL
 
 if TYPE_CHECKING:
     from advice.lints.candidates import Candidates, Evaluations
@@ -25,9 +28,36 @@ def check(manifest: dict[str, Any], facts: Facts, *, notes: bool) -> Iterator[Wa
     if manifest.get("kind") == "DeviceClass":
         yield from _check_selectors(mapping(manifest, "spec"), ("spec",), None, facts, notes)
         return
+    crashes = Features(facts.profile.gates, facts.profile.minor).crashes_on_counters
     for path, details in request_details(manifest):
         if details.get("selectors"):
             yield from _check_selectors(details, path, text(details, "deviceClassName"), facts, notes)
+        if crashes and details.get("allocationMode") == ALL:
+            yield from _check_counters(details, path, facts)
+
+
+def _check_counters(details: dict[str, Any], path: Path, facts: Facts) -> Iterator[Warning]:
+    """CC027: all devices of a known class, if some of them draw from counters."""
+    evaluations, class_name = _evaluations(facts), text(details, "deviceClassName")
+    if evaluations is None or class_name not in facts.class_selectors:
+        return
+    among = evaluations.of_class(facts.class_selectors[class_name])
+    for selector in entries(details, "selectors"):
+        request_budget.insist()
+        expression = _read(text(mapping(selector, "cel"), "expression"), facts)
+        if expression is not None:
+            among = evaluations.matching(expression, among)
+    requested = (member for index in among.indexes for member in evaluations.groups[index].members)
+    drawing = facts.drawing_devices
+    first = next((member for member in requested if member in drawing), None)
+    if first is not None:
+        yield Warning(
+            CRASHING_REQUEST.code,
+            (*path, "allocationMode"),
+            f"device {first} draws from counters: kube-scheduler {measured(facts.profile.minor)} crashes when it allocates it to a "
+            "request for all devices",
+            "request a number of devices, or let a selector leave out devices that consume counters",
+        )
 
 
 def _check_selectors(

@@ -138,6 +138,11 @@ NULL_CAPACITY = Lint(
     "capacity-without-value",
     "A ResourceSlicePatch has a capacity without a value, which removes nothing.",
 )
+CRASHING_REQUEST = Lint(
+    "CC027",
+    "crashing-request",
+    "A request for all devices makes kube-scheduler 1.35 crash, as some of them draw from counters.",
+)
 
 LINTS = {
     lint.code: lint
@@ -168,6 +173,7 @@ LINTS = {
         UNKNOWN_LINT,
         FORMER_VERSION,
         NULL_CAPACITY,
+        CRASHING_REQUEST,
     )
 }
 
