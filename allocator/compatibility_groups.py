@@ -5,6 +5,7 @@ Either all devices on a counter set declare no groups, or all of them have a gro
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 NO_GROUPS: frozenset[str] = frozenset()
@@ -46,3 +47,18 @@ def joined_unless_contrary(common: Common | None, groups: frozenset[str]) -> Com
     if common is not None and common.without_groups == bool(groups):
         return common
     return joined(common, groups)
+
+
+def listed(groups: Iterable[str]) -> str:
+    """Groups in words: ``groups {mig, vgpu}``."""
+    names = sorted(groups)
+    return "groups {" + ", ".join(names) + "}" if names else "no groups"
+
+
+def in_words(common: Common | None) -> str:
+    """What the devices on a counter set have in common, in words."""
+    if common is None or common.groups is None:
+        return "no groups"
+    if common.without_groups:
+        return f"{listed(common.groups)} and without groups"
+    return listed(common.groups) if common.groups else "groups that have none in common"

@@ -190,6 +190,15 @@ def _may_have_groups(features: Features) -> bool:
     return features.compatibility_groups or features.group_snapshots
 
 
+def hidden_by_gate(pool: Pool, features: Features) -> str:
+    """The slices of a pool's newest generation that do not count as a gate is off, so that it is incomplete; empty if none is."""
+    slices = newest(list(pool.inventory.of_pool(pool.id)))
+    hidden = sum(slice.has_groups for slice in slices)
+    if not pool.incomplete or not hidden or _may_have_groups(features):
+        return ""
+    return f"{hidden} of {len(slices)} slices of {pool.id} have them"
+
+
 def pool_of(id: PoolId, slices: Sequence[Slice], inventory: Inventory, features: Features) -> Pool | None:
     """The pool that these slices for a node belong to; None if they are obsolete."""
     pool = Pool(id, inventory)

@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
+from cluster.group_snapshots import Snapshots
 from cluster.leading import Fence
 from resourceapi.api_client import CONFLICT, NOT_FOUND, OK, Api, Unavailable, expect
 from resourceapi.encoding import encode
@@ -28,7 +29,6 @@ from resourceapi.objects import Object
 from resourceapi.records.claims import allocation_of
 from resourceapi.schema import Schema
 from scheduler.pod_claims import is_reserved, reservations
-from scheduler.snapshots import Snapshots
 
 #: Keeps a claim that is in use from being deleted; kube-controller-manager takes it away with the allocation.
 FINALIZER = "resource.kubernetes.io/delete-protection"

@@ -13,6 +13,7 @@ from allocator.features import Features
 from allocator.scheduling import SchedulingState
 from allocator.time_limit import STEP_SECONDS, TimeLimit
 from cluster.client import Client
+from cluster.group_snapshots import InConfiguration, Snapshots
 from cluster.objects import ClusterObjects, read_node
 from cluster.reflector import Reflector
 from cluster.store import Change, Collection, VersionedCollection
@@ -28,7 +29,6 @@ from scheduler.budgets import Budget, read_budget
 from scheduler.claim_ledger import ClaimLedger
 from scheduler.picture_lock import PictureLock
 from scheduler.pod_claims import MOST_CLAIMS
-from scheduler.snapshots import InConfiguration, Snapshots
 
 #: How long a replica looks at what nodes see before it serves; what is left then, filters find out in the time that each has.
 WARM_UP_SECONDS = 10.0

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from threading import Event
 
 from cluster.client import Client
+from cluster.group_snapshots import InConfiguration, Snapshots
 from resourceapi.api_client import Unavailable
 from resourceapi.logs import log
 from resourceapi.objects import Object
 from resourceapi.releases import Profile
 from scheduler.server_skew import ConnectedServer, Unsuitable, ask, differences, objections
-from scheduler.snapshots import InConfiguration, Snapshots
 
 RETRY_SECONDS = 5.0
 AGAIN_SECONDS = 300.0
@@ -22,7 +22,7 @@ _POLL_SECONDS = 0.2
 class ServerCheck:
     """Asks until the API server is one that goes with the configuration; until then the sidecar is not ready.
 
-    It is also where the server keeps snapshots (:class:`scheduler.snapshots.Snapshots`).
+    It is also where the server keeps snapshots (:class:`cluster.group_snapshots.Snapshots`).
     """
 
     def __init__(self, client: Client, profile: Profile, serves: str) -> None:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from allocator.features import GATES
 from cluster.client import Client
 from cluster.deadlines import deadline
+from cluster.group_snapshots import GATE, InConfiguration, InResults, NotKept, Snapshots
 from resourceapi.api_client import NOT_FOUND, Api, Unavailable, expect
 from resourceapi.errors import ClaimcheckError
 from resourceapi.kinds import CLAIM, CLAIM_TEMPLATE, DEVICE_CLASS, RESOURCE_SLICE
@@ -21,10 +22,8 @@ from resourceapi.model.versions import GROUP
 from resourceapi.objects import EMPTY
 from resourceapi.releases import PROPOSALS, Profile
 from resourceapi.shortening import shortened
-from scheduler.snapshots import InConfiguration, InResults, NotKept, Snapshots
 
 BUILT_IN, CUSTOM_RESOURCES = "BuiltIn", "CustomResources"
-COMPATIBILITY_GROUPS = "DRADeviceCompatibilityGroups"
 VERSION = "v1"
 # The first release that can have compatibility groups.
 GROUPS_MINOR = 37
@@ -62,7 +61,7 @@ class ConnectedServer(NamedTuple):
         """Whether slices may have compatibility groups; if that cannot be known, they are taken to."""
         if self.custom_resources:
             return self.fields[0]
-        return self.minor >= GROUPS_MINOR and self.gates.get(COMPATIBILITY_GROUPS, True)
+        return self.minor >= GROUPS_MINOR and self.gates.get(GATE, True)
 
     def snapshots(self, profile: Profile) -> Snapshots:
         """Where it keeps snapshots of compatibility groups."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from allocator.compatibility_groups import listed
 from allocator.demand import Alternative
 from allocator.devices import Device
 from allocator.explaining.changes import parts, with_details
@@ -92,10 +93,10 @@ def _groups(left: Mapping[Alternative, Sequence[Device]], sets: bool) -> str:
     for alternative, devices in left.items():
         by_groups: dict[str, dict[str, None]] = {}
         for entry in (entry for device in devices for entry in device.consumes):
-            by_groups.setdefault(_listed(entry.groups), {})[entry.counter_set] = None
+            by_groups.setdefault(listed(entry.groups), {})[entry.counter_set] = None
         some = "; ".join(
-            f"{listed} on {_some(list(on))}" if sets else listed
-            for listed, on in list(by_groups.items())[:MAX_NAMED]
+            f"{groups} on {_some(list(on))}" if sets else groups
+            for groups, on in list(by_groups.items())[:MAX_NAMED]
         )
         texts.append(f"request {alternative.name} finds devices with {some or 'no groups'}")
     return ", ".join(texts)
@@ -133,11 +134,6 @@ def _left_of(view: NodeView, device: Device, name: str) -> str:
     ]
     shown = ", ".join(amounts[:MAX_NAMED]) + (", …" if len(amounts) > MAX_NAMED else "")
     return f"{name} ({shown})"
-
-
-def _listed(groups: Iterable[str]) -> str:
-    names = sorted(groups)
-    return "groups {" + ", ".join(names) + "}" if names else "no groups"
 
 
 def _some(names: Sequence[str]) -> str:

@@ -8,6 +8,7 @@ from allocator.demand import Alternative, ClaimDemand
 from allocator.explaining.snapshot import Seen
 from allocator.explaining.steps import NodeView
 from allocator.rules import RULES
+from allocator.rules.feature_gates import FeatureGates
 from allocator.rules.selector_outcomes import SelectorOutcomes
 
 TOGETHER = "each request has enough devices, but not all requests together"
@@ -61,6 +62,13 @@ def _lack(view: NodeView, alternative: Alternative) -> tuple[int, str]:
     if step.selects:
         if len(passed.selected) + len(view.unusable(alternative)) >= needed:
             return 1 + place, _NO_POOL
+        if any(each.rule == FeatureGates.name for each in passed.steps):
+            off = view.switched_off(alternative)
+            if off and len(passed.selected) + len(off) >= needed:
+                return (
+                    1 + place,
+                    f"{_FEW_MATCH if step.left else _NO_MATCH} while {' and '.join(sorted(set(off)))}",
+                )
         return 1 + place, _FEW_MATCH if step.left else _NO_MATCH
     about = f" {step.about}" if step.about else ""
     return 1 + place, f"too few devices left after {_TITLES[step.rule]}{about}"

@@ -6,7 +6,7 @@ A device that passes all steps can be taken for the request if the pod takes not
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from allocator.attempt import Attempt
@@ -15,9 +15,10 @@ from allocator.devices import Device
 from allocator.explaining.patched_values import MOST_DEVICES, PatchedValue, patched_values
 from allocator.explaining.rejections import Rejection, note
 from allocator.explaining.snapshot import Seen
-from allocator.pools import pools_of
+from allocator.pools import hidden_by_gate, pools_of
 from allocator.rules import RULES
-from allocator.rules.rule import Cause, Evidence, Rule
+from allocator.rules.feature_gates import GROUPS_OFF, FeatureGates
+from allocator.rules.rule import Cause, Evidence, Objection, Rule
 from allocator.rules.selector_outcomes import SelectorOutcomes
 from resourceapi.records.pools import newest
 
@@ -95,13 +96,24 @@ class NodeView:
             if not pool.usable
             for slice in self.snapshot.inventory.of_pool(pool.id)
             for device in slice.devices
-            if not any(
-                part.objection(self._evidence, alternative, device)
-                for rule in RULES
-                if rule.selects
-                for part in rule.parts(alternative)
-            )
+            if not any(self._mismatches(alternative, device))
         ]
+
+    def switched_off(self, alternative: Alternative) -> list[str]:
+        """Which gates are off, in words, of each device that would match a request with them."""
+        found = []
+        for device in self.devices():
+            gate = FeatureGates().objection(self._evidence, alternative, device)
+            if gate is not None and all(each == gate for each in self._mismatches(alternative, device)):
+                found.append(" and ".join(cause.text for cause in gate.causes))
+        return found
+
+    def _mismatches(self, alternative: Alternative, device: Device) -> Iterator[Objection]:
+        """Why a device does not match a request."""
+        for rule in RULES:
+            for part in rule.parts(alternative) if rule.selects else ():
+                if (objection := part.objection(self._evidence, alternative, device)) is not None:
+                    yield objection
 
     def steps(self, alternative: Alternative, *, name_patches: bool = False) -> Passed:
         """The steps for a valid request or alternative.
@@ -160,7 +172,9 @@ class NodeView:
             if pool.usable:
                 continue
             slices = list(self.snapshot.inventory.of_pool(pool.id))
-            if pool.incomplete:
+            if hidden := hidden_by_gate(pool, self.features):
+                cause = Cause(f"{GROUPS_OFF}, so slices with them do not count", (("", hidden),))
+            elif pool.incomplete:
                 slices = newest(slices)
                 said = f"{pool.id} has {len(slices)} of {slices[0].count_in_pool} slices"
                 cause = Cause("the pool is incomplete", (("", said),))

@@ -9,6 +9,8 @@ from allocator.devices import Device
 from allocator.features import Features
 from allocator.rules.rule import Evidence, Objection, Rule, because
 
+GROUPS_OFF = "compatibility groups are off (DRADeviceCompatibilityGroups)"
+
 
 def is_selectable(shape: DeviceShape, features: Features) -> bool:
     """Whether requests can select devices of a shape, wherever they are (KEP-5007, KEP-5963)."""
@@ -39,7 +41,7 @@ class FeatureGates(Rule):
         if device.shape.has_conditions and not features.binding_conditions:
             return because("binding conditions are off (DRADeviceBindingConditions)")
         if device.groups and not features.compatibility_groups:
-            return because("compatibility groups are off (DRADeviceCompatibilityGroups)")
+            return because(GROUPS_OFF)
         if _lacks_counters(device, features):
             return because("partitionable devices are off (DRAPartitionableDevices)")
         return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from allocator.attempt_state import AttemptState
-from allocator.compatibility_groups import Common, admits, joined
+from allocator.compatibility_groups import Common, admits, in_words, joined, listed
 from allocator.demand import Alternative
 from allocator.devices import Device
 from allocator.rules.counters import MAX_NAMED, devices_of, drawing, draws
@@ -58,12 +58,12 @@ class CompatibilityGroups(Rule):
             claims = (*claims, *(claim for claim in gone if claim not in claims))
             if is_on:
                 used = (
-                    f"{name} is in use with {_used(common)}{_whose(gone)}, the device has {_listed(groups)}"
+                    f"{name} is in use with {in_words(common)}{_whose(gone)}, the device has {listed(groups)}"
                 )
                 cause = Cause(
                     "does not go with what is in use on its counter set",
                     (("", used),),
-                    for_tenants=f"devices with {_listed(groups)} on a counter set that is in use with {_used(common)}",
+                    for_tenants=f"devices with {listed(groups)} on a counter set that is in use with {in_words(common)}",
                 )
                 return Objection((cause,), claims)
             cause = Cause(
@@ -93,15 +93,3 @@ def _whose(gone: dict[str, str]) -> str:
     more = f" and {len(devices) - MAX_NAMED} more" if len(devices) > MAX_NAMED else ""
     verb = "is" if len(devices) == 1 else "are"
     return f" ({', '.join(devices[:MAX_NAMED])}{more} {verb} gone from the slices)"
-
-
-def _used(common: Common | None) -> str:
-    if common is None or common.groups is None:
-        return "no groups"
-    if common.without_groups:
-        return f"{_listed(common.groups)} and without groups"
-    return _listed(common.groups) if common.groups else "groups that have none in common"
-
-
-def _listed(groups: frozenset[str]) -> str:
-    return "groups {" + ", ".join(sorted(groups)) + "}" if groups else "no groups"

@@ -6,12 +6,21 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from advice.findings import Result
+from allocator.features import Features
 from claimcheck.answers.reading import readable, unusable
 from claimcheck.answers.treatment import ASK, CONTEXT, treatment
+from cluster.group_snapshots import GATE, with_remembered_groups
 from cluster.objects import CLAIM, TEMPLATE, ClusterObjects
 from resourceapi.decoding import DecodingError
-from resourceapi.kinds import DEVICE_CLASS, DEVICE_TAINT_RULE, KINDS, RESOURCE_SLICE_PATCH, kind_of
-from resourceapi.manifests import has_ended, mapping, namespace_of, text
+from resourceapi.kinds import (
+    DEVICE_CLASS,
+    DEVICE_TAINT_RULE,
+    KINDS,
+    RESOURCE_SLICE,
+    RESOURCE_SLICE_PATCH,
+    kind_of,
+)
+from resourceapi.manifests import entries, has_ended, mapping, name_of, namespace_of, text
 from resourceapi.objects import Object
 
 if TYPE_CHECKING:
@@ -34,6 +43,10 @@ class ClusterState(ClusterObjects):
         self.failures: list[Failure] = []
         #: lists of a cluster that could not be read, by the kind of their objects
         self.unread: dict[str, Unread] = {}
+        #: whether claims have snapshots of compatibility groups that `claimcheck schedule` has written
+        self.has_snapshots = False
+        #: the ResourceSlices that declare compatibility groups although their gate is off
+        self.slices_with_groups: set[str] = set()
         self._default_namespace = default_namespace
 
     def empty(self) -> ClusterState:
@@ -48,6 +61,8 @@ class ClusterState(ClusterObjects):
         """One with the same objects, to which others can be added."""
         other = ClusterState(self.profile, self._default_namespace)
         other.unread = dict(self.unread)
+        other.features, other.has_snapshots = self.features, self.has_snapshots
+        other.slices_with_groups = set(self.slices_with_groups)
         for kind in (*KINDS, "Node", "Pod", "Namespace"):
             other.collection(kind).objects.update(self.collection(kind).objects)
         return other
@@ -93,11 +108,33 @@ class ClusterState(ClusterObjects):
         if KINDS[kind].namespaced:
             namespace = namespace_of(manifest.value, self._default_namespace)
             obj = {**obj, "metadata": {**(obj.get("metadata") or {}), "namespace": namespace}}
+        has_gate = GATE in self.profile.gates
+        if kind == RESOURCE_SLICE.name and not has_gate and _declares_groups(manifest.value):
+            self.slices_with_groups.add(name_of(obj))
+        # a server without the gate keeps groups neither in new slices nor in claims
+        if kind == CLAIM and (stored or has_gate) and (read := with_remembered_groups(obj)) is not obj:
+            obj = read
+            self._judge_by_snapshots()
         self.put(kind, obj)
+
+    def _judge_by_snapshots(self) -> None:
+        """Judge compatibility groups as `claimcheck schedule` does, which serves this cluster."""
+        if not self.has_snapshots:
+            self.has_snapshots = True
+            self.features = Features(self.profile.gates, self.profile.minor)
 
 
 def is_pending(value: Object) -> bool:
     """Whether an object is a Pod that is on no node yet."""
     return (
         value.get("kind") == "Pod" and not text(mapping(value, "spec"), "nodeName") and not has_ended(value)
+    )
+
+
+def _declares_groups(slice: Object) -> bool:
+    """Whether a device in a ResourceSlice, of any version, declares compatibility groups."""
+    return any(
+        mapping(entry).get("compatibilityGroups")
+        for device in entries(mapping(slice, "spec"), "devices")
+        for entry in entries(mapping(device, "basic") or device, "consumesCounters")
     )

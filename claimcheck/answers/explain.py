@@ -219,7 +219,7 @@ def explain_one(
     ):
         found.mistakes[:0] = mistakes.in_labels(workload.pod_spec, snapshot.nodes.values())
     with_patches = scenario.has_patched_devices
-    speaks = scenario.is_whole and not node and not with_patches
+    speaks = scenario.is_whole and not node and not with_patches and not scenario.state.has_snapshots
     message = _unavailable(found, rejected) if speaks else ""
     explained = Explained(workload, found, rejected=rejected, unavailable=message, with_patches=with_patches)
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from claimcheck.answers.group_notes import group_notes
 from claimcheck.answers.unknowns import consequences, undecidable
 from resourceapi.errors import Unanswerable
 from resourceapi.manifests import existing_pods
@@ -56,7 +57,8 @@ class Scenario:
 
     def checked(self) -> list[str]:
         """What of the scheduler's checks has been made, what has not, and with which devices, in sentences."""
-        return [*self._checks(), *([WITH_PATCHES] if self.has_patched_devices else ())]
+        patches = [WITH_PATCHES] if self.has_patched_devices else []
+        return [*self._checks(), *patches, *group_notes(self.state)]
 
     def _checks(self) -> list[str]:
         if not any(each.is_pod for each in self.workloads):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
+from allocator.compatibility_groups import listed
 from allocator.devices import Device
 from allocator.patches.patch import removes
 from allocator.patches.sources import Given
@@ -45,6 +46,10 @@ def lines(devices: ClusterDevices, device: Device) -> Iterator[str]:
         {name: str(each) for name, each in left.items()},
     )
     yield from _counters(devices, device)
+    if groups := devices.groups(device):
+        yield from _section(
+            "Compatibility Groups", [(f"{each.counter_set}:", *words.groups(each)) for each in groups]
+        )
     yield from _section("Taints", [(words.taint(each.value), _from(each)) for each in sources.taints])
     yield from _section("Claims", [_use(each) for each in devices.uses(device)])
 
@@ -97,6 +102,7 @@ def _use(use: Use) -> tuple[str, ...]:
         details.append("admin access")
     if result.share:
         details.append(f"share {result.share}")
+    details += [f"{listed(groups)} on {name}" for name, groups in sorted(result.groups.items())]
     for name, amount in sorted(result.capacity.items()):
         details.append(f"{name} {amount}")
     return use.holder.claim, ", ".join(details), use.holder.used_by

@@ -8,7 +8,7 @@ from typing import Any
 from allocator.devices import Device
 from allocator.patches.patch import NULL, removes
 from allocator.patches.sources import Given, Giver
-from claimcheck.answers.devices.cluster_devices import ClusterDevices, CounterLeft, Use
+from claimcheck.answers.devices.cluster_devices import ClusterDevices, CounterLeft, GroupsOn, Use
 from resourceapi.encoding import encode
 from resourceapi.kinds import RESOURCE_SLICE
 from resourceapi.model.versions import SCHEMAS_WITH_PROPOSALS
@@ -47,6 +47,8 @@ def device_document(devices: ClusterDevices, device: Device) -> Json:
     document["attributes"] = _given(sources.attributes, ATTRIBUTE, slice.name, {})
     document["capacity"] = _given(sources.capacity, "DeviceCapacity", slice.name, left)
     document["counters"] = [_counter(each) for each in devices.counters(device)]
+    if groups := devices.groups(device):
+        document["compatibilityGroups"] = [_groups(each) for each in groups]
     document["taints"] = [_said("DeviceTaint", each.value, each.giver, slice.name) for each in sources.taints]
     document["claims"] = [_use(each) for each in devices.uses(device)]
     return document
@@ -102,6 +104,12 @@ def _counter(counter: CounterLeft) -> Json:
     }
 
 
+def _groups(found: GroupsOn) -> Json:
+    common = found.in_use
+    used = None if common is None else sorted(common.groups or ())
+    return {"counterSet": found.counter_set, "groups": sorted(found.groups), "inUse": used}
+
+
 def _use(use: Use) -> Json:
     namespace, _, name = use.holder.claim.rpartition("/")
     document: Json = {"namespace": namespace, "name": name, "request": use.result.request}
@@ -109,6 +117,8 @@ def _use(use: Use) -> Json:
         document["adminAccess"] = True
     if share := use.result.share:
         document["shareID"] = share
+    if remembered := use.result.groups:
+        document["compatibilityGroups"] = {key: sorted(groups) for key, groups in sorted(remembered.items())}
     if amounts := use.result.capacity:
         document["consumedCapacity"] = {key: str(amount) for key, amount in sorted(amounts.items())}
     return document | {"pods": list(use.holder.pods), "others": list(use.holder.others)}

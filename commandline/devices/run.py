@@ -81,6 +81,7 @@ def _compare(options: Namespace, state: ClusterState, existing: list[Manifest]) 
     from claimcheck.answers.devices.comparison import compare
     from claimcheck.answers.devices.pending_pods import pending
     from claimcheck.answers.devices.proposal import Proposal
+    from claimcheck.answers.group_notes import group_notes
     from claimcheck.answers.unknowns import consequences
     from commandline.devices import comparison_json, comparison_text
     from commandline.devices.writing import write_document
@@ -101,7 +102,7 @@ def _compare(options: Namespace, state: ClusterState, existing: list[Manifest]) 
     else:
         failures = failure_documents(state.failures)
         write_document(options.output, comparison_json.document(found) | {"failures": failures})
-    complain(*failure_lines(state.failures), *consequences(state.unread))
+    complain(*failure_lines(state.failures), *consequences(state.unread), *group_notes(state))
     if (proposal.patches or options.without) and not state.features.device_patches:
         complain("the feature gate DRAAdminControlledDeviceAttributes is off, so patches have no effect")
     if state.failures or found.undecided:
@@ -150,6 +151,7 @@ def _remarks(
     """What is to be said beside the devices, on standard error."""
     from allocator.devices import first_of
     from claimcheck.answers.devices.cluster_devices import patch_failures
+    from claimcheck.answers.group_notes import group_notes
     from claimcheck.answers.unknowns import consequences
     from commandline.devices import words
     from commandline.reports.writing import failure_lines
@@ -157,6 +159,7 @@ def _remarks(
 
     yield from failure_lines(devices.state.failures)
     yield from consequences(devices.state.unread)
+    yield from group_notes(devices.state)
     for each in filters.failed:
         yield f"{each.option} fails on {first_of(each.devices, each.device.id)}: {each.error}"
     if not chosen and RESOURCE_SLICE.name not in devices.state.unread:

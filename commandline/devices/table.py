@@ -12,13 +12,13 @@ from commandline.reports.escaping import on_one_line
 
 _GAP = "   "
 COLUMNS = ("DEVICE", "NODE", "STATUS", "CLAIM", "TAINTS", "PATCHES")
-WIDE_COLUMNS = (*COLUMNS, "PODS", "ATTRIBUTES", "CAPACITY", "COUNTERS LEFT", "SLICE")
+WIDE_COLUMNS = (*COLUMNS, "PODS", "ATTRIBUTES", "CAPACITY", "COUNTERS LEFT", "GROUPS", "SLICE")
 
 
 def lines(devices: ClusterDevices, chosen: Sequence[Device], *, wide: bool = False) -> Iterator[str]:
     """The table line by line; nothing for no devices.
 
-    :param wide: whether to show pods, attributes, capacity, counters and slices as well.
+    :param wide: whether to show pods, attributes, capacity, counters, compatibility groups and slices as well.
     """
     if not chosen:
         return
@@ -59,8 +59,11 @@ def _wide(devices: ClusterDevices, device: Device) -> tuple[str, ...]:
     counters = [
         f"{each.counter_set}/{each.counter}={each.left} of {each.total}" for each in devices.counters(device)
     ]
+    groups = [
+        f"{each.counter_set}={'+'.join(sorted(each.groups)) or words.NONE}" for each in devices.groups(device)
+    ]
     return (
         *(",".join(each) or words.NONE for each in (words.pods(devices.uses(device)), attributes)),
-        *(", ".join(each) or words.NONE for each in (capacity, counters)),
+        *(", ".join(each) or words.NONE for each in (capacity, counters, groups)),
         device.slice.name,
     )

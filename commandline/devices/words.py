@@ -6,9 +6,10 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from allocator.compatibility_groups import in_words, listed
 from allocator.devices import Device
 from allocator.pod_nodes import CORDONED
-from claimcheck.answers.devices.cluster_devices import ClusterDevices, Use
+from claimcheck.answers.devices.cluster_devices import ClusterDevices, GroupsOn, Use
 from resourceapi.amounts import value_of
 from resourceapi.objects import EMPTY, Object
 
@@ -83,6 +84,12 @@ def users(uses: Sequence[Use]) -> list[str]:
 def pods(uses: Sequence[Use]) -> list[str]:
     """The pods, and whatever else, for which the claims of a device are reserved."""
     return list(dict.fromkeys(user for each in uses for user in (*each.holder.pods, *each.holder.others)))
+
+
+def groups(found: GroupsOn) -> tuple[str, str]:
+    """The compatibility groups of a device on a counter set, and those in use there: ``groups {mig}``, ``groups {vgpu} in use``."""
+    used = "not in use" if found.in_use is None else f"{in_words(found.in_use)} in use"
+    return listed(found.groups), used
 
 
 def some(parts: Sequence[str], most: int = 1) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from cluster.group_snapshots import InResults
 from cluster.leading import NotLeading
 from resourceapi.objects import Object
 from resourceapi.releases import Profile
@@ -19,7 +20,6 @@ from scheduler.filtering import Filter, Refused
 from scheduler.giving_up import GivingUp
 from scheduler.releasing import Releaser
 from scheduler.search_time import SearchTime
-from scheduler.snapshots import InResults
 from scheduler.take_over import TakeOver
 from scheduler.undoing import Undoing
 from tests.scheduler.fake_api import FakeApi

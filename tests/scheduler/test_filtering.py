@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from allocator.explaining.shortfalls import TOGETHER
+from allocator.rules.feature_gates import GROUPS_OFF
 from resourceapi.objects import Object
 from resourceapi.releases import Profile
 from scheduler.cluster_picture import ClusterPicture
@@ -18,6 +19,7 @@ from scheduler.decisions import Decisions
 from scheduler.extender_api import CandidateNodes
 from scheduler.filtering import UNKNOWN_NODE, Filter, Refused
 from scheduler.pod_claims import MOST_CLAIMS
+from tests.scheduler import group_scenes
 
 DRIVER = "gpu.example.com"
 NODES = ("n1", "n2")
@@ -227,6 +229,26 @@ def test_pool_is_named_only_if_it_would_help() -> None:
     found = cluster.ask(pod("p", "c"))[1]
     assert found["n1"] == "request g: a resource pool is incomplete or invalid"
     assert found["n2"] == "request g: no device matches"
+
+
+@pytest.mark.parametrize(
+    ("type", "reason"),
+    [
+        ("mig", f"request g: no device matches while {GROUPS_OFF}"),
+        ("other", "request g: no device matches"),
+    ],
+)
+def test_gate_is_named_if_it_would_help(type: str, reason: str) -> None:
+    """Where the API server has compatibility groups, and the sidecar does not, it says so of devices that match."""
+    cluster = Cluster()
+    for name in NODES:
+        for each in group_scenes.slices(group_scenes.MIG, name):
+            cluster.picture.slices.put(each)
+    asked = claim("c")
+    expression = f"device.attributes['{DRIVER}'].?type.orValue('') == '{type}'"
+    asked["spec"]["devices"]["requests"][0]["exactly"]["selectors"] = [{"cel": {"expression": expression}}]
+    cluster.picture.claim_objects.put(asked)
+    assert cluster.ask(pod("p", "c"))[1] == dict.fromkeys(NODES, reason)
 
 
 def test_requests_compete() -> None:

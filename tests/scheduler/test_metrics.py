@@ -11,6 +11,7 @@ from typing import Any, cast
 
 import pytest
 
+from cluster.group_snapshots import InResults
 from cluster.leading import Leadership
 from resourceapi.objects import Object
 from scheduler import assembly
@@ -20,7 +21,6 @@ from scheduler.config import load_config
 from scheduler.metrics import Metrics
 from scheduler.routes import make_routes
 from scheduler.server_check import ServerCheck
-from scheduler.snapshots import InResults
 from serving.callers import Caller
 from serving.routes import Waiting
 from tests.scheduler.fake_api import FakeApi

@@ -10,6 +10,7 @@ from typing import Any, cast
 import pytest
 
 from cluster.client import Client
+from cluster.group_snapshots import InConfiguration, InResults, NotKept
 from resourceapi.api_client import Unavailable
 from resourceapi.releases import Profile
 from scheduler.server_check import ServerCheck
@@ -22,7 +23,6 @@ from scheduler.server_skew import (
     differences,
     objections,
 )
-from scheduler.snapshots import InConfiguration, InResults, NotKept
 from tests.scheduler.test_snapshots import UID, allocation, claim_with, entry
 
 GROUP = "/apis/resource.k8s.io"

@@ -11,6 +11,8 @@ import pytest
 from allocator.features import Features
 from allocator.scheduling import Mode
 from allocator.time_limit import UNLIMITED
+from cluster.group_snapshots import DRIVER as SNAPSHOTS
+from cluster.group_snapshots import InConfiguration, InResults, NoPlace, NotKept, Snapshots
 from resourceapi import deep_json, limits
 from resourceapi.decoding import decode
 from resourceapi.encoding import encode
@@ -18,8 +20,6 @@ from resourceapi.json_text import Raw
 from resourceapi.model.versions import SCHEMAS, SCHEMAS_WITH_PROPOSALS
 from resourceapi.objects import Object
 from resourceapi.schema import Schema
-from scheduler.snapshots import DRIVER as SNAPSHOTS
-from scheduler.snapshots import InConfiguration, InResults, NoPlace, NotKept, Snapshots
 from tests.allocator.objects import ALL_FEATURES, DRIVER, cluster, decoded, node, without
 from tests.scheduler.group_scenes import (
     COUNTERS,

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from allocator.compatibility_groups import Common, admits
 from allocator.devices import Device
 from allocator.explaining.holders import Holder, holder
 from allocator.ledgers import Ledger
 from allocator.patches import PatchFailure
 from allocator.patches.sources import DeviceSources
 from allocator.pod_nodes import Refusal, closed_by_taints
-from allocator.pools import Pool, pool_of, visible_by_pool
+from allocator.pools import Pool, hidden_by_gate, pool_of, visible_by_pool
+from allocator.rules.feature_gates import GROUPS_OFF, is_selectable
 from claimcheck.answers.cluster_state import ClusterState
 from claimcheck.answers.scenario import snapshot_of
 from resourceapi.kinds import RESOURCE_SLICE_PATCH
@@ -21,7 +23,7 @@ from resourceapi.records.pools import DeviceId, PoolId, newest
 
 FREE, ALLOCATED, SHARED = "free", "allocated", "shared"
 OBSOLETE, INCOMPLETE, INVALID = "obsolete", "incomplete pool", "invalid pool"
-GATE_OFF, USED_UP = "feature gate off", "counters used up"
+GATE_OFF, USED_UP, OTHER_GROUPS = "feature gate off", "counters used up", "other groups in use"
 
 
 class Use(NamedTuple):
@@ -42,6 +44,14 @@ class CounterLeft(NamedTuple):
     takes: Quantity
     left: Quantity | None
     total: Quantity | None
+
+
+class GroupsOn(NamedTuple):
+    """The compatibility groups of a device on a counter set, and what is in use there, None if nothing is."""
+
+    counter_set: str
+    groups: frozenset[str]
+    in_use: Common | None
 
 
 class ClusterDevices:
@@ -122,18 +132,25 @@ class ClusterDevices:
         if pool is None:
             return GATE_OFF
         if pool.incomplete and not pool.usable:
-            return INCOMPLETE
+            return GATE_OFF if hidden_by_gate(pool, self.state.features) else INCOMPLETE
         if pool.invalid:
             return INVALID
         if all(each.name != device.slice.name for each in pool.slices):
             return GATE_OFF
-        return USED_UP if self._is_used_up(device) else FREE
+        if not is_selectable(device.shape, self.state.features):
+            return GATE_OFF
+        if self._is_used_up(device):
+            return USED_UP
+        goes = all(admits(each.in_use, each.groups) for each in self.groups(device))
+        return FREE if goes else OTHER_GROUPS
 
     def problem(self, device: Device) -> str:
         """Why no device of its pool can be allocated; empty if that is possible."""
         pool = self._pools.get(device.slice.pool)
         if pool is None:
             return ""
+        if hidden := hidden_by_gate(pool, self.state.features):
+            return f"{GROUPS_OFF}, and {hidden}"
         if pool.incomplete and not pool.usable:
             has = len(self.inventory.of_pool(pool.id).generation(device.slice.generation).slices)
             return f"the pool has {has} of {device.slice.count_in_pool} slices of generation {device.slice.generation}"
@@ -157,6 +174,18 @@ class ClusterDevices:
             for counter, amount in sorted(takes.items()):
                 left = self._ledger(pool).left(name, counter) if pool is not None else None
                 found.append(CounterLeft(name, counter, amount, left, totals.get(counter)))
+        return found
+
+    def groups(self, device: Device) -> list[GroupsOn]:
+        """The counter sets on which the device declares compatibility groups, or others are in use with some."""
+        found: list[GroupsOn] = []
+        pool = self._pools.get(device.slice.pool)
+        if pool is None:
+            return found
+        for name, _, groups in device.consumes:
+            in_use = self._ledger(pool).groups.get(name)
+            if groups or (in_use is not None and in_use.groups is not None):
+                found.append(GroupsOn(name, groups, in_use))
         return found
 
     def _ledger(self, pool: Pool) -> Ledger:

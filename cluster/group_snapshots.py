@@ -8,6 +8,7 @@ API server stores (docs/explanation/adr/0015-snapshots-in-the-allocation.md).
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from typing import Any, Protocol
 
 from resourceapi import deep_json, limits
@@ -18,6 +19,7 @@ from resourceapi.logs import log
 from resourceapi.manifests import name_of, text
 from resourceapi.objects import EMPTY, Object
 
+GATE = "DRADeviceCompatibilityGroups"
 DRIVER = "compatibility-groups.claimcheck.example.com"
 API_VERSION = "claimcheck.example.com/v1"
 KIND = "CompatibilityGroupsSnapshot"
@@ -89,35 +91,8 @@ class InConfiguration:
         return {**allocation, "devices": written}
 
     def read(self, claim: Object) -> Object:
-        """The claim with the groups in its results; entries that cannot be snapshots of it are passed over."""
-        status = claim.get("status") or EMPTY
-        allocation = status.get("allocation") or EMPTY
-        devices = allocation.get("devices") or EMPTY
-        entries = [entry for entry in devices.get("config") or () if _may_be_snapshot(entry)]
-        if not entries:
-            return claim
-        results = devices.get("results") or ()
-        uid = text(claim.get("metadata") or {}, "uid")
-        found: dict[int, Object] = {}
-        for entry in entries:
-            try:
-                found.update(_snapshot(entry, uid, len(results)))
-            except ValueError as error:
-                namespace = text(claim.get("metadata") or {}, "namespace")
-                log(
-                    logging.WARNING,
-                    "snapshot ignored",
-                    namespace=namespace,
-                    claim=name_of(claim),
-                    reason=str(error),
-                )
-        if not found:
-            return claim
-        marked = [
-            {FIELD: found[place], **each} if place in found else each for place, each in enumerate(results)
-        ]
-        allocation = {**allocation, "devices": {**devices, "results": marked}}
-        return {**claim, "status": {**status, "allocation": allocation}}
+        """The claim with the groups in its results; entries that cannot be snapshots of it are logged."""
+        return with_remembered_groups(claim, _log_ignored)
 
 
 class NotKept:
@@ -134,6 +109,42 @@ class NotKept:
         if allocation is None or allocation == (bare := _without_snapshot(allocation)):
             return claim
         return {**claim, "status": {**status, "allocation": bare}}
+
+
+def with_remembered_groups(
+    claim: Object, ignored: Callable[[Object, str], None] = lambda claim, reason: None
+) -> Object:
+    """A claim (v1, normal form) with the groups of its configuration in its results.
+
+    :param ignored: told of each entry that cannot be a snapshot of the claim, and why.
+    :returns: the claim itself if its configuration holds no snapshot of it.
+    """
+    status = claim.get("status") or EMPTY
+    allocation = status.get("allocation") or EMPTY
+    devices = allocation.get("devices") or EMPTY
+    entries = [entry for entry in devices.get("config") or () if _may_be_snapshot(entry)]
+    if not entries:
+        return claim
+    results = devices.get("results") or ()
+    uid = text(claim.get("metadata") or {}, "uid")
+    found: dict[int, Object] = {}
+    for entry in entries:
+        try:
+            found.update(_snapshot(entry, uid, len(results)))
+        except ValueError as error:
+            ignored(claim, str(error))
+    if not found:
+        return claim
+    marked = [
+        {FIELD: found[place], **each} if place in found else each for place, each in enumerate(results)
+    ]
+    allocation = {**allocation, "devices": {**devices, "results": marked}}
+    return {**claim, "status": {**status, "allocation": allocation}}
+
+
+def _log_ignored(claim: Object, reason: str) -> None:
+    namespace = text(claim.get("metadata") or {}, "namespace")
+    log(logging.WARNING, "snapshot ignored", namespace=namespace, claim=name_of(claim), reason=reason)
 
 
 def _without_snapshot(allocation: Object) -> Object:
