@@ -12,6 +12,7 @@ from deviceselectors.libraries.semver import Semver
 from deviceselectors.lookups import ATTRIBUTES, Key, Lookup
 from deviceselectors.runtime.program import EvaluationError, Program, ProgramError
 from resourceapi.counting import number
+from resourceapi.measured import NEWEST
 
 if TYPE_CHECKING:
     from advice.device_inventory import DeviceInventory, NamedGroup
@@ -44,7 +45,9 @@ class Candidates:
 class Evaluations:
     """The results of selectors on the devices of an inventory: each selector is evaluated once per group."""
 
-    def __init__(self, inventory: DeviceInventory) -> None:
+    def __init__(self, inventory: DeviceInventory, minor: int = NEWEST) -> None:
+        """`minor`: the release whose kube-scheduler evaluates, 1.`minor`."""
+        self._minor = minor
         self.groups: list[NamedGroup] = inventory.groups
         self._devices = [group.properties.prepared for group in self.groups]
         self.everything = self._candidates(list(range(len(self.groups))))
@@ -61,7 +64,7 @@ class Evaluations:
         if found is None:
             found = self.everything
             for selector in key:
-                expression = read(selector, Environment("stored"))
+                expression = read(selector, Environment("stored", release=self._minor))
                 if expression is not None:
                     found = self.matching(expression, found)
             self._classes[key] = found

@@ -123,7 +123,7 @@ def _evaluations(facts: Facts) -> Evaluations | None:
         from advice.lints.candidates import Evaluations
 
         inventory = inventory_of([*facts.slices, *facts.patches], facts.class_selectors, facts.profile)
-        facts.evaluations = Evaluations(inventory)
+        facts.evaluations = Evaluations(inventory, facts.profile.minor)
     return facts.evaluations if facts.evaluations is not None and facts.evaluations.groups else None
 
 
