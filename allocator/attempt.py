@@ -99,20 +99,15 @@ class Attempt(AttemptState):
 
         :raises AllocationError: if the search ends here.
         """
-        known, closed = alternative.selected, self.closed
+        known = alternative.selected
         is_free, has_capacity = ExclusiveUse.admits, Capacity.admits
         for place in range(start, len(devices)):
             device = devices[place]
-            is_closed = closed and device.slice.pool in closed
-            if is_closed and self.features.minor >= 33:
-                raise closed[device.slice.pool]
             if not is_free(self, alternative, device):
                 continue
             selected = known.get(device.kind)
             if selected is None or device.slice.per_device:
                 selected = self.selects(alternative, device)
-            if selected and is_closed:  # 1.32 looks whether a pool is valid once it could use a device of it
-                raise closed[device.slice.pool]
             if selected and has_capacity(self, alternative, device):
                 yield place
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from allocator.attempt import Attempt
@@ -25,6 +26,26 @@ class FormerAttempt(Attempt):
     given back still draws from them; one that is refused for its capacity counts for constraints, and is taken. Requests
     for all devices crash 1.35 where devices draw from counters; 1.34 looks at the capacity of another device.
     """
+
+    def candidates(
+        self, alternative: Alternative, devices: Sequence[Device], start: int = 0
+    ) -> Iterator[int]:
+        """See :meth:`Attempt.candidates`; before 1.35 a search ends at a pool that is not valid."""
+        if self.closed:
+            return self._up_to_closed_pool(alternative, devices, start)
+        return super().candidates(alternative, devices, start)
+
+    def _up_to_closed_pool(
+        self, alternative: Alternative, devices: Sequence[Device], start: int
+    ) -> Iterator[int]:
+        for place in range(start, len(devices)):
+            error = self.closed.get(devices[place].slice.pool)
+            if error is not None and self.features.minor >= 33:
+                raise error
+            for _ in super().candidates(alternative, devices[place : place + 1]):
+                if error is not None:  # 1.32 looks whether a pool is valid once it could use a device of it
+                    raise error
+                yield place
 
     def take(self, alternative: Alternative, device: Device, *, must: bool) -> bool:
         """See :meth:`Attempt.take`."""

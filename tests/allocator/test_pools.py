@@ -9,7 +9,20 @@ from allocator.inventory import Inventory
 from allocator.pools import pools_of
 from resourceapi.objects import Object
 from resourceapi.records.pools import PoolId
-from tests.allocator.objects import ALL_FEATURES, counter_slice, device, draws, node, slice_of, without
+from tests.allocator.objects import (
+    ALL_FEATURES,
+    ask,
+    claim,
+    cluster,
+    counter_slice,
+    device,
+    device_class,
+    draws,
+    exactly,
+    node,
+    slice_of,
+    without,
+)
 
 NODE = node("n", {"zone": "a"})
 ZONE_A = {"nodeSelectorTerms": [{"matchExpressions": [{"key": "zone", "operator": "In", "values": ["a"]}]}]}
@@ -160,3 +173,27 @@ def test_inventory_changes() -> None:
     inventory.remove("s")
     assert list(inventory) == list(inventory.candidates("n")) == []
     assert list(inventory.of_pool(PoolId("gpu.example.com", "q"))) == []
+
+
+@pytest.mark.parametrize(
+    ("minor", "selector", "ends"),
+    [
+        (32, 'device.driver == "gpu.example.com"', False),
+        (32, "true", True),
+        (33, 'device.driver == "gpu.example.com"', True),
+        (34, 'device.driver == "gpu.example.com"', True),
+        (35, "true", False),
+    ],
+    ids=["32-not-selected", "32-selected", "33", "34", "35"],
+)
+def test_search_ends_at_a_pool_that_is_not_valid(minor: int, selector: str, *, ends: bool) -> None:
+    """Before 1.35 with the first device that it comes to, in 1.32 with the first that it could use."""
+    state = cluster(
+        slice_of("twice", name="a1", pool="a", driver="an.example.com", count=2),
+        slice_of("twice", name="a2", pool="a", driver="an.example.com", count=2),
+        slice_of("d", name="b", pool="b"),
+        classes=[device_class(selectors=[selector])],
+        features=Features(minor=minor),
+    )
+    error = ask(state, claim(exactly())).error
+    assert error == ("pool a is invalid: duplicate device name twice" if ends else "")
