@@ -39,6 +39,8 @@ from resourceapi.records.pools import DeviceId
 FITS, MISFIT, ERROR, CHANCE, UNDECIDED = (each.value for each in SchedulingOutcome)
 #: The most kinds of nodes that are searched for conflicts and remedies, and the most remedies.
 MAX_KINDS, MAX_REMEDIES = 4, 12
+#: On how many nodes of a kind it is found out which patches have given what is refused.
+MAX_PATCHED_NODES = 16
 #: The most nodes with errors that are searched for remedies.
 MAX_FAILING = 8
 #: How much of an explanation's time may be spent on why selectors do not choose devices.
@@ -383,18 +385,24 @@ def _kinds(explanation: Explanation, trials: Trials, outcomes: SelectorOutcomes)
 
 
 def _naming_patches(kind: NodeKind, trials: Trials, outcomes: SelectorOutcomes) -> NodeKind:
-    """The kind with the patches that have given what is refused on its first node."""
-    view = NodeView(trials.snapshot, kind.nodes[0], outcomes)
-    requests = []
-    left: dict[Alternative, Sequence[Device]] = {}
-    for request in kind.requests:
-        passed = view.steps(request.alternative, name_patches=True)
-        left[request.alternative] = passed.left
-        steps = zip(request.steps, passed.steps, strict=True)
-        requests.append(
-            request._replace(steps=tuple(step._replace(patched=each.patched) for step, each in steps))
-        )
-    checks = tuple(naming_patches(check, view, left) for check in kind.constraint_checks)
+    """The kind with the patches that have given what is refused: on the first nodes, as the others may have none."""
+    requests = list(kind.requests)
+    checks = kind.constraint_checks
+    for name in kind.nodes[:MAX_PATCHED_NODES]:
+        trials.check_time()
+        view = NodeView(trials.snapshot, name, outcomes)
+        left: dict[Alternative, Sequence[Device]] = {}
+        for place, request in enumerate(requests):
+            passed = view.steps(request.alternative, name_patches=True)
+            left[request.alternative] = passed.left
+            steps = zip(request.steps, passed.steps, strict=True)
+            named = tuple(
+                step._replace(patched=tuple(dict.fromkeys((*step.patched, *each.patched))))
+                for step, each in steps
+            )
+            requests[place] = request._replace(steps=named)
+        if name == kind.nodes[0]:
+            checks = tuple(naming_patches(check, view, left) for check in checks)
     return kind._replace(requests=tuple(requests), constraint_checks=checks)
 
 

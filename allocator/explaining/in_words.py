@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
 from allocator.explaining.conflicts import REQUEST, Conflict
-from allocator.explaining.explanation import CHANCE, ERROR, MISFIT, UNDECIDED, Explanation
+from allocator.explaining.explanation import CHANCE, ERROR, MAX_KINDS, MISFIT, UNDECIDED, Explanation
 from allocator.explaining.finder import RELEASE, Remedy
 from allocator.explaining.patched_values import PatchedValue
+from allocator.explaining.steps import INCOMPLETE
 from resourceapi.counting import number, plural
 from resourceapi.kinds import RESOURCE_SLICE_PATCH
 from resourceapi.nearness import nearest
@@ -78,6 +79,26 @@ def findings(explanation: Explanation, listing: bool = True) -> Iterator[str]:
     ):
         if line != said:
             yield line
+    if listing:
+        yield from _incomplete_pools(explanation)
+
+
+def _incomplete_pools(explanation: Explanation) -> Iterator[str]:
+    """What to do about pools of the closest nodes that lack slices, which nothing in the pod can change."""
+    nodes = [
+        node
+        for kind in explanation.kinds[:MAX_KINDS]
+        if kind.requests
+        and any(
+            cause.text == INCOMPLETE for each in kind.requests[0].steps[0].rejected for cause in each.causes
+        )
+        for node in kind.nodes
+    ]
+    if nodes:
+        yield (
+            f"wait until the driver has published all slices of the incomplete pool{'s' if len(nodes) > 1 else ''}; "
+            f"if that lasts, look at the driver's pod on {_listed(nodes)}"
+        )
 
 
 def causes(explanation: Explanation) -> Iterator[str]:

@@ -24,6 +24,7 @@ from resourceapi.records.pools import newest
 
 POOL = "pool"
 """The step of incomplete and invalid pools, which comes before the rules about devices."""
+INCOMPLETE = "the pool is incomplete"
 
 
 class Step(NamedTuple):
@@ -177,7 +178,7 @@ class NodeView:
             elif pool.incomplete:
                 slices = newest(slices)
                 said = f"{pool.id} has {len(slices)} of {slices[0].count_in_pool} slices"
-                cause = Cause("the pool is incomplete", (("", said),))
+                cause = Cause(INCOMPLETE, (("", said),))
             else:
                 cause = Cause("the pool is invalid", (("", f"{pool.id}: {pool.invalid}"),))
             rejection = Rejection((cause,))

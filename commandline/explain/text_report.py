@@ -136,8 +136,8 @@ def _fit(explanation: Explanation) -> Iterator[str]:
 
 
 def _misfit(explanation: Explanation, explained: Explained) -> Iterator[str]:
-    yield from (f"  {line}" for line in in_words.findings(explanation))
     yield from _unusable_pools(explanation)
+    yield from (f"  {line}" for line in in_words.findings(explanation))
     yield from _ending(explanation)
     yield from remedy_report.later(explained.later)
     yield from remedy_report.remedies(explanation)
