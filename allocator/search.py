@@ -48,7 +48,7 @@ class BacktrackLimitError(Exception):
     """The search has backtracked more often than it may."""
 
 
-class _HopelessError(Exception):
+class _InfeasibleError(Exception):
     """There is no solution, whatever else is tried."""
 
 
@@ -93,7 +93,7 @@ class Search:
                 return False
             try:
                 goal = choices[-1].send(outcome) if goal is None else next(choices[-1])
-            except _HopelessError:
+            except _InfeasibleError:
                 return False
             except StopIteration as end:
                 choices.pop()
@@ -143,7 +143,7 @@ class Search:
         mark = self._attempt.mark()
         if not self._attempt.take(alternative, device, must=True):
             if self._attempt.features.all_can_be_none:
-                raise _HopelessError
+                raise _InfeasibleError
             return Outcome.FAILED
         return (yield from self._go_on(goal, alternative, device, mark, 0))
 
