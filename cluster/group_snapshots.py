@@ -135,9 +135,7 @@ def with_remembered_groups(
             ignored(claim, str(error))
     if not found:
         return claim
-    marked = [
-        {FIELD: found[place], **each} if place in found else each for place, each in enumerate(results)
-    ]
+    marked = [{FIELD: found[place], **each} if place in found else each for place, each in enumerate(results)]
     allocation = {**allocation, "devices": {**devices, "results": marked}}
     return {**claim, "status": {**status, "allocation": allocation}}
 
