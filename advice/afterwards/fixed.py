@@ -80,6 +80,11 @@ class Fixed:
         """The line on which the object begins."""
         return self._manifest.line
 
+    @property
+    def listed_as(self) -> str:
+        """What kubectl calls the item of a list that it checks itself."""
+        return self._manifest.listed_as
+
     def locate(self, path: Path) -> Place:
         """The position of a value."""
         return self._manifest.locate(self.written_at(path))
