@@ -268,12 +268,12 @@ class Files:
 
     def _note_patches(self, top: str, file: str, kustomization: Kustomization) -> None:
         """Note the files with patches that say nothing of their kind, and those that are not below the directory."""
-        from documents.kustomizations import TARGET, Brought, target_of
+        from documents.kustomizations import ANY, TARGET, Brought, target_of
         from documents.links import is_below
 
         brought: list[Brought] = []
         for path, targets in kustomization.patches.items():
-            target: str | None = TARGET
+            target: str | None = ANY  # of a file elsewhere, which may be anything
             if os.path.isfile(path) and is_below(top, path):
                 here = os.path.join(top, os.path.relpath(path, top))
                 if self._is_excluded(here):

@@ -429,7 +429,7 @@ def test_manifests_that_look_like_something_else(name: str, content: str, is_tol
             {("patchesJson6902 within it", "B")},
         ),
         ("patches: [{path: ops.txt, target: {kind: B}}]", set(), {("patches in other files", "B")}),
-        ("patches: [{path: ../ops.txt, target: {kind: B}}]", set(), {("patches in other files", "B")}),
+        ("patches: [{path: ../ops.txt, target: {kind: B}}]", set(), {("patches in other files", "")}),
         ("patches: [{path: x.txt, target: {kind: B}}]", set(), set()),
         ("replacements: [{targets: [{select: {kind: B}}]}]", set(), {("replacements", "B")}),
         ("replacements: [{path: r.yaml}]", set(), {("replacements", "")}),

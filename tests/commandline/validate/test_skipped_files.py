@@ -94,6 +94,18 @@ def test_what_kustomize_makes(
     assert ("it has patches within it" in out) == is_told
 
 
+@pytest.mark.parametrize("path", ["../patch.txt", "link.txt"])
+def test_patches_that_are_elsewhere(path: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """What they add is not known, as they are not read: it may be the claims of a workload that has none here."""
+    Path("k").mkdir()
+    Path("k/part.yaml").write_text("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: x}\n")
+    Path("k/link.txt").symlink_to("../patch.txt")
+    Path("k/kustomization.yaml").write_text(f"patches: [{{path: {path}, target: {{kind: Deployment}}}}]\n")
+    Path("patch.txt").write_text("[{op: add, path: /spec/template/spec/resourceClaims, value: [{name: B_}]}]")
+    main(["validate", "--fail-on-skipped", "k"])
+    assert "it has patches in other files" in capsys.readouterr().out
+
+
 def test_the_action_and_the_hook_insist() -> None:
     """Neither lets a skipped manifest pass."""
     root = Path(__file__).parents[3]
