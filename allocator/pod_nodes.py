@@ -27,6 +27,9 @@ HOSTNAME = "kubernetes.io/hostname"
 _NOT_READY = frozenset(("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"))
 _UNSCHEDULABLE = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
 
+#: The `schedulerName` of pods, if they have none, and that of the pods which the scheduling sidecar serves.
+DEFAULT_SCHEDULER, SIDECAR = "default-scheduler", "claimcheck"
+
 
 class Refusal(NamedTuple):
     """Why kube-scheduler rejects a node for a pod.
@@ -102,14 +105,21 @@ def host_name(node: Object) -> str:
     return str(labels.get(HOSTNAME) or node_name(node))
 
 
-def passed_over(node: str, host: str) -> str:
+def gets_devices_on_its_node(pod_spec: Mapping[str, Any]) -> bool:
+    """Whether a pod names its node and is for `claimcheck schedule`, by the name that its configuration has by default."""
+    return bool(named_node(pod_spec)) and pod_spec.get("schedulerName") == SIDECAR
+
+
+def passed_over(pod_spec: Mapping[str, Any], host: str) -> str:
     """What becomes of a pod that names its node and has claims that are not allocated; `host`: the node's host name.
 
     Source: Kubernetes documentation, "Dynamic Resource Allocation", section "Pre-scheduled Pods".
     """
+    node, scheduler = named_node(pod_spec), pod_spec.get("schedulerName") or DEFAULT_SCHEDULER
+    served = "" if scheduler in (DEFAULT_SCHEDULER, SIDECAR) else " unless `claimcheck schedule` serves it"
     return (
         f"the scheduler passes over a pod that names its node ({node}), so that nobody allocates its resource claims "
-        f"and kubelet does not run it; use spec.nodeSelector with {HOSTNAME}: {host} instead"
+        f"and kubelet does not run it{served}; use spec.nodeSelector with {HOSTNAME}: {host} instead"
     )
 
 

@@ -16,7 +16,7 @@ from allocator.errors import GAVE_UP
 from allocator.fitting.waste import Waste
 from allocator.node_resources import PodNeeds
 from allocator.pod_claims import ClaimsOnNodes
-from allocator.pod_nodes import host_name, named_node, passed_over
+from allocator.pod_nodes import gets_devices_on_its_node, host_name, named_node, passed_over
 from allocator.scheduler_messages import device_reason, refused, unavailable
 from allocator.scheduling import Mode, SchedulingState
 from allocator.scheduling_outcome import SchedulingOutcome
@@ -113,9 +113,10 @@ class Simulation:
         if pod.late:
             return Placement(pod.name, "", {}, self._out_of_time(), undecided=True)
         claims = _Claims(pod, self._claim)
-        if (node := named_node(pod.spec)) and claims.new_on(node):
+        if (node := named_node(pod.spec)) and claims.new_on(node) and not gets_devices_on_its_node(pod.spec):
             known = self.cluster.nodes.get(node)
-            return Placement(pod.name, "", {}, passed_over(node, node if known is None else host_name(known)))
+            host = node if known is None else host_name(known)
+            return Placement(pod.name, "", {}, passed_over(pod.spec, host))
         try:
             answer = self.cluster.place(
                 claims.elsewhere,
@@ -130,7 +131,8 @@ class Simulation:
         error = "" if answer.error is None else _error(answer.error)
         if not answer.placed:
             undecided = answer.outcome is SchedulingOutcome.UNDECIDED
-            reason = "" if error or undecided else self._reason(pod, answer)
+            # of a pod that names its node, kube-scheduler says nothing
+            reason = "" if error or undecided or node else self._reason(pod, answer)
             return Placement(pod.name, "", {}, GAVE_UP if undecided else error, undecided, reason=reason)
         new = claims.new_on(answer.placed)
         self._claims.update(new)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from allocator.pod_nodes import passed_over
+from allocator.pod_nodes import gets_devices_on_its_node, passed_over
 from resourceapi.manifests import mapping
 from resourceapi.objects import EMPTY
 from resourceapi.records.pods import read_pod
@@ -51,7 +51,9 @@ class PreScheduledPods:
             )
             return PodDecision([], warning, "contradiction")
         if self.mode != ENFORCE:
-            return PodDecision([], f"spec.nodeName: {passed_over(node, host)}", "warned")
+            if gets_devices_on_its_node(spec):
+                return None
+            return PodDecision([], f"spec.nodeName: {passed_over(spec, host)}", "warned")
         wanted = {name: value for name, value in spec.items() if name != "nodeName"}
         wanted["nodeSelector"] = {**selector, HOSTNAME: host}
         warning = (

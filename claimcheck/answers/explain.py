@@ -26,6 +26,7 @@ from allocator.pod_nodes import (
     RESOURCES,
     TAINTS,
     Refusal,
+    gets_devices_on_its_node,
     host_name,
     named_node,
     passed_over,
@@ -169,9 +170,11 @@ def explain_one(
     if workload.running and len(workload.running) >= workload.copies:
         return Explained(workload, None, bound=scenario.state.pods.objects[workload.running[0]].node)
     instead = workload.claims_by_nodes(resources)
-    if on := named_node(workload.pod_spec):
-        return _on_its_node(scenario, workload, on, instead)
-    needs = workload.needs if workload.is_pod else None
+    on = named_node(workload.pod_spec)
+    if on and (answer := _on_its_node(scenario, workload, on, instead)) is not None:
+        return answer
+    # what a node has beside devices is not asked for a pod that is on it
+    needs = workload.needs if workload.is_pod and not on else None
     try:
         rejected = rejections(workload.pod_spec, needs, snapshot.nodes.values(), resources, limit)
     except OutOfTime:
@@ -219,7 +222,7 @@ def explain_one(
     ):
         found.mistakes[:0] = mistakes.in_labels(workload.pod_spec, snapshot.nodes.values())
     with_patches = scenario.has_patched_devices
-    speaks = scenario.is_whole and not node and not with_patches and not scenario.state.has_snapshots
+    speaks = scenario.is_whole and not (node or on) and not with_patches and not scenario.state.has_snapshots
     message = _unavailable(found, rejected) if speaks else ""
     explained = Explained(workload, found, rejected=rejected, unavailable=message, with_patches=with_patches)
     try:
@@ -373,11 +376,17 @@ def _unavailable(explanation: Explanation, rejected: Mapping[str, Sequence[Refus
 
 def _on_its_node(
     scenario: Scenario, workload: Workload, node: str, instead: Sequence[ClaimsOnNodes]
-) -> Explained:
-    """A pod that is on a node: with all that it needs, or never to be looked at by the scheduler."""
+) -> Explained | None:
+    """A pod that is on a node: with all that it needs, or never to be looked at by the scheduler.
+
+    :returns: None for one that is to get devices there; for extended resources nobody makes a claim then.
+    """
     claims = next((each.claims for each in instead if node in each.nodes), workload.claims)
     if any(allocation_of(claim) is None for claim in claims):
+        if gets_devices_on_its_node(workload.pod_spec) and not workload.classes:
+            return None
         known = scenario.snapshot.nodes.get(node)
-        return Explained(workload, None, passed_over(node, node if known is None else host_name(known)))
+        host = node if known is None else host_name(known)
+        return Explained(workload, None, passed_over(workload.pod_spec, host))
     explained = Explained(workload, None, bound=node)
     return explained._replace(resource_notes=_resource_notes(scenario, explained))

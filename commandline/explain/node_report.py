@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from allocator.pod_nodes import AFFINITY, RESOURCES, Refusal
+from allocator.pod_nodes import AFFINITY, DEFAULT_SCHEDULER, RESOURCES, Refusal, named_node
 from commandline.reports.allocations import device_lines
 from resourceapi.counting import number
 
 if TYPE_CHECKING:
     from claimcheck.answers.explain import Explained
 
-DEFAULT_SCHEDULER = "default-scheduler"
 #: Groups of nodes that are shown.
 MAX_GROUPS = 6
 
@@ -31,6 +30,9 @@ def messages(explained: Explained) -> Iterator[str]:
 def _judge(explained: Explained) -> Iterator[str]:
     """For which scheduler the answer holds, if that is not simply kube-scheduler, which the pod is for."""
     name = explained.workload.pod.scheduler_name or DEFAULT_SCHEDULER
+    if node := named_node(explained.workload.pod_spec) if explained.explanation is not None else "":
+        yield f"  it names its node {node}: `claimcheck schedule` gives it devices there"
+        return
     its = "" if name == DEFAULT_SCHEDULER else f"it is for the scheduler {name}; "
     if explained.with_patches and explained.workload.is_pod:
         yield f"  {its}what is said here holds if `claimcheck schedule` serves it: kube-scheduler by itself ignores patches"

@@ -77,6 +77,13 @@ def test_warn_mode_changes_nothing() -> None:
     assert warning.endswith("use spec.nodeSelector with kubernetes.io/hostname: host-1 instead")
 
 
+def test_warn_mode_says_nothing_of_pods_of_the_sidecar() -> None:
+    """It gives them devices on their nodes."""
+    review = answer(admission(pod(schedulerName="claimcheck")), "Warn")
+    assert patch_of(review) == []
+    assert "warnings" not in review["response"]
+
+
 def test_contradiction_is_left_alone() -> None:
     """A pod that names one node and selects another gets neither of them."""
     review = answer(admission(pod(nodeSelector={HOSTNAME: "host-2"})))
