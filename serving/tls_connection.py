@@ -27,6 +27,9 @@ class TLSConnection(SSLProtocol):
     """
 
     max_size = BUFFER_BYTES
+    # of asyncio: whether it has paused the plain connection, and the plain connection has paused it
+    _ssl_reading_paused: bool
+    _ssl_writing_paused: bool
 
     def __init__(
         self, application: asyncio.Protocol, context: ssl.SSLContext, connections: Connections
@@ -56,6 +59,21 @@ class TLSConnection(SSLProtocol):
             self._connections.closed(self._plain)
             self._plain = None
         super().connection_lost(error)
+
+    def resume_writing(self) -> None:
+        """Go on writing, and reading if nothing else forbids it."""
+        super().resume_writing()
+        if self._plain is not None and not (self._ssl_writing_paused or self._ssl_reading_paused):
+            self._plain.resume_reading()
+
+    def _control_ssl_reading(self) -> None:
+        """Read nothing more from a client that does not read.
+
+        OpenSSL answers each request for new keys (KeyUpdate) at once, and these answers would wait in memory without end.
+        """
+        super()._control_ssl_reading()  # type: ignore[misc]  # not in typeshed
+        if self._plain is not None and self._ssl_writing_paused:
+            self._plain.pause_reading()
 
     def _on_handshake_complete(self, handshake_exc: BaseException | None) -> None:
         """End the handshake.

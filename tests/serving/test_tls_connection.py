@@ -22,6 +22,27 @@ from serving.tls_connection import TLSConnection
 CLIENTS = 20
 
 
+class Plain(asyncio.Transport):
+    """A connection to a client that never reads, as its server sees it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.written = bytearray()
+        self.reading = True
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        self.written += data
+
+    def pause_reading(self) -> None:
+        self.reading = False
+
+    def resume_reading(self) -> None:
+        self.reading = True
+
+    def abort(self) -> None:
+        pass
+
+
 def _certificates(directory: Path) -> Path:
     terms = Terms(("localhost",), timedelta(9), timedelta(9), timedelta(1))
     maintain(DirectoryStore(directory), terms, datetime.now(UTC))
@@ -76,3 +97,42 @@ def test_connections_leave_nothing_for_the_collector(tmp_path: Path, kind: str) 
         assert asyncio.run(attack()) == 0
     finally:
         gc.enable()
+
+
+def test_nothing_is_read_from_a_client_that_does_not_read(tmp_path: Path) -> None:
+    """The attack: requests for new keys (KeyUpdate), each of which OpenSSL answers, were read while no answer could be sent."""
+    own = _certificates(tmp_path)
+    tls = ServerTLS(own / LEAF, own / LEAF_KEY)
+    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+    client = ssl.create_default_context(cafile=str(own / BUNDLE)).wrap_bio(
+        incoming, outgoing, server_hostname="localhost"
+    )
+
+    async def attack() -> list[bool]:
+        plain = Plain()
+        connection = TLSConnection(asyncio.Protocol(), tls.context, Connections(1))
+
+        def sends() -> bool:
+            data = outgoing.read()
+            connection.get_buffer(len(data))[: len(data)] = data
+            connection.buffer_updated(len(data))
+            return plain.reading
+
+        connection.connection_made(plain)
+        with suppress(ssl.SSLWantReadError):
+            client.do_handshake()
+        sends()
+        incoming.write(plain.written)
+        client.do_handshake()
+        found = [sends()]
+        connection.pause_writing()
+        client.write(b"x")
+        found.append(sends())
+        connection.resume_writing()
+        found.append(plain.reading)
+        client.write(b"y")
+        found.append(sends())
+        connection.connection_lost(None)
+        return found
+
+    assert asyncio.run(attack()) == [True, False, True, True]
