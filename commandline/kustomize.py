@@ -7,8 +7,9 @@ answers, and no kustomization that names an address, or other programs. It sees 
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import ExitStack
+from functools import cache
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
@@ -66,57 +67,49 @@ def build_all(tops: Iterable[tuple[str, str]], seconds: float = SECONDS_IN_ALL) 
     end = monotonic() + seconds
     program = _program()
     found = {os.path.normpath(directory): (top, directory) for top, directory in tops}
-    parts = {directory: _Parts(directory) for directory in found}
-    used = {path for each in parts.values() for path in each.taken}
+    read = cache(_Kustomization)  # strangers may have each take objects from all that follow
+    used = _taken(found, read)
     texts: list[Text | DocumentError] = []
     files: set[str] = set()
     with ExitStack() as stack:
         copies = _Copies(stack)
         for normal, (top, directory) in sorted(found.items()):
-            if normal in used or parts[normal].is_component:
+            if normal in used or read(normal).is_component:
                 continue
             left = end - monotonic()
-            reason = parts[normal].refusal or (
-                "" if left > 0 else f"the {seconds:g} s for all of them are over"
-            )
-            if reason:
+            parts = _Parts(normal, read) if left > 0 else None
+            reason = parts.refusal if parts else f"the {seconds:g} s for all of them are over"
+            if parts is None or reason:
                 texts.append(DocumentError(directory, 0, 0, f"kustomize: not run: {reason}"))
                 continue
-            whole = parts[normal].root
+            whole = parts.root
             if not (is_below(top, whole) or is_below(os.curdir, whole)):
                 message = "kustomize: not run: it takes objects from outside of the working directory"
                 texts.append(DocumentError(directory, 0, 0, message))
                 continue
-            files |= parts[normal].files
+            files |= parts.files
             texts.append(_build(program, whole, directory, copies, min(SECONDS, left)))
     return Built(texts, frozenset(files))
 
 
-class _Parts:
-    """What a kustomization is made of, with those that it takes objects from."""
+class _Kustomization:
+    """What the kustomization of a directory names itself.
+
+    :ivar refusal: why it is not built; empty if it may be.
+    :ivar is_component: whether it is no whole of its own, but for others to include.
+    :ivar files: what it is made of, with its own, as normalized paths.
+    :ivar directories: those that it takes objects from, as normalized paths.
+    """
 
     def __init__(self, directory: str) -> None:
-        self.files: set[str] = set()
-        self.taken: set[str] = set()
+        self.files = set[str]()
+        self.directories: list[str] = []
         self.refusal = ""
         self.is_component = False
-        waiting = [directory]
-        seen: set[str] = set()
-        while waiting and not self.refusal:
-            current = os.path.normpath(waiting.pop())
-            if current in seen:
-                continue
-            seen.add(current)
-            waiting += self._read(current)
-        self.taken = seen - {os.path.normpath(directory)}
-        #: the directory that has all of it
-        self.root = os.path.relpath(os.path.commonpath([os.path.abspath(each) for each in seen]))
-
-    def _read(self, directory: str) -> list[str]:
         names = [name for name in sorted(KUSTOMIZATIONS) if os.path.isfile(os.path.join(directory, name))]
         if len(names) != 1:
             self.refusal = f"{directory} has {len(names)} kustomizations"
-            return []
+            return
         file = os.path.join(directory, names[0])
         kustomization = Kustomization(directory, names[0])
         value = _value(file)
@@ -129,10 +122,47 @@ class _Parts:
         ):
             self.refusal = f"{file} names what is not here"
         else:
-            self.is_component = self.is_component or (not self.files and text(value, "kind") == "Component")
-            self.files |= {os.path.normpath(file), *kustomization.patches}
-            self.files |= {path for path in kustomization.inputs if not os.path.isdir(path)}
-        return [path for path in kustomization.inputs if os.path.isdir(path)]
+            self.is_component = text(value, "kind") == "Component"
+            self.directories = [path for path in kustomization.inputs if os.path.isdir(path)]
+            self.files = {os.path.normpath(file), *kustomization.patches, *kustomization.inputs}
+            self.files.difference_update(self.directories)
+
+
+_Read = Callable[[str], _Kustomization]
+
+
+def _taken(directories: Iterable[str], read: _Read) -> set[str]:
+    """All directories from which these, or others that they take objects from, take some."""
+    waiting, seen, taken = list(directories), set[str](), set[str]()
+    while waiting:
+        current = waiting.pop()
+        if current not in seen:
+            seen.add(current)
+            others = [each for each in read(current).directories if each != current]
+            taken.update(others)
+            waiting += others
+    return taken
+
+
+class _Parts:
+    """What a kustomization is made of, with those that it takes objects from."""
+
+    def __init__(self, directory: str, read: _Read) -> None:
+        self.files: set[str] = set()
+        self.refusal = ""
+        waiting = [directory]
+        seen: set[str] = set()
+        while waiting and not self.refusal:
+            current = waiting.pop()
+            if current in seen:
+                continue
+            seen.add(current)
+            found = read(current)
+            self.refusal = found.refusal
+            self.files |= found.files
+            waiting += found.directories
+        #: the directory that has all of it
+        self.root = os.path.relpath(os.path.commonpath([os.path.abspath(each) for each in seen]))
 
 
 def _value(file: str) -> dict[str, Any] | None:

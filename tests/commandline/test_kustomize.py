@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from commandline import kustomize
 from commandline.main import main
+from documents.kustomizations import Kustomization
 
 CLASS = "apiVersion: resource.k8s.io/v1\nkind: DeviceClass\nmetadata: {name: %s}\n"
 #: Prints the file `printed`, and notes what it was asked and what it sees.
@@ -54,6 +56,26 @@ def test_a_base_beside_it(directory: str, capsys: pytest.CaptureFixture[str]) ->
     assert main(["validate", "--kustomize", directory]) == 1
     assert "(rendered):3:18: error: metadata.name: Invalid value" in capsys.readouterr().out
     assert Path("asked").read_text().endswith("/copy/over\n")
+
+
+def test_each_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many kustomizations take objects from each other: else a chain of them took time in proportion to its square."""
+    read: list[str] = []
+
+    class Noted(Kustomization):
+        def __init__(self, directory: str, name: str) -> None:
+            read.append(directory)
+            super().__init__(directory, name)
+
+    monkeypatch.setattr(kustomize, "Kustomization", Noted)
+    for number in range(20):
+        Path(f"chain/{number}").mkdir(parents=True)
+        Path(f"chain/{number}/kustomization.yaml").write_text(f"resources: [../{number + 1}]\n")
+    Path("chain/20").mkdir()
+    Path("chain/20/kustomization.yaml").write_text("resources: [.]\n")
+    main(["validate", "--kustomize", "chain"])
+    assert Path("asked").read_text().endswith("/0\n")
+    assert sorted(read) == sorted(f"chain/{number}" for number in range(21))
 
 
 def test_a_base_out_of_reach(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
