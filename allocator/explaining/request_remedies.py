@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import cmp_to_key, partial
 
-from allocator.capacity_requests import Arithmetic, CapacityError, consumed
+from allocator.capacity_requests import Arithmetic, CapacityError, consumed, refused
 from allocator.demand import ALL, EXACT_COUNT
 from allocator.explaining.changes import (
     Part,
@@ -210,9 +210,9 @@ def _amounts(finder: Finder, part: Part, name: str, wanted: Quantity | None) -> 
                 left = left.sub(used[name])
             arithmetic = view.features.arithmetic
             for most in (left, left.sub(others)):
-                usable = _down_to_policy(name, most, device.capacity, arithmetic)
-                if (wanted is None or usable.cmp(wanted) < 0) and usable.sign() > 0:
-                    found.setdefault(str(usable), usable)
+                for usable in _down_to_policy(name, most, device.capacity, arithmetic):
+                    if (wanted is None or usable.cmp(wanted) < 0) and usable.sign() > 0:
+                        found.setdefault(str(usable), usable)
     amounts = list(found.values())
     amounts.sort(key=cmp_to_key(Quantity.cmp), reverse=True)
     return amounts[:MAX_AMOUNTS]
@@ -228,23 +228,31 @@ def _requested_by_others(claims: Claims, part: Part, name: str) -> Quantity:
     return total
 
 
-def _down_to_policy(name: str, left: Quantity, capacity: Object, arithmetic: Arithmetic) -> Quantity:
-    """The largest amount up to `left` that the policy of a capacity admits."""
+def _down_to_policy(
+    name: str, left: Quantity, capacity: Object, arithmetic: Arithmetic
+) -> Iterator[Quantity]:
+    """The largest amount up to `left` that the policy of a capacity admits, and the least one, in case steps are counted otherwise."""
     policy: Object = (capacity[name] or {}).get("requestPolicy") or {}
-    most: Quantity | None = (policy.get("validRange") or {}).get("max")
+    range: Object = policy.get("validRange") or {}
+    most: Quantity | None = range.get("max")
     if most is not None and most.cmp(left) < 0:
         left = most
     for value in reversed(policy.get("validValues") or ()):
         if value.cmp(left) <= 0:
-            return value  # type: ignore[no-any-return]
+            yield value
+            return
+    asked, policies = {name: left}, {name: capacity[name]}
     try:
-        rounded = (consumed({name: left}, {name: capacity[name]}, arithmetic) or {}).get(name)
+        rounded = (consumed(asked, policies, arithmetic) or refused(asked, policies, arithmetic)).get(name)
     except CapacityError:
-        return left
-    step: Quantity | None = (policy.get("validRange") or {}).get("step")
-    if rounded is not None and rounded.cmp(left) > 0 and step is not None:
-        return rounded.sub(step)
-    return left
+        rounded = None
+    step: Quantity | None = range.get("step")
+    if rounded is None or step is None or rounded.cmp(left) <= 0:
+        yield left
+        return
+    yield rounded.sub(step)
+    if "min" in range:
+        yield range["min"]
 
 
 def _with_amount(details: Object, name: str, amount: Quantity) -> Object:
