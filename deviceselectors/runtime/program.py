@@ -96,7 +96,7 @@ class Program:
     def _checked(self, device: Device) -> Any:
         if device.error is not None:
             raise CelError(device.error)
-        result = self.evaluate(device)
+        result = self._counted(device)
         if result.error is not None:
             raise CelError(result.error)
         return result.value
@@ -124,6 +124,13 @@ class Program:
 
     def evaluate(self, device: Device) -> Result:
         """The value (a bool, or for a derived attribute the attribute) with the cost that kube-scheduler counts."""
+        result = self._counted(device)
+        if result.error is not None:
+            result.error = with_hint(result.error)
+        return result
+
+    def _counted(self, device: Device) -> Result:
+        """The same with CEL's text of an error."""
         effort.begin()
         if device.error is not None:
             return Result(None, device.error, None)
@@ -132,13 +139,13 @@ class Program:
         except CostExceededError as error:
             return Result(None, _LIMIT_ERROR, error.cost)
         except CelPanic as panic:
-            return Result(None, with_hint(panic.message), panic.cost)
+            return Result(None, panic.message, panic.cost)
         if value.__class__ is CelError:
-            return Result(None, str(value), cost)
+            return Result(None, value.message, cost)
         try:
             return Result(self._finish(value), None, cost)
         except CelError as error:
-            return Result(None, str(error), cost)
+            return Result(None, error.message, cost)
 
 
 _CACHE_SIZE = 512

@@ -231,3 +231,21 @@ def test_no_code_is_made(more: list[str], printed: str) -> None:
     command = [sys.executable, "-c", _WATCHED, *more]
     done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=600)
     assert done.stdout == printed, done.stderr
+
+
+@pytest.mark.parametrize("environment", [_STORED, _DERIVED], ids=["selector", "derived"])
+def test_error_is_the_same_with_and_without_counting(environment: Environment) -> None:
+    """Callers that add kube-scheduler's hint, and those that do not, find the error's text without it."""
+    looked_up = 'device.attributes["d.example.com"].missing'
+    expression = f"{looked_up} == 1" if environment is _STORED else looked_up
+    compiled = compile_expression(expression, environment)
+    found = set()
+    quick = program(compiled)
+    for made in (quick, program(compiled, cost_limit=int(quick.cost_bound))):
+        ask = made.matches if environment is _STORED else made.attribute
+        with pytest.raises(EvaluationError) as raised:
+            ask(device())
+        found.add((raised.value.message, str(raised.value), made.evaluate(device()).error))
+    [(message, printed, evaluated)] = found
+    assert message == "no such key: missing"
+    assert printed == evaluated != message
