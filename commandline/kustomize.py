@@ -245,8 +245,9 @@ def _build(
     return Text(directory + RENDERED, content)
 
 
-def without_built(found: Iterable[Any], built: Collection[str]) -> Iterator[Any]:
-    """The inputs that kustomize has not made something else of."""
+def without_built(found: Iterable[Any], built: Collection[str], named: Iterable[str]) -> Iterator[Any]:
+    """The inputs that kustomize has not made something else of, and those that users name: a stranger may have it leave out any."""
+    kept = frozenset(named)
     for each in found:
-        if not isinstance(each, str) or os.path.normpath(each) not in built:
+        if not isinstance(each, str) or each in kept or os.path.normpath(each) not in built:
             yield each

@@ -64,7 +64,7 @@ def find_and_render(options: Namespace, profile: Profile, skipped: list[Result])
         from commandline.kustomize import build_all, without_built
 
         texts, built = build_all(files.kustomized)
-        found = [*without_built(found, built), *texts]
+        found = [*without_built(found, built, named=options.paths), *texts]
     if options.helm:
         from commandline.helm import render_all
 

@@ -58,6 +58,14 @@ def test_a_base_beside_it(directory: str, capsys: pytest.CaptureFixture[str]) ->
     assert Path("asked").read_text().endswith("/copy/over\n")
 
 
+def test_a_file_that_is_named_is_validated(capsys: pytest.CaptureFixture[str]) -> None:
+    """As it is, too: whoever writes a kustomization may have it leave out the file's objects."""
+    assert main(["validate", "--kustomize", "app", "./app/base/class.yaml"]) == 1
+    out = capsys.readouterr().out
+    assert "class.yaml:3:18: error: metadata.name: Invalid value" in out
+    assert "2 objects: 0 valid, 2 invalid" in out
+
+
 def test_each_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """However many kustomizations take objects from each other: else a chain of them took time in proportion to its square."""
     read: list[str] = []
