@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -190,11 +191,11 @@ class _Editor:
         """A new key; those of its keys that have been the mapping's own take their text along."""
         indent = " " * column
         if not moved:
-            return _joined(emitting.entry(key, value, self._sequence_indent()), column)
+            return _joined(emitting.entry(key, value, self._sequence_indent), column)
         inner = {name: _shifted(self._entry(entry, value[name], column), 2) for name, entry in moved.items()}
         for name, item in value.items():
             if name not in inner:
-                inner[name] = _joined(emitting.entry(name, item, self._sequence_indent()), column + 2)
+                inner[name] = _joined(emitting.entry(name, item, self._sequence_indent), column + 2)
         return f"{emitting.scalar(key, in_flow=True)}:\n" + "".join(
             f"{indent}  {piece}" for piece in inner.values()
         )
@@ -245,7 +246,7 @@ class _Editor:
     def _replaced(self, entry: _Entry, new: Any, column: int) -> str:
         """A key whose value is written anew; what is between them and behind the old value on its line stays."""
         text, key, value = self.text, entry.key, entry.value
-        lines = emitting.entry("k", new, self._sequence_indent())
+        lines = emitting.entry("k", new, self._sequence_indent)
         inline = value.kind == SCALAR and value.start < value.end and value.style not in ("|", ">")
         if inline and len(lines) == 1:
             return text[key.start : value.start] + lines[0][3:] + text[value.end : entry.end]
@@ -279,14 +280,14 @@ class _Editor:
                 or not isinstance(item, (dict, list))
                 or not item
             ):
-                lines = emitting.item_lines(item, self._sequence_indent())
+                lines = emitting.item_lines(item, self._sequence_indent)
                 if self.keeps_comments and child.start < child.end and child.style not in ("|", ">"):
                     lines[0] += self.text[child.end : self.text.find("\n", child.end)].rstrip()
                 pieces.append(_joined(lines, column))
             else:
                 pieces.append(self.text[begin : child.start] + self.value(child, stop, item))
         for item in new[len(children) :]:
-            pieces.append(_joined(emitting.item_lines(item, self._sequence_indent()), column))
+            pieces.append(_joined(emitting.item_lines(item, self._sequence_indent), column))
         return (" " * column).join(pieces)
 
     def _only(self, node: Node, end: int, kept: list[bool]) -> str:
@@ -313,6 +314,7 @@ class _Editor:
             raise _CannotEdit
         return self._with_comments_above(dash, _content_end(before), column)
 
+    @cached_property
     def _sequence_indent(self) -> int:
         """How far this text indents the dashes below a key; none where it shows no example."""
         previous = ""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -69,6 +71,27 @@ def test_several_items_of_one_list() -> None:
     found = [one for one in parse("kind: List\nitems:\n- kind: A\n- kind: B\n") if isinstance(one, Document)]
     changes = [(one, {"kind": "X"}) for one in found]
     assert rewrite(found[0].source, changes) == "kind: List\nitems:\n- kind: X\n- kind: X\n"
+
+
+def test_long_text_is_not_read_again_for_each_new_value() -> None:
+    """How a text is indented is found once: it was for each of thousands of objects in a list."""
+    text = "kind: List\nitems:\n" + "- kind: A\n" * 50
+    found = [one for one in parse(text) if isinstance(one, Document)]
+    splits: list[str] = []
+
+    def noted(frame: FrameType, event: str, function: Any) -> None:
+        if event == "c_call" and function.__name__ == "split" and function.__self__ == text:
+            splits.append(frame.f_code.co_name)
+
+    sys.setprofile(noted)
+    try:
+        changed = rewrite(found[0].source, [(one, {"kind": "A", "spec": {"a": [1]}}) for one in found])
+    finally:
+        sys.setprofile(None)
+    assert [one.value for one in parse(changed) if isinstance(one, Document)] == [
+        {"kind": "A", "spec": {"a": [1]}}
+    ] * 50
+    assert len(splits) <= 3, splits
 
 
 def test_json_stays_json() -> None:
