@@ -280,6 +280,16 @@ class Inventory:
         found = {each for applied in self._applied.values() for each in applied}
         return frozenset(patch.name for each in found for patch in each.patches)
 
+    def patches_by_node(self) -> dict[str, set[str]]:
+        """The names of the patches that apply to devices of slices of one node, by that."""
+        self.catch_up()
+        found: dict[str, set[str]] = {}
+        for name, applied in self._applied.items():
+            patches = {patch.name for each in set(applied) for patch in each.patches}
+            if patches and (node := self._slices[name].node_name):
+                found.setdefault(node, set()).update(patches)
+        return found
+
     def published(self) -> Iterator[Slice]:
         """All slices as drivers have published them, without what patches and rules change."""
         self.catch_up()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from functools import lru_cache, partial
 from itertools import chain, islice
@@ -380,15 +381,31 @@ def _kinds(explanation: Explanation, trials: Trials, outcomes: SelectorOutcomes)
     nearest = sorted(grouped, key=_missing)
     if not trials.snapshot.patches:
         return nearest
-    shown = nearest[:MAX_KINDS]
-    return [*(_naming_patches(kind, trials, outcomes) for kind in shown), *nearest[MAX_KINDS:]]
+    shown, patches = nearest[:MAX_KINDS], trials.snapshot.inventory.patches_by_node()
+    return [*(_naming_patches(kind, patches, trials, outcomes) for kind in shown), *nearest[MAX_KINDS:]]
 
 
-def _naming_patches(kind: NodeKind, trials: Trials, outcomes: SelectorOutcomes) -> NodeKind:
-    """The kind with the patches that have given what is refused: on the first nodes, as the others may have none."""
+def _differently_patched(nodes: Sequence[str], patches: Mapping[str, AbstractSet[str]]) -> list[str]:
+    """Of nodes of one kind, those of which other patches change devices come first, as far as they are to be looked at."""
+    seen: set[str] = set()
+    found = []
+    for name in nodes:
+        if not seen.issuperset(new := patches.get(name, ())):
+            seen.update(new)
+            found.append(name)
+    return list(dict.fromkeys([*found, *nodes[:MAX_PATCHED_NODES]]))[:MAX_PATCHED_NODES]
+
+
+def _naming_patches(
+    kind: NodeKind, patches: Mapping[str, AbstractSet[str]], trials: Trials, outcomes: SelectorOutcomes
+) -> NodeKind:
+    """The kind with the patches that have given what is refused on some of its nodes.
+
+    :param patches: those that change devices, by node.
+    """
     requests = list(kind.requests)
-    checks = kind.constraint_checks
-    for name in kind.nodes[:MAX_PATCHED_NODES]:
+    checks = list(kind.constraint_checks)
+    for name in _differently_patched(kind.nodes, patches):
         trials.check_time()
         view = NodeView(trials.snapshot, name, outcomes)
         left: dict[Alternative, Sequence[Device]] = {}
@@ -401,9 +418,10 @@ def _naming_patches(kind: NodeKind, trials: Trials, outcomes: SelectorOutcomes) 
                 for step, each in steps
             )
             requests[place] = request._replace(steps=named)
-        if name == kind.nodes[0]:
-            checks = tuple(naming_patches(check, view, left) for check in checks)
-    return kind._replace(requests=tuple(requests), constraint_checks=checks)
+        for place, check in enumerate(checks):
+            more = naming_patches(check, view, left).patched
+            checks[place] = check._replace(patched=tuple(dict.fromkeys((*check.patched, *more))))
+    return kind._replace(requests=tuple(requests), constraint_checks=tuple(checks))
 
 
 def _merged(alike: Sequence[NodeKind]) -> tuple[RequestSteps, ...]:
