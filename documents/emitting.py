@@ -14,9 +14,10 @@ _plain = re.compile(
 ).fullmatch
 # Also harmless as the value of a block mapping: what CEL expressions consist of.
 _plain_expression = re.compile(r"[A-Za-z_(][^\x00-\x1f\x7f-\uffff#]*[^\x00-\x20\x7f-\uffff#:]").fullmatch
-# What YAML does not allow, what changes the direction of the text that people see, and a command to GitHub Actions.
+# What YAML does not allow, what changes the direction of the text that people see or cannot be seen in it, and a command to
+# GitHub Actions. Joiners (U+200C, U+200D) stay: scripts and emojis need them.
 _not_printable = re.compile(
-    "(?<=##)\\[|[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufffe\uffff]"
+    "(?<=##)\\[|[\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u2064\u2066-\u206f\ufeff\ufff9-\ufffb\ufffe\uffff]"
 )
 
 

@@ -73,6 +73,14 @@ def test_several_items_of_one_list() -> None:
     assert rewrite(found[0].source, changes) == "kind: List\nitems:\n- kind: X\n- kind: X\n"
 
 
+@pytest.mark.parametrize("character", "\xad\u180e\u200b\u202e\u2060\u2064\u2069\u206f\ufff9\ufffb", ids=ascii)
+def test_what_cannot_be_seen_is_escaped(character: str) -> None:
+    """A text that looks like another one is told from it; it is the same value for parsers."""
+    text = f"a{character}b"
+    assert block({"k": text}) == [f'k: "a\\u{ord(character):04x}b"']
+    assert value_of("\n".join(block({"k": text}))) == {"k": text}
+
+
 def test_long_text_is_not_read_again_for_each_new_value() -> None:
     """How a text is indented is found once: it was for each of thousands of objects in a list."""
     text = "kind: List\nitems:\n" + "- kind: A\n" * 50
