@@ -132,7 +132,9 @@ def _capacities(alternative: Alternative, devices: Iterable[Device]) -> Iterator
     known = dict.fromkeys(chain.from_iterable(each.capacity for each in devices))
     for name in alternative.capacity if len(known) <= MAX_KNOWN else ():
         if name not in known:
-            yield from _mistake(f"no device has the capacity {name}", nearest(name, known))
+            bare = name.rpartition("/")[2]
+            meant = bare if bare in known else nearest(name, known) or nearest(bare, known)
+            yield from _mistake(f"no device has the capacity {name}", meant)
 
 
 def _tolerations(alternative: Alternative, devices: Iterable[Device]) -> Iterator[Mistake]:

@@ -36,7 +36,7 @@ ODD = {
     "model": ("a100-sxm4-80gb", "A100-SXM4", "A100_SXM4_80GB"),
     "value of a label": ("true", "nvidia_a100"),
     "host name": ("GPU-node-1", "node-1"),
-    "capacity": ("bandwith",),
+    "capacity": ("bandwith", "gpu.example.com/bandwidth", "gpu.example.com/bandwith"),
 }
 #: Parts of a word that stay, so that the API server takes the mistake.
 KEPT = {"constraint": "resource.kubernetes.io/", "label": "example.com/", "toleration": "example.com/"}
