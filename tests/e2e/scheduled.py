@@ -124,12 +124,12 @@ def _pod(setting: Setting) -> Object:
 
 
 def _settle(client: Client) -> None:
-    """Wait until the scheduler knows all: a pod that is made after the rest has been bound."""
+    """Wait until the scheduler knows all: a pod that is made after the rest has been bound. It must go, as it counts for scores."""
     plain = {"metadata": {"name": "settled"}, "spec": {"containers": [{"name": "c", "image": "x"}]}}
-    client.ask("DELETE", f"{_PODS}/settled", query={"gracePeriodSeconds": "0"})
-    _until(lambda: client.ask("GET", f"{_PODS}/settled").code == 404)
     _make(client, _PODS, plain)
     _until(lambda: bool(client.ask("GET", f"{_PODS}/settled").body["spec"].get("nodeName")))
+    client.ask("DELETE", f"{_PODS}/settled", query={"gracePeriodSeconds": "0"})
+    _until(lambda: client.ask("GET", f"{_PODS}/settled").code == 404)
     # Objects of different kinds come by different watches.
     time.sleep(2)
 

@@ -218,7 +218,7 @@ def test_all_metadata_is_compared(environment: Environment) -> None:
     policies = [
         obj
         for obj in objects_of("crd-served", certificates="own")
-        if obj["kind"] == "ValidatingAdmissionPolicy"
+        if obj["kind"] == "ValidatingAdmissionPolicy" and obj["metadata"]["name"] != "claimcheck-definitions"
     ]
     assert len(policies) == 2
     for policy in policies:
