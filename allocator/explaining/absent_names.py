@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from allocator.constraint_state import Constraint, published
@@ -12,9 +12,8 @@ from allocator.explaining.snapshot import Snapshot
 from allocator.explaining.steps import Passed
 from allocator.patches import PatchFailure
 from allocator.patches.patch import Patch, removes
-from deviceselectors.compiler import compile_expression
-from deviceselectors.environment import Environment
-from deviceselectors.lookups import ATTRIBUTES, Lookup, lookups
+from allocator.rules.selector_outcomes import SelectorOutcomes
+from deviceselectors.lookups import ATTRIBUTES
 from resourceapi.nearness import nearest
 
 #: Names of those that devices have that are kept.
@@ -125,7 +124,7 @@ class _Search:
 class AbsentNames:
     """Searches the devices of all nodes for the names in the selectors and constraints of claims."""
 
-    def __init__(self, demand: Iterable[ClaimDemand]) -> None:
+    def __init__(self, demand: Iterable[ClaimDemand], outcomes: SelectorOutcomes) -> None:
         self._searches: dict[tuple[Alternative, str], list[_Search]] = {}
         self._constraints: dict[tuple[ClaimHeader, int], _Search] = {}
         for claim in demand:
@@ -137,7 +136,7 @@ class AbsentNames:
                     for selector in alternative.request_selectors:
                         self._searches.setdefault((alternative, selector.expression), []).extend(
                             _Search(ATTRIBUTE if each.map == ATTRIBUTES else CAPACITY, each.domain, each.name)
-                            for each in _lookups(selector.expression)
+                            for each in outcomes.lookups(selector.expression)
                         )
 
     def look_at(self, alternative: Alternative, passed: Passed) -> None:
@@ -170,8 +169,3 @@ class AbsentNames:
 def _absent(search: _Search, claim: str, place: str, alternative: str, constraint: int | None) -> AbsentName:
     names = search.kind, search.domain, search.name
     return AbsentName(*names, claim, place, alternative, constraint, search.devices, search.known())
-
-
-def _lookups(expression: str) -> Sequence[Lookup]:
-    root = compile_expression(expression, Environment("stored")).ast
-    return lookups(root) if root is not None else ()

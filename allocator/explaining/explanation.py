@@ -137,7 +137,6 @@ class Explanation:
     ) -> None:
         """`placed`: the answer of the node that kube-scheduler chooses, if an attempt can succeed."""
         self.demand = demand
-        self.demand = demand
         #: of all eligible nodes; where the pod fits the result is an empty list, as only that of one node is told
         self.answers = [
             _kept(each.node, each.result is not None, each.error, each.error_kind, each.fix)
@@ -348,7 +347,7 @@ def _kinds(explanation: Explanation, trials: Trials, outcomes: SelectorOutcomes)
     kinds: dict[object, list[NodeKind]] = {}
     common: dict[object, frozenset[object]] = {}
     devices: set[DeviceId] = set()
-    names = AbsentNames(explanation.demand)
+    names = AbsentNames(explanation.demand, outcomes)
     counted: dict[Alternative, tuple[set[DeviceId], ...]] = {}
     others = {name for each in trials.instead for name in each.nodes}
     for name in trials.nodes:

@@ -14,6 +14,7 @@ from deviceselectors.explaining import Explainer, Reason
 from deviceselectors.lookups import (
     ATTRIBUTES,
     Comparison,
+    Lookup,
     compared_texts,
     looks_up_only,
     lookups,
@@ -75,6 +76,10 @@ class SelectorOutcomes:
         """The attributes and capacities that an expression mentions, see :func:`deviceselectors.lookups.mentioned`."""
         return self._expression(expression).mentioned
 
+    def lookups(self, expression: str) -> list[Lookup]:
+        """The attributes and capacities that an expression looks up, see :func:`deviceselectors.lookups.lookups`."""
+        return self._expression(expression).lookups
+
     def compared_texts(self, expression: str) -> list[Comparison]:
         """Where an expression compares attributes with texts."""
         return self._expression(expression).compared_texts
@@ -101,6 +106,10 @@ class _Expression:
     @property
     def mentioned(self) -> frozenset[tuple[str, str]]:
         return frozenset() if self._root is None else mentioned(self._root)
+
+    @property
+    def lookups(self) -> list[Lookup]:
+        return [] if self._root is None else lookups(self._root)
 
     @property
     def compared_texts(self) -> list[Comparison]:

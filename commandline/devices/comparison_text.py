@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from allocator.patches.patch import removes
 from allocator.patches.sources import Giver
+from allocator.rules.taints import spelled
 from claimcheck.answers.devices.cluster_devices import failure_text
 from claimcheck.answers.devices.comparison import ATTRIBUTE, CAPACITY, Change, Comparison, Hidden, PodOutcome
 from claimcheck.answers.scenario import WITH_PATCHES
@@ -91,7 +92,7 @@ def _value(what: str, value: Object | None) -> str:
         return words.NONE
     if what == ATTRIBUTE:
         return words.value(value)
-    return words.amount(value) if what == CAPACITY else words.taint(value)
+    return words.amount(value) if what == CAPACITY else spelled(value)
 
 
 def _pods(pods: Sequence[PodOutcome], one: str, many: str) -> Iterator[str]:

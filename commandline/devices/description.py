@@ -9,6 +9,7 @@ from allocator.compatibility_groups import listed
 from allocator.devices import Device
 from allocator.patches.patch import removes
 from allocator.patches.sources import Given
+from allocator.rules.taints import spelled
 from claimcheck.answers.devices.cluster_devices import ClusterDevices, Use
 from commandline.devices import words
 from commandline.reports.escaping import on_one_line
@@ -50,7 +51,7 @@ def lines(devices: ClusterDevices, device: Device) -> Iterator[str]:
         yield from _section(
             "Compatibility Groups", [(f"{each.counter_set}:", *words.groups(each)) for each in groups]
         )
-    yield from _section("Taints", [(words.taint(each.value), _from(each)) for each in sources.taints])
+    yield from _section("Taints", [(spelled(each.value), _from(each)) for each in sources.taints])
     yield from _section("Claims", [_use(each) for each in devices.uses(device)])
 
 

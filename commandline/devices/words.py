@@ -47,12 +47,6 @@ def policy(capacity: Object) -> str:
     return ", ".join(parts)
 
 
-def taint(found: Object) -> str:
-    """A taint as kubectl writes it: ``key=value:NoSchedule``."""
-    key, given = found.get("key", ""), found.get("value", "")
-    return f"{key}={given}:{found.get('effect', '')}" if given else f"{key}:{found.get('effect', '')}"
-
-
 def short_taint(found: Object) -> str:
     """A taint without its value: ``key:NoSchedule``."""
     return f"{found.get('key', '')}:{found.get('effect', '')}"
