@@ -26,6 +26,9 @@ _MAP = re.compile(
     r"|labels|annotations)|resources\.(?:requests|limits)|^spec\.nodeSelector))(?=\[|\.(?!nodeSelectorTerms)|$)"
 )
 
+# The server collects the scheduling gates that an update adds in a map.
+_ADDED_GATES = "only deletion is allowed, but found new scheduling gate"
+
 
 def expectation(
     code: int,
@@ -52,7 +55,7 @@ def expectation(
                 {"reason": cause["reason"], "message": cause["message"], "field": cause.get("field", "")}
                 for cause in causes
             ]
-            if unordered(cause["field"] for cause in expect["causes"]):
+            if unordered(expect["causes"]):
                 expect["unordered"] = True
         if details:
             expect["details"] = details
@@ -68,10 +71,18 @@ def expectation(
     return expect
 
 
-def unordered(fields: Iterable[str]) -> bool:
-    """Whether errors about these fields come in any order: more than one of them is about the same Go map."""
-    maps = Counter(match[1] for match in map(_MAP.match, fields) if match)
+def unordered(causes: Iterable[Mapping[str, str]]) -> bool:
+    """Whether these errors (`field`, `message`) come in any order: more than one of them is about the same Go map."""
+    maps = Counter(filter(None, map(_go_map, causes)))
     return any(count > 1 for count in maps.values())
+
+
+def _go_map(cause: Mapping[str, str]) -> str | None:
+    """The map that the server goes through to find an error; none if it goes through a list."""
+    if _ADDED_GATES in cause["message"]:
+        return _ADDED_GATES
+    match = _MAP.match(cause["field"])
+    return match and match[1]
 
 
 def without_storage_fields(object: Json) -> Json:

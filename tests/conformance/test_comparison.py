@@ -113,7 +113,15 @@ def test_same(expected: dict[str, Any], answered: dict[str, Any], verdict: bool,
 )
 def test_unordered(fields: list[str], expected: bool) -> None:
     """Errors about entries of one Go map come in any order; all others have their place."""
-    assert unordered(fields) is expected
+    assert unordered({"field": field, "message": "Required value"} for field in fields) is expected
+
+
+def test_unordered_gates() -> None:
+    """The gates that an update adds to a pod come in any order, those of a new pod in theirs."""
+    fields = [f"spec.schedulingGates[{index}].name" for index in range(2)]
+    added = "Forbidden: only deletion is allowed, but found new scheduling gate 'example.com/a'"
+    for message, expected in ((added, True), ('Duplicate value: "example.com/a"', False)):
+        assert unordered({"field": field, "message": message} for field in fields) is expected
 
 
 def test_storage_fields_are_left_out() -> None:

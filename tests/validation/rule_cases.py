@@ -136,7 +136,7 @@ def summary(case: Case, expect: dict[str, Any]) -> dict[str, Any]:
     elif expect["code"] == 422 and expect.get("causes"):
         causes = expect["causes"]
         lines = [f"{cause['field']}: {cause['message']}" for cause in causes]
-        short["refused"] = sorted(lines) if unordered(cause["field"] for cause in causes) else lines
+        short["refused"] = sorted(lines) if unordered(causes) else lines
     else:
         short["refused"] = {key: expect[key] for key in ("code", "reason", "message")}
     if expect.get("warnings"):
