@@ -27,8 +27,7 @@ from classic.take_over import TakeOver
 from classic.work_queue import WorkQueue
 from cluster.client import Client
 from cluster.event_writer import EventWriter
-from cluster.leading import Candidate, Fence, Leadership, NotLeading
-from cluster.lease import Unopposed
+from cluster.leading import Candidate, Fence, Leadership, NotLeading, Unopposed
 from cluster.store import Change, Listener
 from resourceapi.errors import Conflict
 from resourceapi.logs import LOGGER, log
@@ -84,7 +83,7 @@ async def run(
     """Run a driver's controller until it is cancelled.
 
     :param driver_name: as in ``driverName`` of the driver's ResourceClasses.
-    :param candidate: for the Lease (:class:`cluster.lease.Election`); None if no other process serves this driver.
+    :param candidate: for the Lease (:class:`cluster.leading.Election`); None if no other process serves this driver.
     :param follow_claims: is told of every change of ResourceClaims, in any thread, before the controller looks at them.
     :raises NotLeading: if another process leads by now: the driver may hold what is not so any more, so begin a new process.
     :raises TypeError: if the driver lacks a method.

@@ -2,21 +2,36 @@
 
 from __future__ import annotations
 
+import errno
 import re
 import ssl
-from collections.abc import Generator, Iterator, Mapping
-from contextlib import closing, contextmanager
+import time
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
+from contextvars import ContextVar
+from http.client import HTTPResponse
+from io import BufferedReader, RawIOBase
+from socket import socket
+from threading import Event, Lock
 from typing import Any
 from urllib.parse import urlencode
 
-from urllib3 import BaseHTTPResponse, HTTPHeaderDict, Timeout
-from urllib3.exceptions import HTTPError, ProtocolError, SSLError
+from urllib3 import BaseHTTPResponse, HTTPConnectionPool, HTTPHeaderDict, HTTPSConnectionPool, Timeout
+from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.exceptions import (
+    ConnectTimeoutError,
+    HTTPError,
+    LocationValueError,
+    NameResolutionError,
+    NewConnectionError,
+    ProtocolError,
+    ProxyError,
+    ReadTimeoutError,
+    SSLError,
+)
 
 from cluster.access import Access
 from cluster.budget import Budget
-from cluster.deadlines import POOLS, deadline
-from cluster.failures import reason
-from cluster.interruption import Interruption
 from resourceapi import deep_json
 from resourceapi.api_client import TooLarge, TooMuch, Unavailable, expect
 from resourceapi.json_memory import JSONMemory
@@ -24,6 +39,177 @@ from resourceapi.json_values import JSONError
 from resourceapi.manifests import text
 from resourceapi.object_names import is_dots
 from resourceapi.shortening import shortened
+
+# Why there is no answer from a server, in words for people, out of what the libraries raise.
+
+MAX_REASON = 2_000
+MAX_HOST = 253
+
+
+def reason(error: Exception) -> str:
+    """What a request failed for, without the wrapping of the libraries."""
+    if isinstance(error, ProxyError):
+        return f"the proxy does not answer: {_of_proxy(error.original_error)}"
+    quotes = isinstance(error, LocationValueError) or not isinstance(error, (HTTPError, OSError, JSONError))
+    if quotes:  # its text may quote credentials
+        return "the request has an address or a header that cannot be sent"
+    return shortened(_known(error) or _as_the_library_says(error), MAX_REASON)
+
+
+def _of_proxy(error: Exception) -> str:
+    """What a proxy failed for: it may have answered that it cannot or may not reach the server."""
+    text = str(error)
+    return text.removeprefix("Tunnel connection failed: ") if text.startswith("Tunnel ") else reason(error)
+
+
+def _known(error: Exception) -> str:
+    """The reason, where it is one that people meet."""
+    if isinstance(error, NameResolutionError):
+        return f"the host {shortened(str(getattr(error, '_host', '')), MAX_HOST)} is not known"
+    if isinstance(error, ConnectTimeoutError) and not isinstance(error, NewConnectionError):
+        return "no connection in time"
+    if isinstance(error, ReadTimeoutError):
+        return "no complete answer came in time"
+    causes = (error, error.__cause__, *error.args)
+    for cause in causes:
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            return f"its certificate is not trusted: {cause.verify_message}"
+        if isinstance(cause, ssl.SSLError) and cause.reason == "WRONG_VERSION_NUMBER":
+            return "it does not speak TLS; is the address one of https?"
+    for cause in causes:
+        if isinstance(cause, OSError) and not isinstance(cause, ssl.SSLError) and cause.strerror:
+            file = f"{cause.filename}: " if isinstance(cause.filename, str) else ""
+            return file + cause.strerror.lower()
+    return ""
+
+
+def _as_the_library_says(error: Exception) -> str:
+    wrapped = getattr(error, "reason", None)
+    lines = str(wrapped if isinstance(wrapped, Exception) else error).strip().splitlines()
+    first = lines[0] if lines else type(error).__name__
+    if isinstance(error, SSLError) and error.args:
+        first = str(error.args[0]).splitlines()[0]
+    return first.rpartition("): ")[2] or first
+
+
+# A time by which an answer must have been read, however slowly it comes: headers, ``100 Continue`` and
+# body.
+
+_ends: ContextVar[float | None] = ContextVar("ends", default=None)
+
+
+@contextmanager
+def deadline(seconds: float) -> Iterator[None]:
+    """Have the answers of connections of :data:`POOLS` that are asked for within it read in this time, or not at all."""
+    token = _ends.set(time.monotonic() + seconds)
+    try:
+        yield
+    finally:
+        _ends.reset(token)
+
+
+class _Timed(RawIOBase):
+    """What comes through a socket before a moment; each read waits for no longer."""
+
+    def __init__(self, sock: socket, raw: Any, ends: float) -> None:
+        self._sock, self._raw, self._ends = sock, raw, ends
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        left = self._ends - time.monotonic()
+        if left <= 0:
+            raise TimeoutError("the answer takes too long")
+        self._sock.settimeout(left)
+        read: int | None = self._raw.readinto(buffer)
+        return read
+
+    def readall(self) -> bytes:
+        """Nothing: whoever reads names a size. ``http.client`` does not for a chunk whose size is below zero."""
+        raise OSError(errno.EBADMSG, "a part of the answer has a size below zero")
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
+
+
+class _Response(HTTPResponse):
+    def __init__(self, sock: socket, *arguments: Any, **more: Any) -> None:
+        super().__init__(sock, *arguments, **more)
+        ends = _ends.get()
+        if ends is not None:
+            self.fp = BufferedReader(_Timed(sock, self.fp.detach(), ends))
+
+
+class _Plain(HTTPConnection):
+    response_class = _Response
+
+
+class _Secure(HTTPSConnection):
+    response_class = _Response
+
+
+class _PlainPool(HTTPConnectionPool):
+    ConnectionCls = _Plain
+
+
+class _SecurePool(HTTPSConnectionPool):
+    ConnectionCls = _Secure
+
+
+#: The classes of pools by the scheme of a URL, for :class:`urllib3.PoolManager`.
+POOLS: dict[str, type[HTTPConnectionPool]] = {"http": _PlainPool, "https": _SecurePool}
+
+
+# Ending, from another thread, a stream on which a thread waits.
+
+
+class Interruption:
+    """Ends what a thread reads, now or as soon as it begins, until that thread has taken note of it."""
+
+    def __init__(self) -> None:
+        self._requested = Event()
+        self._end: Callable[[], None] | None = None
+        self._lock = Lock()
+
+    def request(self) -> None:
+        """End the stream that is being read, or is going to be."""
+        with self._lock:
+            self._requested.set()
+            if self._end is not None:
+                with suppress(OSError, RuntimeError, ValueError):  # it has come to its end meanwhile
+                    self._end()
+
+    @property
+    def is_requested(self) -> bool:
+        """Whether the thread is to do something else than to read."""
+        return self._requested.is_set()
+
+    def wait(self, seconds: float) -> bool:
+        """Wait until it is requested, but not longer than so many seconds; whether it is."""
+        return self._requested.wait(seconds)
+
+    def note(self) -> None:
+        """Note that the thread now does what it was interrupted for."""
+        self._requested.clear()
+
+    @contextmanager
+    def ends(self, end: Callable[[], None]) -> Iterator[None]:
+        """Call ``end`` when requested while the block runs; it lets whoever reads come to an end, or fail.
+
+        :raises Unavailable: if it has been requested before.
+        """
+        with self._lock:
+            if self.is_requested:
+                raise Unavailable("interrupted")
+            self._end = end
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._end = None
+
 
 TIMEOUT = 8.0
 # What is read of an answer, or of an event: more than any object has, and little beside what a worker may take, as JSON

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import ssl
 import tempfile
 from base64 import b64decode, b64encode
 from collections.abc import Iterator, Mapping, Sequence
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote, unquote, urlsplit
@@ -15,12 +17,82 @@ from urllib3 import PoolManager, ProxyManager, disable_warnings, make_headers
 from urllib3.exceptions import LocationValueError
 from urllib3.util import parse_url
 
-from cluster.access import POOLED_CONNECTIONS, Access
+from cluster.access import POOLED_CONNECTIONS, Access, allow_incomplete_certificates
 from cluster.credential_plugins import CredentialPlugin, Credentials, Tell
 from cluster.kubeconfig import Context, Entry, KubeconfigError
-from cluster.proxies import proxy_of
-from cluster.redaction import without_credentials
-from resourceapi.tls import allow_incomplete_certificates
+
+# Which proxy leads to a server, by the variables that kubectl looks at: HTTPS_PROXY, HTTP_PROXY and
+# NO_PROXY.
+
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+
+
+def proxy_of(server: str, environment: Mapping[str, str]) -> str:
+    """The URL of the proxy for requests to a server; empty for none. Nothing on this machine is asked through a proxy.
+
+    :param server: the server's URL.
+    """
+    scheme = urlsplit(server).scheme
+    found = _variable(environment, f"{scheme}_proxy")
+    if not found or _is_exempt(server, _variable(environment, "no_proxy")):
+        return ""
+    return found if "://" in found else f"http://{found}"
+
+
+def _variable(environment: Mapping[str, str], name: str) -> str:
+    return environment.get(name.upper()) or environment.get(name) or ""
+
+
+def _is_exempt(server: str, exemptions: str) -> bool:
+    parts = urlsplit(server)
+    host = (parts.hostname or "").rstrip(".")
+    port = parts.port or _DEFAULT_PORTS.get(parts.scheme, 0)
+    if host == "localhost" or _is_loopback(host):
+        return True
+    entries = (entry.strip().lower() for entry in exemptions.split(","))
+    return any(_matches(entry, host, port) for entry in entries if entry)
+
+
+def _matches(entry: str, host: str, port: int) -> bool:
+    """Whether an entry of NO_PROXY covers a host: ``*``, a network, an address or a domain, the latter two with a port or without."""
+    if entry == "*":
+        return True
+    try:
+        return ip_address(host) in ip_network(entry, strict=False)
+    except ValueError:
+        pass  # one of them is a name, or the entry has a port
+    name, colon, only = entry.rpartition(":")
+    if colon and only.isdigit():
+        if int(only) != port:
+            return False
+        entry = name.strip("[]")
+    entry = entry.removeprefix("*")
+    return host == entry or (not _is_address(host) and host.endswith(f".{entry.removeprefix('.')}"))
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ip_address(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_loopback(host: str) -> bool:
+    return _is_address(host) and ip_address(host).is_loopback
+
+
+# Addresses as they may be shown: without the name and the password that can stand in them.
+
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+
+
+def without_credentials(address: str) -> str:
+    """An address without what stands before its last ``@``, also where it is malformed or has no scheme."""
+    scheme = _SCHEME.match(address)
+    start = scheme.end() if scheme else 0
+    return address[:start] + address[start:].rpartition("@")[2]
+
 
 # What may stand in the name of a header; all else of a key is percent-encoded.
 _HEADER_PUNCTUATION = "!#$&'*+-.^_`|~"

@@ -9,8 +9,7 @@ from threading import Condition, Event
 from typing import Any
 
 from cluster.budget import Budget
-from cluster.client import JSON, Client
-from cluster.interruption import Interruption
+from cluster.client import JSON, Client, Interruption
 from cluster.store import Collection
 from resourceapi.api_client import NOT_FOUND, Listing, Unavailable
 from resourceapi.logs import LOGGER, log

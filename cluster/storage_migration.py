@@ -14,7 +14,7 @@ from typing import NamedTuple
 from urllib.parse import quote
 
 from cluster.budget import Budget
-from cluster.discovery import Discovery
+from cluster.live_objects import Discovery
 from conversion.crd_list_keys import without_empty_list_keys
 from conversion.documents import ConversionError, convert_document
 from resourceapi.api_client import FORBIDDEN, MOST_OBJECTS, Api, Listing, Unavailable, expect

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from cluster.shown_text import shown
+from cluster.event_writer import shown
 from resourceapi.manifests import entries, mapping, name_of, text
 from resourceapi.objects import Object
 from serving.routes import HTTPError, decode_json

@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping
 
 from cluster.client import Client
 from cluster.exact_client import ExactClient
-from cluster.leading import Candidate, Fence, Leadership
-from cluster.lease import Election, Unopposed, unique_identity
+from cluster.leading import Candidate, Election, Fence, Leadership, Unopposed, unique_identity
 from cluster.reflector import Reflector
 from documents.garbage import CollectorPaused
 from resourceapi.api_client import Unavailable

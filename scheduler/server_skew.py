@@ -11,8 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from allocator.features import GATES
-from cluster.client import Client
-from cluster.deadlines import deadline
+from cluster.client import Client, deadline
 from cluster.group_snapshots import GATE, InConfiguration, InResults, NotKept, Snapshots
 from resourceapi.api_client import NOT_FOUND, Api, Unavailable, expect
 from resourceapi.errors import ClaimcheckError

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from threading import Event, Lock
 from time import monotonic
 
-from cluster.missing_namespace import reason_of
+from cluster.leading import reason_of
 from cluster.store import Change, version_of
 from resourceapi.api_client import Unavailable
 from resourceapi.logs import log

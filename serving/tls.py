@@ -6,8 +6,8 @@ import ssl
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
+from cluster.access import allow_incomplete_certificates
 from resourceapi.errors import ClaimcheckError
-from resourceapi.tls import allow_incomplete_certificates
 from serving.expiry import validity_of
 
 

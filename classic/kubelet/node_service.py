@@ -17,7 +17,7 @@ from classic.kubelet.rpc import CallFailed, Service, method
 from classic.kubelet.wire import node_v1alpha2, node_v1alpha3
 from classic.kubelet.wire.node_v1alpha2 import ClaimRequest
 from classic.kubelet.wire.node_v1alpha3 import Claim
-from cluster.shown_text import shown
+from cluster.event_writer import shown
 from resourceapi.logs import LOGGER, log
 
 #: kubelet sends together the claims of one pod that have the same driver.

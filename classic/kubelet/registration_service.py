@@ -8,7 +8,7 @@ from pathlib import Path
 
 from classic.kubelet.rpc import Service, method
 from classic.kubelet.wire import registration
-from cluster.shown_text import shown
+from cluster.event_writer import shown
 from resourceapi.logs import log
 
 

@@ -10,7 +10,7 @@ import grpc
 from grpc.aio import ServicerContext
 
 from classic.kubelet.wire.message import Message, UnreadableMessage
-from cluster.shown_text import shown
+from cluster.event_writer import shown
 from resourceapi.errors import ClaimcheckError
 
 RequestT = TypeVar("RequestT", bound=Message)

@@ -148,7 +148,7 @@ def _candidate(options: Namespace, cluster: LiveCluster) -> Candidate | None:
     """The part of this process in an election; None if there is none."""
     from socket import gethostname
 
-    from cluster.lease import Election, unique_identity
+    from cluster.leading import Election, unique_identity
     from commandline.options import DEFAULT_NAMESPACE
     from resourceapi.names import short_name
 

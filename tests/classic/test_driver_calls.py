@@ -10,8 +10,8 @@ import pytest
 from classic.controller import Next
 from classic.driver import ClaimAllocation
 from classic.errors import NotYet, SyncError
+from cluster.event_writer import shown
 from cluster.leading import NotLeading
-from cluster.shown_text import shown
 from resourceapi.objects import Object
 from tests.classic.scenes import NAMESPACE, Scene, allocation_on, claim, context, pod, resource_class
 

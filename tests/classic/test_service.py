@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from classic.service import Options, run
-from cluster.leading import NotLeading
-from cluster.lease import boot_clock
+from cluster.leading import NotLeading, boot_clock
 from cluster.store import Change
 from resourceapi.manifests import name_of
 from resourceapi.objects import Object

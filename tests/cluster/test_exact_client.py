@@ -8,8 +8,7 @@ from typing import Any, cast
 import pytest
 
 from cluster.client import Client
-from cluster.exact_client import MAGIC, PROTOBUF, ExactClient
-from cluster.wire_format import WireError, field, fields, values_of
+from cluster.exact_client import MAGIC, PROTOBUF, ExactClient, WireError, field, fields, values_of
 from resourceapi.api_client import Unavailable
 
 PATH = "/apis/resource.k8s.io/v1/namespaces/ns/resourceclaims/c"

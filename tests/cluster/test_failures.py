@@ -14,8 +14,7 @@ import pytest
 from urllib3 import PoolManager, ProxyManager
 
 from cluster.access import Access
-from cluster.client import Client
-from cluster.failures import MAX_REASON, reason
+from cluster.client import MAX_REASON, Client, reason
 from resourceapi.api_client import Unavailable
 from tests.webhook.client_certificates import write_client_certificates
 

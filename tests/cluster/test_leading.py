@@ -8,8 +8,7 @@ from threading import Event
 
 import pytest
 
-from cluster.leading import Fence, Leadership, NotLeading
-from cluster.lease import Election, Unopposed
+from cluster.leading import Election, Fence, Leadership, NotLeading, Unopposed
 from resourceapi.api_client import Unavailable
 from tests.cluster.test_lease import PATH, Clock
 from tests.scheduler.fake_api import FakeApi

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cluster.lease import Election, unique_identity
+from cluster.leading import Election, unique_identity
 from resourceapi.api_client import Unavailable
 from tests.scheduler.fake_api import FakeApi
 from tests.scheduler.fake_faults import Fault

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cluster.proxies import proxy_of
+from cluster.context_access import proxy_of
 
 PROXY = "http://proxy.example.com:3128"
 

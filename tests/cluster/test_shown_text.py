@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cluster.shown_text import MOST_BYTES, shown
+from cluster.event_writer import MOST_BYTES, shown
 from scheduler.extender_api import Verdicts, binding_result, filter_result
 
 

@@ -24,7 +24,7 @@ from classic.reaching import reach
 from classic.service import Options, run, run_until_stopped
 from cluster.access import Access
 from cluster.client import Client
-from cluster.lease import Election, unique_identity
+from cluster.leading import Election, unique_identity
 from resourceapi.manifests import name_of
 from resourceapi.objects import Object
 from serving.logs import configure_logs

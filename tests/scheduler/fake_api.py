@@ -11,8 +11,7 @@ from collections.abc import Callable, Generator, Iterable, Mapping
 from threading import Condition, Event
 from typing import Any, NamedTuple, cast
 
-from cluster.client import Client
-from cluster.interruption import Interruption
+from cluster.client import Client, Interruption
 from resourceapi.api_client import Unavailable
 from resourceapi.objects import Object
 from tests.scheduler.fake_faults import Fault, Gate, Killed, Request

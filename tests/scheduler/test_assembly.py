@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from cluster import event_writer
-from cluster.leading import NotLeading
-from cluster.lease import RELEASED_SECONDS
+from cluster.leading import RELEASED_SECONDS, NotLeading
 from manifests.kustomize import DIRECTORY, render_value
 from resourceapi.objects import Object
 from resourceapi.releases import Profile

@@ -12,8 +12,7 @@ from typing import Any, cast
 import pytest
 import yaml
 
-from cluster.leading import Fence
-from cluster.lease import Election, Unopposed
+from cluster.leading import Election, Fence, Unopposed
 from resourceapi.releases import Profile
 from scheduler.cluster_picture import ClusterPicture
 from scheduler.config import load_config

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cluster.tls import client_context
+from cluster.access import client_context
 from serving.certificate_store import DirectoryStore, maintain
 from serving.certificates import Terms
 from serving.tls import CertificateError, ServerTLS
