@@ -14,7 +14,7 @@ from advice.hints.hint import NO_ADVICE, Advice
 from advice.hints.problem import Problem
 from advice.lints.table import BOOLEAN_KEY, DROPPED, IGNORED_TEXT, REPEATED_KEY
 from advice.silencing import is_ignored
-from conversion.paths import to_version
+from conversion.hub import path_to_version
 from resourceapi.field_path import Path, render
 from resourceapi.manifests import MISSING, value_at
 from resourceapi.recognition import refusal
@@ -174,7 +174,7 @@ def problems_of(result: Result, answer: Answer) -> Iterator[tuple[str, Path, str
     if answer.errors:
         version = result.api_version.rpartition("/")[2]
         for error in answer.errors:
-            yield error.kind, to_version(error.path, result.kind, version), error.message
+            yield error.kind, path_to_version(error.path, result.kind, version), error.message
     elif unreadable and STRICT_DECODING in reason:
         yield from map(strict_error, answer.decoding)
     elif unreadable and prefix:

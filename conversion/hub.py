@@ -9,14 +9,31 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from resourceapi.decoding import DecodingError, decode
-from resourceapi.defaults import apply_defaults
+from resourceapi.field_path import Path
 from resourceapi.kind import Kind
-from resourceapi.kinds import CLAIM, CLAIM_TEMPLATE, RESOURCE_SLICE, kind_in
+from resourceapi.kinds import CLAIM, CLAIM_TEMPLATE, KINDS, RESOURCE_SLICE, claim_spec_of, kind_in
 from resourceapi.model import claims, slices
 from resourceapi.model.versions import GROUP
 from resourceapi.objects import EMPTY, Object, copied
 from resourceapi.releases import split_api_version
 from resourceapi.schema import Schema
+
+# What the server fills in where an object leaves something out.
+# Defaults are applied to the hub.  What they are stands at the fields, and what fills them in beside them
+# (see :mod:`resourceapi.model`).
+
+
+def apply_defaults(kind: str, version: str, obj: Object, now: str) -> None:
+    """Fill in the defaults of an object of the hub.
+
+    :param kind: a kind of the group; others have no defaults here.
+    :param version: the version that the object came in.
+    :param now: the time, in RFC 3339.
+    """
+    row = kind_in(GROUP, kind, version)
+    if row is not None and row.default is not None:
+        row.default(obj, version, now)
+
 
 EXACT_FIELDS = tuple(field.name for field in claims.ExactDeviceRequest.fields)
 DEVICE_FIELDS = tuple(field.name for field in slices.DEVICE_DETAILS)
@@ -175,3 +192,44 @@ def _device_of_v1alpha3_from_hub(device: Object) -> Object:
         amounts = {name: amount["value"] for name, amount in capacity.items() if "value" in amount}
         result["basic"]["capacity"] = amounts
     return result
+
+
+# The same place in the versions of an object.
+# kube-apiserver names the hub's path in some errors and the path of the version in the URL in others;
+# users think in the version that they wrote.
+
+_REQUESTS = tuple((*kind.claim_spec, "devices", "requests") for kind in KINDS.values() if kind.claim_spec)
+_DEVICES = ("spec", "devices")
+
+
+def path_to_hub(path: Path) -> Path:
+    """A path of any version as the hub has it; a path of the hub stays as it is."""
+    for prefix in _REQUESTS:
+        at = len(prefix)
+        if path[:at] == prefix and len(path) > at + 1 and path[at + 1] in EXACT_FIELDS:
+            return (*path[: at + 1], "exactly", *path[at + 1 :])
+    if path[:2] == _DEVICES and len(path) > 3 and path[3] == "basic":
+        return (*path[:3], *path[4:])
+    return path
+
+
+def path_to_version(path: Path, kind: str, version: str) -> Path:
+    """A path of the hub (or of the version already) as a user of ``version`` has it."""
+    if kind == CLAIM_TEMPLATE.name and path[:2] == ("spec", "devices"):
+        path = ("spec", *path)  # admin access is reported as if the template were a claim
+    if version != "v1beta1":
+        return _exactly(path, kind)
+    for prefix in _REQUESTS:
+        at = len(prefix)
+        if path[:at] == prefix and path[at + 1 : at + 2] == ("exactly",):
+            return (*path[: at + 1], *path[at + 2 :])
+    if kind == RESOURCE_SLICE.name and path[:2] == _DEVICES and len(path) > 3 and path[3] in DEVICE_FIELDS:
+        return (*path[:3], "basic", *path[3:])
+    return path
+
+
+def _exactly(path: Path, kind: str) -> Path:
+    """Admin access is reported without the ``exactly`` that it stands in."""
+    if claim_spec_of(kind) and path[-1:] == ("adminAccess",) and path[0] == "spec":
+        return path_to_hub(path)
+    return path

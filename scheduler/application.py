@@ -12,6 +12,7 @@ from scheduler.config import client_name, load_config
 from scheduler.routes import make_routes
 from serving import supervisor
 from serving.api_server import make_profile
+from serving.application import Configured
 from serving.bodies import Limits
 from serving.certificate_setup import (
     certificates_are_own,
@@ -21,10 +22,8 @@ from serving.certificate_setup import (
     require_given_files,
 )
 from serving.certificate_store import Keeper
-from serving.clients import Clients
 from serving.config_file import Config
-from serving.configured import Configured
-from serving.routes import Route
+from serving.routes import Clients, Route
 from serving.tls import ServerTLS
 
 
@@ -81,7 +80,7 @@ class Scheduler(Configured):
 
 
 class Deadline:
-    """How long kube-scheduler waits (a :class:`serving.callers.Deadline`)."""
+    """How long kube-scheduler waits (a :class:`serving.routes.Deadline`)."""
 
     def __init__(self, seconds: float) -> None:
         self._end = monotonic() + seconds

@@ -23,8 +23,7 @@ from scheduler.extender_api import (
     read_preemption,
 )
 from scheduler.filtering import Filter, NobodyWaits
-from serving.callers import Caller
-from serving.routes import HTTPError, Route, Waiting
+from serving.routes import Caller, HTTPError, Route, Waiting
 
 if TYPE_CHECKING:  # metrics' files are opened with the import
     from scheduler.metrics import Metrics

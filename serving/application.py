@@ -7,14 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from serving.bodies import Limits
-from serving.callers import Deadline
 from serving.certificate_store import Keeper
-from serving.clients import Clients
-from serving.config_file import ConfigError
-from serving.routes import Route
+from serving.config_file import Config, ConfigError
+from serving.routes import Clients, Deadline, Route
 from serving.tls import ServerTLS
 
-if TYPE_CHECKING:  # metrics' files are opened with the import
+if TYPE_CHECKING:
     from serving.metrics import ServerMetrics
 
 
@@ -138,3 +136,42 @@ class Application(Protocol):
         :param is_first: true for one of the workers, which does what has to be done once.
         """
         ...
+
+
+# What every service's :class:`serving.application.Application` has of its configuration.
+
+
+class Configured:
+    """The part of an application that the sections tell which all services have."""
+
+    def __init__(self, config: Config, *, workers: int) -> None:
+        """Take a configuration.
+
+        :param workers: how many processes serve.
+        """
+        self._config = config
+        self._workers = workers
+
+    @property
+    def settings(self) -> Settings:
+        """The settings of the server."""
+        get = self._config.get
+        return Settings(
+            address=get("listen", "address"),
+            port=get("listen", "port"),
+            workers=self._workers,
+            connections=get("limits", "connections"),
+            idle_seconds=get("timeouts", "idle"),
+            drain_grace_seconds=get("timeouts", "lameDuck"),
+            drain_seconds=get("timeouts", "drain"),
+        )
+
+    @property
+    def log_level(self) -> str:
+        """The name of the least level of log lines."""
+        level: str = self._config.get("logging", "level")
+        return level
+
+    def config_error(self, section: str, message: str) -> ConfigError:
+        """An error about a section of the configuration."""
+        return self._config.error((section,), message)

@@ -6,12 +6,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from serving.api_server import make_client, own_namespace
-from serving.certificate_secret import SecretStore
-from serving.certificate_store import CURRENT, DirectoryStore, Keeper
+from serving.certificate_store import CURRENT, DirectoryStore, Keeper, SecretStore
 from serving.certificates import BUNDLE, LEAF, LEAF_KEY, IsTrusted, Terms
 from serving.config_file import Config
-from serving.expiry import HAS_EXPIRED, shown
-from serving.tls import CertificateError, ServerTLS
+from serving.tls import HAS_EXPIRED, CertificateError, ServerTLS, shown
 
 # Seconds for an answer about the Secret: the API server must not keep the supervisor from looking after the workers.
 SECRET_SECONDS = 3.0

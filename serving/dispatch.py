@@ -18,13 +18,11 @@ from typing import Any, NamedTuple
 from aiohttp import web
 
 from resourceapi.logs import LOGGER, log
-from serving.callers import Caller
 from serving.connections import Connections
-from serving.fair_slot import FairSlot
 from serving.http_server import Response
-from serving.log_limit import LogLimit
-from serving.routes import LARGE_BYTES, HTTPError, Route, Waiting
-from serving.slots import Slots
+from serving.logs import LogLimit
+from serving.routes import LARGE_BYTES, Caller, HTTPError, Route, Waiting
+from serving.slots import FairSlot, Slots
 
 # Threads that wait for other servers, and how many requests may queue for one of them.
 WAITING_THREADS = 64

@@ -9,12 +9,10 @@ from contextlib import asynccontextmanager
 
 from aiohttp import web
 
-from serving.accepting import Acceptor, Shares
-from serving.connections import Connections
+from serving.connections import Connections, PlainConnection
 from serving.http_server import GeneralHTTP
-from serving.listening import most_connections
+from serving.listening import Acceptor, Shares, most_connections
 from serving.pages import Pages
-from serving.plain_connection import PlainConnection
 
 MOST_CONNECTIONS = 500
 IDLE_SECONDS = 60.0

@@ -12,7 +12,7 @@ from aiohttp import web
 from aiohttp.http import HttpVersion10, HttpVersion11
 from aiohttp.http_exceptions import HttpProcessingError
 
-from serving.log_limit import LogLimit
+from serving.logs import LogLimit
 
 SPOKEN = web.RequestKey("spoken", bool)
 """Whether the version of HTTP of a request is spoken here."""

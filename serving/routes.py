@@ -3,13 +3,71 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from resourceapi.json_text import parse
 from resourceapi.json_values import JSONError
 from resourceapi.shortening import shortened
-from serving.callers import Caller
+
+# The client of one request: how far it is known, and how long it waits for the answer.
+
+_MAX_DURATION_LENGTH = 32
+_DURATION = re.compile(r"([0-9]+(?:\.[0-9]*)?)(h|ms|m|us|µs|ns|s)")
+_SECONDS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
+# The answer has to arrive before the client gives up; API servers round their timeout up to whole seconds.
+_USED_SHARE = 0.9
+
+
+class Deadline(Protocol):
+    """How long a client waits; all methods may be called by any thread."""
+
+    def stop(self) -> None:
+        """Note that the client no longer waits."""
+        ...
+
+    def is_open(self) -> bool:
+        """Whether the client still waits."""
+        ...
+
+    def seconds_left(self) -> float:
+        """Seconds until the client gives up; never negative."""
+        ...
+
+
+class Caller(NamedTuple):
+    """The client of one request.
+
+    ``doubt``: why it may be somebody else than a client that may ask for everything; empty if its certificate proves that.
+    ``deadline``: how long it waits.
+    ``size``: bytes of the request's body.
+    """
+
+    doubt: str
+    deadline: Deadline
+    size: int = 0
+
+
+def seconds_to_answer(query: str, most: float) -> float:
+    """How many seconds the answer to a request may take.
+
+    :param query: of the request's URL; API servers state how long they wait (``timeout=10s``, a Go duration).
+    :param most: seconds, whatever the query says, or if it says nothing that can be parsed.
+    """
+    for part in query.split("&"):
+        name, _, value = part.partition("=")
+        if name == "timeout":
+            wanted = _seconds(value)
+            return most if wanted is None else min(most, wanted * _USED_SHARE)
+    return most
+
+
+def _seconds(duration: str) -> float | None:
+    if not 0 < len(duration) <= _MAX_DURATION_LENGTH or _DURATION.sub("", duration):
+        return None
+    return sum(float(number) * _SECONDS[unit] for number, unit in _DURATION.findall(duration)) or None
+
 
 # A body or handler that takes longer than a millisecond or so must not keep health checks and small requests waiting.
 LARGE_BYTES = 64 * 1024
@@ -105,3 +163,47 @@ class Route(NamedTuple):
     def name(self) -> str:
         """The name for metrics and logs."""
         return self.path[1:]
+
+
+# Which clients may ask for what, by their TLS certificates.
+
+NO_CERTIFICATE = "a client certificate is needed"
+OTHER_CLIENT = "the client certificate is for somebody else"
+
+
+class Clients:
+    """The clients that may ask for everything: those with a certificate that TLS has verified.
+
+    :param names: if there are any, the certificate must have one of these common names.
+    :param for_all_requests: whether other clients are refused altogether.
+    """
+
+    def __init__(self, names: tuple[str, ...] = (), *, for_all_requests: bool = True) -> None:
+        self._names = frozenset(names)
+        self._for_all_requests = for_all_requests
+
+    def doubt(self, certificate: Any) -> str:
+        """Why a client is none of these; empty if it is one.
+
+        :param certificate: as :meth:`ssl.SSLSocket.getpeercert` describes it; empty for none.
+        """
+        if not certificate:
+            return NO_CERTIFICATE
+        if self._names and self._names.isdisjoint(_common_names(certificate)):
+            return OTHER_CLIENT
+        return ""
+
+    def check(self, certificate: Any) -> str:
+        """The doubt about a client whose requests are answered.
+
+        :param certificate: as for :meth:`doubt`.
+        :raises HTTPError: if it is refused.
+        """
+        doubt = self.doubt(certificate)
+        if doubt and self._for_all_requests:
+            raise HTTPError(doubt, 403)
+        return doubt
+
+
+def _common_names(certificate: Any) -> list[str]:
+    return [value for part in certificate.get("subject", ()) for name, value in part if name == "commonName"]

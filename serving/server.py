@@ -13,18 +13,23 @@ from typing import Any
 from aiohttp import web
 
 from serving.bodies import MAX_SENT, Bodies, Limits
-from serving.callers import Caller, Deadline, seconds_to_answer
-from serving.clients import NO_CERTIFICATE, Clients
 from serving.connections import Connections
 from serving.dispatch import Dispatcher, Reply, Request, Unfinished
 from serving.fast_http import FastConnection, Head
 from serving.http_server import GeneralHTTP
 from serving.metrics import ServerMetrics
-from serving.metrics_page import MetricsPage
-from serving.pages import Pages
-from serving.routes import LARGE_BYTES, HTTPError, Route
-from serving.shared_slot import SharedSlot
-from serving.slots import Slots
+from serving.pages import MetricsPage, Pages
+from serving.routes import (
+    LARGE_BYTES,
+    NO_CERTIFICATE,
+    Caller,
+    Clients,
+    Deadline,
+    HTTPError,
+    Route,
+    seconds_to_answer,
+)
+from serving.slots import SharedSlot, Slots
 
 
 class Server:

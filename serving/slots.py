@@ -2,11 +2,115 @@
 
 from __future__ import annotations
 
+import asyncio
+import fcntl
+import os
+from asyncio import CancelledError, Future
+from pathlib import Path
+from typing import NamedTuple
+
+from cluster.turns import Turns
 from resourceapi.json_memory import most_values
-from serving.callers import Caller
-from serving.fair_slot import FairSlot
-from serving.routes import LARGE_BYTES, Route
-from serving.shared_slot import SharedSlot
+from serving.routes import LARGE_BYTES, Caller, Route
+
+# A slot for which namespaces take turns: however many requests of one of them wait, others wait for one at
+# a time.
+
+
+class _Waiting(NamedTuple):
+    namespace: str
+    come: Future[None]
+
+
+class FairSlot:
+    """Places for requests; a namespace has one of them at most. The one that has waited longest since its last turn is next."""
+
+    def __init__(self, most: int) -> None:
+        """Begin with all places free.
+
+        :param most: how many places there are.
+        """
+        self._most = most
+        self._inside: set[str] = set()
+        self._waiting: Turns[_Waiting] = Turns()
+
+    def is_free_for(self, namespace: str) -> bool:
+        """Whether a request of a namespace would not have to wait."""
+        return len(self._inside) < self._most and namespace not in self._inside
+
+    async def acquire(self, namespace: str) -> None:
+        """Wait for a place, and take it."""
+        waiting = _Waiting(namespace, asyncio.get_running_loop().create_future())
+        self._waiting.put(namespace, waiting, waiting)
+        self._fill()
+        try:
+            await waiting.come
+        except CancelledError:
+            if waiting.come.cancelled():
+                self._waiting.discard(waiting)
+            else:  # its turn has come meanwhile
+                self.release(namespace)
+            raise
+
+    def release(self, namespace: str) -> None:
+        """Free the place of a namespace."""
+        self._inside.remove(namespace)
+        self._waiting.pass_on(namespace)  # also behind those that have come during its turn
+        self._fill()
+
+    def _fill(self) -> None:
+        while len(self._inside) < self._most and (next_one := self._waiting.take(self._may_come)):
+            self._inside.add(next_one.namespace)
+            next_one.come.set_result(None)
+
+    def _may_come(self, waiting: _Waiting) -> bool:
+        # who has just been cancelled is still among those that wait
+        return waiting.namespace not in self._inside and not waiting.come.done()
+
+
+# A slot that several processes share, for work of which there is memory for one at a time.
+# It is a lock on a file, which the operating system releases when a process ends, however it ends.
+
+# How often to look whether the others are done.
+POLL_SECONDS = 0.05
+
+
+class SharedSlot:
+    """A slot for all processes that open the same file; each opens it for itself, after it was forked.
+
+    :param file: created if it does not exist.
+    """
+
+    def __init__(self, file: Path) -> None:
+        self._descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        self._local = FairSlot(1)  # within this process
+
+    def is_free_for(self, namespace: str) -> bool:
+        """Whether this process neither has the slot nor waits for it."""
+        return self._local.is_free_for(namespace)
+
+    async def acquire(self, namespace: str) -> None:
+        """Wait until the slot is free, and take it for a request of a namespace."""
+        await self._local.acquire(namespace)
+        try:
+            while not self._try_lock():
+                await asyncio.sleep(POLL_SECONDS)
+        except BaseException:
+            self._local.release(namespace)
+            raise
+
+    def release(self, namespace: str) -> None:
+        """Free the slot that a namespace has."""
+        fcntl.flock(self._descriptor, fcntl.LOCK_UN)
+        self._local.release(namespace)
+
+    def _try_lock(self) -> bool:
+        try:
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
 
 # How many run at once, in each lane and for each sort of client.
 MAX_LARGE = 1

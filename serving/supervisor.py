@@ -21,8 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from resourceapi.api_client import Unavailable
 from resourceapi.errors import Conflict
 from resourceapi.logs import LOGGER, log
-from serving.accepting import Shares
-from serving.listening import listen
+from serving.listening import Shares, listen
 from serving.logs import configure_logs
 from serving.metrics_directory import VARIABLE
 

@@ -11,16 +11,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from resourceapi.logs import LOGGER, log
-from serving.accepting import Acceptor, Shares
 from serving.application import Application, WorkerApplication
 from serving.config_file import ConfigError
-from serving.connections import Connections
-from serving.expiry import ExpiryLog
-from serving.listening import most_connections
+from serving.connections import Connections, TLSConnection
+from serving.listening import Acceptor, Shares, most_connections
 from serving.server import Server
-from serving.shared_slot import SharedSlot
-from serving.tls import CertificateError, ServerTLS
-from serving.tls_connection import TLSConnection
+from serving.slots import SharedSlot
+from serving.tls import CertificateError, ExpiryLog, ServerTLS
 
 POLL_SECONDS = 1.0
 _ENDING = (signal.SIGTERM, signal.SIGINT)

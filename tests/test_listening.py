@@ -65,7 +65,7 @@ def listening(source: str) -> Iterator[str]:
 
 
 def test_only_one_module_opens_ports() -> None:
-    """All that listens gets its socket from serving.listening, and its connections from serving.accepting."""
+    """All that listens gets its socket from serving.listening, and its connections from serving.listening."""
     settings = tomllib.loads(Path("pyproject.toml").read_text("utf-8"))
     found = {
         file: names - OTHERS.get(file, set())

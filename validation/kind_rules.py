@@ -7,9 +7,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from conversion.hub import from_hub, hub_object, normalized
-from conversion.paths import to_hub as path_to_hub
-from conversion.paths import to_version as path_to_version
+from conversion.hub import from_hub, hub_object, normalized, path_to_hub, path_to_version
 from resourceapi.field_errors import ErrorList, FieldError, TooManyErrors
 from resourceapi.gating import without_disabled
 from resourceapi.kind import Kind

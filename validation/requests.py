@@ -94,7 +94,7 @@ class Answer:
     """What the server answers: the object as it would return it, or a ``Status`` with causes.
 
     ``errors`` are the causes in the server's order; their paths are the server's (in v1beta1 some are internal ones;
-    :mod:`conversion.paths` translates).  ``decoding`` are the unknown and duplicate fields of the body, ``path`` is
+    :mod:`conversion.hub` translates).  ``decoding`` are the unknown and duplicate fields of the body, ``path`` is
     the field that a refusal without causes is about.  ``details`` is None where the server has none.  The object is
     made when it is asked for.
     """

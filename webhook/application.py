@@ -11,13 +11,12 @@ from deviceselectors.request_budget import RequestBudget
 from resourceapi.logs import log
 from serving import supervisor
 from serving.api_server import make_client
+from serving.application import Configured
 from serving.bodies import Limits
 from serving.certificate_setup import certificates_are_own, check_notes, make_tls, require_given_files
 from serving.certificate_store import Keeper
-from serving.clients import Clients
 from serving.config_file import Config
-from serving.configured import Configured
-from serving.routes import Route
+from serving.routes import Clients, Route
 from serving.tls import ServerTLS
 from webhook.assembly import left_out, make_cluster, make_context, watched_files, watches
 from webhook.config import load_config

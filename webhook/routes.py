@@ -10,8 +10,7 @@ from deviceselectors.request_budget import BudgetSpentError, RequestBudget, with
 from resourceapi.kinds import KINDS
 from resourceapi.limits import CLAIM_EXPRESSIONS_BYTES, STORED_OBJECT_BYTES
 from resourceapi.objects import Object
-from serving.callers import Caller
-from serving.routes import HTTPError, Route, Waiting, decode_json
+from serving.routes import Caller, HTTPError, Route, Waiting, decode_json
 from webhook import converting, mutating, validating, verdict_log
 from webhook.context import Context
 from webhook.policies import OpaqueParameters

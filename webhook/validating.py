@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from advice.lints import lint
-from conversion.paths import to_version
+from conversion.hub import path_to_version
 from deviceselectors.request_budget import BudgetSpentError, RequestBudget
 from quota.counted_parts import counted_part_of_claim
 from quota.enforcement import RESOURCE
@@ -18,7 +18,7 @@ from resourceapi.manifests import name_of
 from resourceapi.names import short_name
 from resourceapi.objects import Object
 from resourceapi.releases import split_api_version
-from serving.callers import Caller
+from serving.routes import Caller
 from validation import statuses
 from validation.headers import in_headers
 from webhook.admission_objects import AdmissionObject, admission_object
@@ -203,7 +203,7 @@ class _Verdict:
         for policy in self.context.policies:
             found = policy.check(obj)
             for error in found:
-                error.path = to_version(error.path, obj.kind.name, version)
+                error.path = path_to_version(error.path, obj.kind.name, version)
             if not found:
                 continue
             self.audit[policy.name] = "refused" if policy.mode == ENFORCE else "warned"

@@ -86,7 +86,7 @@ def _modules() -> Iterator[Path]:
 
 def _imports_a_part(file: Path) -> bool:
     return any(
-        node.module in ("resourceapi.decoding", "resourceapi.defaults", "conversion.hub", "resourceapi")
+        node.module in ("resourceapi.decoding", "conversion.hub", "conversion.hub", "resourceapi")
         and alias.name in (*PARTS, "decoding")
         for node in ast.walk(ast.parse(file.read_text("utf-8")))
         if isinstance(node, ast.ImportFrom)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from conversion.paths import to_hub, to_version
+from conversion.hub import path_to_hub, path_to_version
 from resourceapi.field_path import Path
 
 REQUEST = ("spec", "devices", "requests", 0)
@@ -27,9 +27,9 @@ DEVICE = ("spec", "devices", 0)
 )
 def test_paths_of_the_hub_and_of_v1beta1(kind: str, hub: Path, flat: Path) -> None:
     """Each is found from the other, and v1 has the hub's."""
-    assert to_version(hub, kind, "v1beta1") == flat
-    assert to_hub(flat) == hub
-    assert to_version(hub, kind, "v1") == hub
+    assert path_to_version(hub, kind, "v1beta1") == flat
+    assert path_to_hub(flat) == hub
+    assert path_to_version(hub, kind, "v1") == hub
 
 
 @pytest.mark.parametrize(
@@ -45,4 +45,4 @@ def test_admin_access_is_found_although_the_server_shortens_its_path(
     kind: str, version: str, expected: Path
 ) -> None:
     """The server leaves out `exactly`, and a template's own `spec`."""
-    assert to_version((*REQUEST, "adminAccess"), kind, version) == expected
+    assert path_to_version((*REQUEST, "adminAccess"), kind, version) == expected

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from resourceapi.defaults import apply_defaults
+from conversion.hub import apply_defaults
 from resourceapi.objects import Object
 
 NOW = "2026-01-02T03:04:05Z"

@@ -21,8 +21,7 @@ from scheduler.config import load_config
 from scheduler.metrics import Metrics
 from scheduler.routes import make_routes
 from scheduler.server_check import ServerCheck
-from serving.callers import Caller
-from serving.routes import Waiting
+from serving.routes import Caller, Waiting
 from tests.scheduler.fake_api import FakeApi
 from tests.scheduler.small_cluster import CLAIMS, PODS, Leader, claim, cluster, pod, v1
 

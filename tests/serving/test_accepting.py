@@ -17,11 +17,10 @@ from typing import Any
 
 import pytest
 
-from serving.accepting import Acceptor, Shares
 from serving.certificate_store import DirectoryStore, maintain
 from serving.certificates import BUNDLE, LEAF, LEAF_KEY, Terms
-from serving.connections import Connections
-from serving.tls_connection import TLSConnection
+from serving.connections import Connections, TLSConnection
+from serving.listening import Acceptor, Shares
 from tests.webhook.running import PATIENCE_SECONDS, Running, running
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from serving.callers import seconds_to_answer
+from serving.routes import seconds_to_answer
 
 
 @pytest.mark.parametrize(

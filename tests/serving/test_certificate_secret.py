@@ -14,8 +14,7 @@ import pytest
 
 from resourceapi.api_client import Unavailable
 from resourceapi.errors import Conflict
-from serving.certificate_secret import SecretStore
-from serving.certificate_store import DirectoryStore, Keeper, maintain
+from serving.certificate_store import DirectoryStore, Keeper, SecretStore, maintain
 from serving.certificates import AUTHORITY, BUNDLE, LEAF, SUCCESSOR, Entries, Terms
 from tests.webhook.client_certificates import write_client_certificates
 from tests.webhook.fake_secrets import NAME, NAMESPACE, Secrets

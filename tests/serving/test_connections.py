@@ -15,9 +15,8 @@ from typing import Any
 
 import pytest
 
-from serving.connections import GRACE_SECONDS, Connections
-from serving.shared_slot import SharedSlot
-from serving.tls_connection import BUFFER_BYTES, TLSConnection
+from serving.connections import BUFFER_BYTES, GRACE_SECONDS, Connections, TLSConnection
+from serving.slots import SharedSlot
 from tests.webhook.examples import admission, claim
 from tests.webhook.running import PATIENCE_SECONDS, Running, running
 

@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 
 from serving.certificates import LEAF, LEAF_KEY, Terms, advance
-from serving.expiry import EXPIRES_SOON, HAS_EXPIRED, ExpiryLog, Validity, validity_of
+from serving.tls import EXPIRES_SOON, HAS_EXPIRED, ExpiryLog, Validity, validity_of
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 DAY = timedelta(days=1)

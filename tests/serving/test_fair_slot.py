@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from serving.fair_slot import FairSlot
+from serving.slots import FairSlot
 
 
 class Crowd:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from serving.log_limit import REPORT_SECONDS, LogLimit
+from serving.logs import REPORT_SECONDS, LogLimit
 
 
 def test_one_line_of_each_kind_in_a_while_which_counts_the_others() -> None:

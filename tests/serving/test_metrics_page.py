@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 import pytest
 
-from serving import metrics_page
-from serving.metrics_page import Exposition, MetricsPage
+from serving import pages
+from serving.pages import Exposition, MetricsPage
 from tests.webhook.running import PATIENCE_SECONDS
 
 
@@ -61,8 +61,8 @@ def test_metrics_that_cannot_be_shown(
     render: Callable[[], Exposition], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """There is an answer, and one line in the log however often somebody asks."""
-    monkeypatch.setattr(metrics_page, "MOST_BYTES", 10)
-    monkeypatch.setattr(metrics_page, "RENDER_SECONDS", 0.0)
+    monkeypatch.setattr(pages, "MOST_BYTES", 10)
+    monkeypatch.setattr(pages, "RENDER_SECONDS", 0.0)
 
     async def ask() -> list[Exposition | None]:
         page = MetricsPage(render)

@@ -14,9 +14,8 @@ from typing import Any
 import pytest
 
 from serving.bodies import Limits
-from serving.callers import Caller
 from serving.metrics import ServerMetrics
-from serving.routes import LARGE_BYTES, HTTPError, Route, Waiting, decode_json
+from serving.routes import LARGE_BYTES, Caller, HTTPError, Route, Waiting, decode_json
 from serving.server import Server
 from tests.webhook.running import PATIENCE_SECONDS
 from tests.webhook.serving import FAST, GENERAL, answer

@@ -7,10 +7,9 @@ import asyncio
 import pytest
 
 from deviceselectors.request_budget import RequestBudget
-from serving.callers import Caller
 from serving.connections import Connections
 from serving.dispatch import Dispatcher, Reply, Request
-from serving.routes import LARGE_BYTES, HTTPError, Route
+from serving.routes import LARGE_BYTES, Caller, HTTPError, Route
 from serving.slots import HUGE_BYTES, HUGE_VALUES, Slots
 
 KNOWN = Caller("", RequestBudget(float("inf"), 1))

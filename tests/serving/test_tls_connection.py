@@ -11,13 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from serving.accepting import Acceptor, Shares
 from serving.certificate_store import DirectoryStore, maintain
 from serving.certificates import BUNDLE, LEAF, LEAF_KEY, Terms
-from serving.connections import Connections
-from serving.listening import listen
+from serving.connections import Connections, TLSConnection
+from serving.listening import Acceptor, Shares, listen
 from serving.tls import ServerTLS
-from serving.tls_connection import TLSConnection
 
 CLIENTS = 20
 

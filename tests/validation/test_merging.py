@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from conversion.paths import to_hub
+from conversion.hub import path_to_hub
 from resourceapi.field_errors import DUPLICATE, INVALID, REQUIRED, TOO_MANY, FieldError
 from resourceapi.field_path import Path
 from validation.merging import merge
@@ -56,19 +56,19 @@ def declared(kind: str, path: Path, detail: str = "new", *, origin: str = "") ->
 )
 def test_which_errors_are_the_same(old: FieldError, new: FieldError, kept: bool) -> None:
     """A hand-written error with a declarative twin goes if that was reported."""
-    assert merge([old], [new], to_hub) == ([old, new] if kept else [new])
+    assert merge([old], [new], path_to_hub) == ([old, new] if kept else [new])
 
 
 def test_order() -> None:
     """Hand-written errors come first, each side in its order."""
     old = [by_hand(REQUIRED, B, covered=False), by_hand(REQUIRED, A, covered=False)]
     new = [declared(TOO_MANY, B), declared(TOO_MANY, A)]
-    assert merge(old, new, to_hub) == [*old, *new]
-    assert merge([], new, to_hub) == new
-    assert merge(old, [], to_hub) == old
+    assert merge(old, new, path_to_hub) == [*old, *new]
+    assert merge([], new, path_to_hub) == new
+    assert merge(old, [], path_to_hub) == old
 
 
 def test_the_same_words_are_said_once() -> None:
     """A hand-written error is not repeated word for word."""
     twice = [by_hand(REQUIRED, A, covered=False), by_hand(REQUIRED, A, covered=False)]
-    assert [str(error) for error in merge(twice, [], to_hub)] == ["spec.a: Required value: old"]
+    assert [str(error) for error in merge(twice, [], path_to_hub)] == ["spec.a: Required value: old"]

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from serving.bodies import Limits
-from serving.clients import Clients
 from serving.connections import Connections
+from serving.routes import Clients
 from serving.server import Server
 from tests.webhook.running import PATIENCE_SECONDS
 from webhook.context import Context

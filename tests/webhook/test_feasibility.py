@@ -23,7 +23,7 @@ from deviceselectors.runtime.program import Program
 from resourceapi.manifests import labels_of
 from resourceapi.objects import Object
 from resourceapi.releases import Profile
-from serving.callers import Caller
+from serving.routes import Caller
 from tests.allocator import objects, random_clusters
 from tests.webhook.examples import admission, context
 from tests.webhook.running import PATIENCE_SECONDS

@@ -12,7 +12,7 @@ from deviceselectors.request_budget import RequestBudget
 from quota.claims import demands
 from quota.reservations import Busy
 from resourceapi.api_client import Unavailable
-from serving.callers import Caller
+from serving.routes import Caller
 from tests.webhook.examples import admission, claim, context
 from validation import statuses
 from validation.requests import Answer

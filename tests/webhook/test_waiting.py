@@ -22,11 +22,10 @@ from resourceapi import json_text
 from resourceapi.api_client import Unavailable
 from resourceapi.releases import Profile
 from serving import dispatch
-from serving.callers import Caller
 from serving.connections import Connections
 from serving.dispatch import WAITING_THREADS
-from serving.fair_slot import FairSlot
-from serving.routes import LARGE_BYTES
+from serving.routes import LARGE_BYTES, Caller
+from serving.slots import FairSlot
 from tests.webhook.examples import admission, claim, context, conversion
 from tests.webhook.running import PATIENCE_SECONDS
 from tests.webhook.serving import FAST, GENERAL, answer, serving
