@@ -1,9 +1,58 @@
-"""The parts of stored objects that count; other parts can have any size that tenants like, and are not kept in memory."""
+"""The parts of stored objects that count, and which claims are charged to a pod already.
+
+Other parts can have any size that tenants like, and are not kept in memory. The pod has been charged for claims that the scheduler
+makes for pods that ask for extended resources.
+"""
 
 from __future__ import annotations
 
-from quota.pod_claims import ANNOTATION
+from collections.abc import Iterable
+
+from resourceapi.manifests import uid_of
 from resourceapi.objects import EMPTY, Object
+
+ANNOTATION = "resource.kubernetes.io/extended-resource-claim"
+
+
+def owner_of(claim: Object) -> tuple[str, str] | None:
+    """Name and uid of the pod for which the scheduler made a claim, or None for any other claim."""
+    metadata = claim.get("metadata", EMPTY)
+    if (metadata.get("annotations") or EMPTY).get(ANNOTATION) != "true":
+        return None
+    for owner in metadata.get("ownerReferences") or ():
+        if owner.get("controller"):
+            is_pod = owner.get("kind") == "Pod" and owner.get("apiVersion") == "v1"
+            return (owner.get("name", ""), owner.get("uid", "")) if is_pod else None
+    return None
+
+
+def is_charged_to_pod(claim: Object, pod: Object, others: Iterable[Object], *, is_new: bool = False) -> bool:
+    """Whether a claim is the one whose devices its pod was charged for.
+
+    Until the pod's status names its claim, the first one made counts.
+
+    :param others: the namespace's stored claims.
+    :param is_new: whether every other one has been first, also one of the same second with a name that sorts later. The API
+        server does not ask that: it admits one claim after the other in a second for what the pod was charged once.
+    """
+    owner = owner_of(claim)
+    if owner is None or owner != (pod["metadata"].get("name", ""), pod["metadata"].get("uid", "")):
+        return False
+    status = pod.get("status", EMPTY).get("extendedResourceClaimStatus")
+    if status is not None:
+        return bool(status.get("resourceClaimName", "") == claim["metadata"].get("name", ""))
+    mine = _age(claim)
+    return all(
+        _age(other) >= mine and not (is_new and uid_of(other) != uid_of(claim))
+        for other in others
+        if (known := owner_of(other)) and known[1] == owner[1]
+    )
+
+
+def _age(claim: Object) -> tuple[str, str]:
+    metadata = claim.get("metadata", EMPTY)
+    return metadata.get("creationTimestamp") or "", metadata.get("name", "")
+
 
 _DETAILS = ("name", "deviceClassName", "allocationMode", "count")
 _OF_METADATA = ("name", "uid", "creationTimestamp")

@@ -10,12 +10,10 @@ from typing import Protocol
 from quota.admission import Verdict, admit
 from quota.claims import demands
 from quota.cluster import ClusterNamespaces
-from quota.controller import RecountController
-from quota.device_classes import ExtendedResources
 from quota.explanation import User, explain
 from quota.ledger import Charged
-from quota.names import CLAIM_COUNT
-from quota.reservations import NameTaken, Reservations
+from quota.names import CLAIM_COUNT, ExtendedResources
+from quota.reservations import NameTaken, RecountController, Reservations
 from resourceapi.api_client import Unavailable
 from resourceapi.kinds import CLAIM
 from resourceapi.objects import Object

@@ -6,8 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 
 from quota import claims, pods
-from quota.device_classes import ExtendedResources
-from quota.names import CLAIM_COUNT, CLASS_SUFFIX, REQUESTS, object_count
+from quota.names import CLAIM_COUNT, CLASS_SUFFIX, REQUESTS, ExtendedResources, object_count
 from resourceapi.amounts import Amounts
 from resourceapi.extended_resources import CLAIMS_CHARGED_SINCE
 from resourceapi.extended_resources import GATE as EXTENDED_RESOURCES_GATE

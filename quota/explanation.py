@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 from quota.admission import Shortage
 from quota.claims import Demand
-from quota.device_classes import ExtendedResources
-from quota.names import CLAIM_COUNT
+from quota.names import CLAIM_COUNT, ExtendedResources
 from resourceapi.model.claims import ALL
 from resourceapi.quantity import Quantity
 

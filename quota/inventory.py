@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from quota.device_classes import ExtendedResources
 from quota.explanation import User, largest
+from quota.names import ExtendedResources
 from quota.namespace import HUB, Namespace
 from quota.resource_quotas import ResourceQuota, from_object, review
 from resourceapi import kinds

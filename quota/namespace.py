@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from quota.admission import Verdict, admit
-from quota.device_classes import ExtendedResources
+from quota.counted_parts import is_charged_to_pod, owner_of
 from quota.evaluators import Evaluator, evaluator_for
-from quota.pod_claims import is_charged_to_pod, owner_of
+from quota.names import ExtendedResources
 from quota.resource_quotas import ResourceQuota
 from resourceapi.amounts import Amounts
 from resourceapi.kinds import CLAIM

@@ -21,28 +21,25 @@ from scheduler.binding import Binder
 from scheduler.binding_conditions import BindingConditions
 from scheduler.claim_creation import ClaimCreation
 from scheduler.claim_writes import ClaimWrites
-from scheduler.cluster_picture import ClusterPicture
+from scheduler.cluster_picture import ClusterPicture, Settling
 from scheduler.decisions import Decisions
 from scheduler.endpoint import Endpoint
 from scheduler.filtering import Filter, Refused
 from scheduler.giving_up import GivingUp
 from scheduler.leader_setup import make_leadership
 from scheduler.patch_events import PatchEvents
-from scheduler.pod_events import PodEvents
+from scheduler.picture_lock import SearchTime
+from scheduler.pod_allocation import Undoing
 from scheduler.preempting import Preemption
 from scheduler.prescheduled import PreScheduledPods
-from scheduler.refusal_events import RefusalEvents
+from scheduler.refusal_events import PodEvents, RefusalEvents
 from scheduler.releasing import Releaser, Releasing
 from scheduler.routes import Verbs
 from scheduler.scoring import Scorer, Scoring
-from scheduler.search_time import SearchTime
 from scheduler.self_check import SelfCheck
 from scheduler.server_check import ServerCheck
-from scheduler.settling import Settling
 from scheduler.take_over import CLAIMS_OF_ALL
-from scheduler.undoing import Undoing
-from scheduler.wake_up_claim import WakeUpClaim
-from scheduler.waking import Waking
+from scheduler.waking import WakeUpClaim, Waking
 from serving import api_server
 from serving.api_server import make_profile, own_namespace, patch_group
 from serving.config_file import Config

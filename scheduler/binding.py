@@ -30,9 +30,8 @@ from scheduler.claim_writes import ClaimConflict, ClaimWrites, Consumer, same_de
 from scheduler.cluster_picture import ClusterPicture
 from scheduler.decisions import Decision, Decisions
 from scheduler.extender_api import BindingRequest
-from scheduler.pod_allocation import Grant, PodAllocation
-from scheduler.search_time import SearchTime
-from scheduler.undoing import Undoing
+from scheduler.picture_lock import SearchTime
+from scheduler.pod_allocation import Grant, PodAllocation, Undoing
 
 #: How long it may take to check devices before they are taken; that their selectors have to be evaluated again is rare.
 CHECK_SECONDS = 0.5

@@ -12,7 +12,7 @@ from time import monotonic
 
 from resourceapi.logs import log
 from resourceapi.records.pods import Pod
-from scheduler.server_skew import CUSTOM_RESOURCES
+from scheduler.server_check import CUSTOM_RESOURCES
 
 LATE_SECONDS = 30.0
 _LOOK_SECONDS = 10.0

@@ -6,6 +6,7 @@ import gc
 from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
+from threading import Event
 from time import sleep
 from typing import Any, NamedTuple
 
@@ -19,6 +20,7 @@ from cluster.reflector import Reflector
 from cluster.store import Change, Collection, VersionedCollection
 from resourceapi.json_text import PackedRaw, Raw
 from resourceapi.kinds import CLAIM, DEVICE_CLASS, DEVICE_TAINT_RULE, RESOURCE_SLICE, RESOURCE_SLICE_PATCH
+from resourceapi.logs import LOGGER
 from resourceapi.manifests import entries, mapping
 from resourceapi.model.versions import GROUP, OWN_GROUP, V1_PATH
 from resourceapi.objects import Object
@@ -50,7 +52,7 @@ class ClusterPicture:
     collections. So nobody may put anything into a collection while holding it.
 
     A patch, a rule or a class may change many devices. What takes longer than ``STEP_SECONDS`` is done in parts, slice by slice
-    (:mod:`scheduler.settling`); a slice that is not done yet is as before, as if the change had come later. While there are
+    (:mod:`scheduler.cluster_picture`); a slice that is not done yet is as before, as if the change had come later. While there are
     patches or rules, a slice that is put is not seen before they have been applied to it.
     """
 
@@ -252,3 +254,31 @@ def _without(value: Object, *unread: str) -> Object:
     if not isinstance(metadata, dict) or metadata.keys().isdisjoint(unread):
         return value
     return {**value, "metadata": {key: each for key, each in metadata.items() if key not in unread}}
+
+
+#: How soon after a change the rest of it is looked for.
+SETTLING_SECONDS = 0.05
+
+
+class Settling:
+    """Does in the background what is left of a change that takes longer than the picture may be held; filters come between."""
+
+    def __init__(self, picture: ClusterPicture) -> None:
+        self._picture = picture
+
+    def run(self, ending: Event) -> None:
+        """Go on until told to end."""
+        while not ending.wait(STEP_SECONDS if self.step() else SETTLING_SECONDS):
+            pass
+
+    def step(self) -> bool:
+        """Do a part of what is left; whether there was anything."""
+        picture = self._picture
+        if picture.is_settled:
+            return False
+        try:
+            with picture.lock:
+                picture.settle_some()
+        except Exception:  # noqa: BLE001 - whatever it is, there is another step
+            LOGGER.exception("devices not patched")
+        return True

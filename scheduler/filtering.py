@@ -2,26 +2,98 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from threading import Condition
+from time import monotonic
 from typing import NamedTuple
 
 from allocator.errors import AWAY, FATAL, OUT_OF_TIME
+from allocator.extended_resources import asks_for_devices, classes_by_resource
 from allocator.plans import Outcome
 from allocator.scheduler_messages import device_reason
 from allocator.scheduling import PodAnswer
 from allocator.time_limit import TimeLimit
+from cluster.store import Change
+from resourceapi.manifests import entries, mapping
+from resourceapi.objects import Object
 from resourceapi.records.claims import Claim
 from resourceapi.records.pods import Pod, read_pod
 from scheduler.binding_conditions import BindingConditions
-from scheduler.claim_arrivals import ClaimArrivals
 from scheduler.cluster_picture import ClusterPicture
 from scheduler.decisions import Decision, Decisions
-from scheduler.extended_resources import nodes_without
 from scheduler.extender_api import CandidateNodes, Verdicts
+from scheduler.picture_lock import SearchTime
 from scheduler.pod_claims import ClaimProblem, claims_for
 from scheduler.reasons import with_shortfalls
 from scheduler.refusals import Refusals
-from scheduler.search_time import SearchTime
+from validation.pod_totals import container_requests
+
+#: How long a filter waits for claims that are not known; after it has done so in vain, none waits for the longer time.
+ARRIVAL_SECONDS, ARRIVAL_PAUSE_SECONDS = 0.2, 60.0
+
+
+class ClaimArrivals:
+    """Waits for claims that kube-scheduler has seen already, and the picture has not; may be used by many threads.
+
+    kube-scheduler asks about a pod once its claims exist. A refusal for want of one would be an event of a pod that is bound
+    at once.
+    """
+
+    def __init__(self, picture: ClusterPicture, seconds: float = ARRIVAL_SECONDS) -> None:
+        """Follow a picture."""
+        self._claims = picture.claim_objects.objects
+        self._seconds = seconds
+        self._not_before = 0.0
+        self._arrived = Condition()  # its lock is taken with that of the picture, not the other way round
+        picture.claims.listeners.append(self._changed)
+
+    def wait_for_claims(self, pod: Pod) -> None:
+        """Wait until the claims of a pod are known, or are not going to come; without the picture's lock."""
+        with self._arrived:
+            if monotonic() < self._not_before:
+                return
+            if not self._arrived.wait_for(lambda: self._are_known(pod), self._seconds):
+                self._not_before = monotonic() + ARRIVAL_PAUSE_SECONDS
+
+    def _are_known(self, pod: Pod) -> bool:
+        return all(key in self._claims for key in pod.claim_keys)
+
+    def _changed(self, change: Change[Object]) -> None:
+        with self._arrived:
+            self._arrived.notify_all()
+
+
+def nodes_without(candidates: CandidateNodes, picture: ClusterPicture) -> dict[str, str]:
+    """The nodes on which no device plugin has what a pod asks for and a DeviceClass stands for (KEP-5004), with the reason.
+
+    kube-scheduler's own check of resources lets such pods pass there, since its plugin DynamicResources would make a claim
+    for them. With the plugin disabled nobody does, and they would be bound without devices.
+    """
+    asked = set(_asked(candidates.pod))
+    if not asked:
+        return {}
+    by_class = classes_by_resource(list(picture.classes.objects.values()))
+    served = sorted(asked & by_class.keys())
+    found: dict[str, str] = {}
+    for node in candidates.nodes if served else ():
+        there = mapping(picture.nodes.objects.get(node), "status", "allocatable")
+        for resource in served:
+            if there.get(resource, "0") == "0":
+                found[node] = (
+                    f"{resource} stands for DeviceClass {by_class[resource]}, which needs a ResourceClaim here"
+                )
+                break
+    return found
+
+
+def _asked(pod: Object) -> Iterator[str]:
+    spec = mapping(pod, "spec")
+    for containers in ("initContainers", "containers"):
+        for container in entries(spec, containers):
+            for resource, amount in container_requests(mapping(container)).items():
+                if asks_for_devices(resource) and amount.value():
+                    yield resource
+
 
 UNKNOWN_NODE = "node is not known to the scheduling sidecar yet"
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
 
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
+from resourceapi.manifests import entries, mapping, text
 from resourceapi.objects import Object
-from scheduler.allocated_alternatives import chosen_alternatives
+from resourceapi.records.claims import Allocation
+from resourceapi.records.packed_devices import devices_of
 from serving.metrics import ServerMetrics
 
 if TYPE_CHECKING:
     from scheduler.cluster_picture import ClusterPicture
+
 
 _PREFIX = "claimcheck_scheduler"
 
@@ -92,3 +96,33 @@ def _counter(registry: CollectorRegistry, name: str, about: str, *labels: str) -
 
 def _gauge(registry: CollectorRegistry, name: str, about: str) -> Gauge:
     return Gauge(f"{_PREFIX}_{name}", about, registry=registry, multiprocess_mode="livemostrecent")
+
+
+class ChosenAlternative(NamedTuple):
+    """What a device was given for.
+
+    :param alternative: its place in ``firstAvailable``, from 0; empty for a request with ``exactly``.
+    """
+
+    driver: str
+    device_class: str
+    alternative: str
+
+
+def chosen_alternatives(claim: Object, allocation: Object) -> Iterator[ChosenAlternative]:
+    """What the devices of an AllocationResult were given for.
+
+    :param claim: v1, normal form.
+    """
+    named = dict(_alternatives(claim))
+    for result in Allocation(allocation).results:
+        yield ChosenAlternative(result.device.driver, *named.get(result.request, ("", "")))
+
+
+def _alternatives(claim: Object) -> Iterator[tuple[str, tuple[str, str]]]:
+    """The names of requests and subrequests as results have them, with class and place."""
+    for request in entries(devices_of(claim), "requests"):
+        name = text(request, "name")
+        yield name, (text(mapping(request, "exactly"), "deviceClassName"), "")
+        for place, each in enumerate(entries(request, "firstAvailable")):
+            yield f"{name}/{text(each, 'name')}", (text(each, "deviceClassName"), str(place))

@@ -1,11 +1,24 @@
-"""The lock of the picture, which knows how much its holder computes: whoever holds it keeps all others waiting."""
+"""The lock of the picture: how long pods take the time of others, and when they are searched for again.
+
+Whoever holds the lock keeps all others waiting, so it knows how much its holder computes. The namespace of a pod that takes
+long waits, and no other.
+
+A pod whose search was ended by its time limit is tried again after ever longer pauses. And whatever comes of it, the time
+for which the picture is held for a pod is charged to its namespace, but for short answers, as ordinary pods need. The pods of
+a namespace together get a fifth of the time, after a first second: meanwhile all of them wait, since it is only known
+afterwards which answer takes long.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from threading import RLock
-from time import thread_time
-from typing import Self
+from time import monotonic, thread_time
+from typing import NamedTuple, Self
+
+from resourceapi.records.pods import Pod
 
 
 class PictureLock:
@@ -41,3 +54,68 @@ class PictureLock:
 
         :param seconds: how much the holder has computed; 0 if it still holds the lock.
         """
+
+
+#: How long after a search without an outcome the pod is tried again, at first and at most; twice as long each time.
+FIRST_RETRY_SECONDS, LAST_RETRY_SECONDS = 1.0, 60.0
+#: A namespace pauses so many times as long as it was charged for; after a rest its first seconds of charges bring no pause.
+PAUSES, FREE_SECONDS = 4, 1.0
+#: An answer is free that takes no longer than this, in seconds, and so much for each node.
+ANSWER_SECONDS, NODE_SECONDS = 0.01, 0.00002
+#: How many pods are remembered.
+MOST_PODS = 10_000
+
+
+class _Tries(NamedTuple):
+    number: int
+    retry_at: float
+
+
+class SearchTime:
+    """The pods and namespaces that have to wait; for one thread at a time, as the picture is."""
+
+    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
+        """Begin with nobody waiting."""
+        self.clock = clock
+        self._tries: OrderedDict[str, _Tries] = OrderedDict()
+        #: by namespace, when it will have paused for all that it was charged for, also for what is free
+        self._paused_until: dict[str, float] = {}
+
+    def retry_at(self, pod: Pod) -> float | None:
+        """When it is searched again for a pod; None if that may be now."""
+        tries = self._tries.get(pod.uid)
+        rests_until = self._paused_until.get(pod.namespace, 0) - PAUSES * FREE_SECONDS
+        until = max(tries.retry_at if tries else 0, rests_until)
+        return until if until > self.clock() else None
+
+    @contextmanager
+    def holding(self, lock: PictureLock, namespace: str, nodes: int) -> Iterator[None]:
+        """Hold the picture for a pod, at the expense of its namespace.
+
+        :param nodes: how many are looked at.
+        """
+        with lock:
+            try:
+                yield
+            finally:
+                if lock.seconds > ANSWER_SECONDS + NODE_SECONDS * nodes:
+                    self._charge(namespace, lock.seconds)
+
+    def _charge(self, namespace: str, seconds: float) -> None:
+        now = self.clock()
+        still = {name: until for name, until in self._paused_until.items() if until > now}
+        still[namespace] = max(still.get(namespace, 0), now - seconds) + (1 + PAUSES) * seconds
+        self._paused_until = still
+
+    def late(self, pod: Pod) -> float:
+        """Note a search that its time limit has ended; when the next one may begin."""
+        now, before = self.clock(), self._tries.pop(pod.uid, _Tries(0, 0))
+        pause = min(LAST_RETRY_SECONDS, FIRST_RETRY_SECONDS * 2.0 ** min(before.number, 10))
+        self._tries[pod.uid] = _Tries(before.number + 1, now + pause)
+        if len(self._tries) > MOST_PODS:
+            self._tries.popitem(last=False)
+        return now + pause
+
+    def decided(self, pod: Pod) -> None:
+        """Note a search with an outcome."""
+        self._tries.pop(pod.uid, None)

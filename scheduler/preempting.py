@@ -20,8 +20,8 @@ from resourceapi.records.pods import Pod, read_pod
 from scheduler.budgets import Budget, by_namespace, importance, violating
 from scheduler.cluster_picture import ClusterPicture
 from scheduler.extender_api import PreemptionRequest, Victims
+from scheduler.picture_lock import SearchTime
 from scheduler.pod_claims import ClaimProblem, claims_for, reservations
-from scheduler.search_time import SearchTime
 
 
 class Preemption:

@@ -27,11 +27,10 @@ from resourceapi.records.claims import Claim
 from resourceapi.records.pods import Pod
 from scheduler.claim_writes import ClaimWrites, Consumer
 from scheduler.cluster_picture import ClusterPicture
-from scheduler.pod_allocation import Grant, PodAllocation
+from scheduler.picture_lock import SearchTime
+from scheduler.pod_allocation import Grant, PodAllocation, Undoing
 from scheduler.pod_claims import ClaimProblem, claims_for
 from scheduler.reasons import with_shortfalls
-from scheduler.search_time import SearchTime
-from scheduler.undoing import Undoing
 
 RETRY_SECONDS = 1.0
 #: How long something has been in the way when it is told, and after how long it is told again: events are deleted by then.

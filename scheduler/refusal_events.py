@@ -8,14 +8,30 @@ from threading import Event, Lock
 from time import monotonic, thread_time
 from typing import NamedTuple
 
+from cluster.event_writer import EventWriter, Subject
 from cluster.turns import Turns
 from resourceapi.logs import LOGGER
 from resourceapi.records.pods import Pod
 from scheduler.cluster_picture import ClusterPicture
 from scheduler.filtering import Refused
 from scheduler.pod_claims import ClaimProblem, claims_for
-from scheduler.pod_events import PodEvents
 from scheduler.refusal_notes import Case, case_of, note_on
+
+
+class PodEvents:
+    """What ``kubectl describe pod`` shows of this scheduler."""
+
+    def __init__(self, writer: EventWriter) -> None:
+        self._writer = writer
+
+    def warn(self, pod: Pod, note: str) -> None:
+        """Say why a pod is not scheduled; the same words once more are counted.
+
+        :param note: in any length and of any characters.
+        """
+        subject = Subject("v1", "Pod", pod.namespace, pod.name, pod.uid, "Scheduling", "FailedScheduling")
+        self._writer.warn(subject, note)
+
 
 #: A pod is looked at when it has been refused for so long, and then no more often than that.
 QUIET_SECONDS, REPEAT_SECONDS = 2.0, 30.0

@@ -23,8 +23,7 @@ from resourceapi.records.pods import Pod, pod_path
 from scheduler.claim_writes import ClaimWrites, Consumer
 from scheduler.cluster_picture import ClusterPicture
 from scheduler.filtering import Refused
-from scheduler.pod_allocation import PodAllocation
-from scheduler.undoing import Undoing
+from scheduler.pod_allocation import PodAllocation, Undoing
 
 #: How many pods wait at most; the oldest are left out, and come again when they are refused again.
 MOST_PODS = 1_000

@@ -4,6 +4,9 @@ kube-scheduler retries a refused pod by itself when claims, classes, nodes or po
 DeviceTaintRules, and what only the sidecar knows. And where it does, it may ask before the change has arrived here: then
 the pod is refused once more, and nothing follows. So whoever was refused on a picture that has improved since is woken,
 unless kube-scheduler has asked again by then.
+
+The means is a ResourceClaim that nobody uses: kube-scheduler retries a pod that an extender has refused whenever any
+ResourceClaim changes (docs/explanation/waking.md).
 """
 
 from __future__ import annotations
@@ -12,20 +15,75 @@ import logging
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from threading import Event, Lock
 from time import monotonic
 
 from cluster.leading import reason_of
 from cluster.store import Change, version_of
-from resourceapi.api_client import Unavailable
+from resourceapi.api_client import CONFLICT, CREATED, NOT_FOUND, OK, Api, Unavailable, expect
+from resourceapi.kinds import CLAIM
 from resourceapi.logs import log
 from resourceapi.manifests import mapping
+from resourceapi.model.versions import GROUP
 from resourceapi.objects import Object
 from resourceapi.records.claims import allocation_of
 from resourceapi.records.pods import Pod
+from resourceapi.timestamps import in_microseconds
 from scheduler.cluster_picture import ClusterPicture
 from scheduler.filtering import Refused
 from scheduler.pod_claims import ClaimProblem, claims_for, reservations
+
+API_VERSION = f"{GROUP}/v1"
+#: When pods were last woken.
+ANNOTATION = "claimcheck.example.com/woken-at"
+
+
+class WakeUpClaim:
+    """Changes the claim, and makes it where there is none."""
+
+    def __init__(self, api: Api, namespace: str, name: str) -> None:
+        self._api = api
+        self._collection = f"/apis/{API_VERSION}/namespaces/{namespace}/{CLAIM.resource}"
+        self._name = name
+
+    def touch(self) -> None:
+        """Have kube-scheduler retry the pods that were refused.
+
+        :raises Unavailable: if the claim could not be changed.
+        """
+        path = f"{self._collection}/{self._name}"
+        annotations = {"annotations": {ANNOTATION: _now()}}
+        answer = self._api.request("PATCH", path, {"metadata": annotations})
+        if answer[0] != NOT_FOUND:
+            expect(answer, f"PATCH {path}", OK)
+            return
+        claim = {**_NEVER_MET, "metadata": {"name": self._name, **annotations}}
+        made = self._api.request("POST", self._collection, claim)
+        # where there is one by now, somebody has just made it, which is as good
+        expect(made, f"POST {self._collection}", CREATED, CONFLICT)
+
+
+#: It could never get a device, were it ever used.
+_NEVER_MET = {
+    "apiVersion": API_VERSION,
+    "kind": CLAIM.name,
+    "spec": {
+        "devices": {
+            "requests": [
+                {
+                    "name": "none",
+                    "exactly": {"deviceClassName": "none", "selectors": [{"cel": {"expression": "false"}}]},
+                }
+            ]
+        }
+    },
+}
+
+
+def _now() -> str:
+    return in_microseconds(datetime.now(UTC))
+
 
 #: How often the picture is looked at, in seconds. A change is left to kube-scheduler for one to two such times.
 TICK_SECONDS = 0.05

@@ -1,8 +1,10 @@
-"""The DRA object that an admission review is about, decoded once for all who look at it."""
+"""The DRA object that an admission review is about, decoded once for all who look at it, and the specs that the rules have accepted."""
 
 from __future__ import annotations
 
+import marshal
 from collections.abc import Mapping
+from hashlib import blake2b
 
 from conversion.crd_list_keys import without_empty_list_keys
 from conversion.hub import with_defaults
@@ -14,10 +16,64 @@ from resourceapi.objects import EMPTY, Object
 from resourceapi.releases import split_api_version
 from resourceapi.request_body import BadRequest
 from validation import requests
+from validation.cacheable_rules import CacheableKindRules
+from validation.kinds import RULES
 from validation.requests import Answer, Decode, DecodedRequest, Request
 from validation.server import Server
 from webhook.reviews import CREATE, UPDATE, AdmissionRequest, WebhookError
-from webhook.verdict_cache import CACHEABLE, VerdictCache
+
+MOST_SPECS = 10_000
+# Larger specs are rare, and digesting them is not free.
+SPEC_BYTES = 64 * 1024
+_DIGEST_BYTES = 20
+_FORMAT = 2  # of marshal: without references, so that equal values have equal representations
+# The rules of the kinds whose specs repeat.
+CACHEABLE = {kind: rules for kind, rules in RULES.items() if isinstance(rules, CacheableKindRules)}
+# Of each such kind: fields that rules judge together with the namespace, as marshal writes their names.
+_NAMESPACE_FIELDS = {
+    kind: tuple(rule.field.encode() for rule in rules.namespace_rules) for kind, rules in CACHEABLE.items()
+}
+
+
+class VerdictCache:
+    """The latest specs that were accepted when an object was created, by their digests: they need not be judged again.
+
+    Claims that are made from one template differ in nothing but their metadata.  A spec is judged by itself unless one of
+    the kind's rules depends on the namespace as well (:class:`validation.kind_rules.NamespaceRule`).
+    It is valid for one server with its release and gates.
+    """
+
+    def __init__(self) -> None:
+        self._accepted: dict[bytes, None] = {}
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._accepted
+
+    def add(self, key: bytes) -> None:
+        """Remember a spec that the rules have accepted."""
+        if len(self._accepted) >= MOST_SPECS:
+            self._accepted.clear()
+        self._accepted[key] = None
+
+    def key(self, request: Request) -> bytes | None:
+        """The same for equal specs of the same kind and version only.
+
+        :returns: None if the spec is not judged by itself, or too large to be worth it.
+        """
+        body, fields = request.body, _NAMESPACE_FIELDS.get(request.kind)
+        if request.verb != requests.CREATE or fields is None or type(body) is not dict or "spec" not in body:
+            return None
+        try:
+            written = marshal.dumps((request.api_version, request.kind, body["spec"]), _FORMAT)
+        except ValueError:  # numbers that are kept as they were written
+            return None
+        if len(written) > SPEC_BYTES:
+            return None
+        for field in fields:
+            if field in written:
+                return None
+        return blake2b(written, digest_size=_DIGEST_BYTES).digest()
+
 
 IGNORE = "Ignore"  # unknown fields are the API server's business: it has pruned or refused them before
 _VERBS = {

@@ -18,11 +18,10 @@ from serving.certificate_store import Keeper
 from serving.config_file import Config
 from serving.routes import Clients, Route
 from serving.tls import ServerTLS
-from webhook.assembly import left_out, make_cluster, make_context, watched_files, watches
+from webhook.assembly import left_out, make_cluster, make_context, make_label_guard, watched_files, watches
 from webhook.config import load_config
-from webhook.injection_setup import injects_itself, make_injection, make_keeper
-from webhook.policy_setup import make_label_guard
-from webhook.registration import start_check
+from webhook.injection import injects_itself, make_injection, make_keeper
+from webhook.label_guard import start_check
 from webhook.routes import ReviewLimits, deadline, make_routes
 from webhook.warmup import warm_up
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
@@ -13,22 +14,143 @@ from conversion.hub import hub_object
 from documents.document import Document
 from documents.errors import DocumentError
 from documents.loading import load
+from quota.cluster import ClusterNamespaces
+from quota.enforcement import ObservedQuota, QuotaCheck, ReservedQuota, held_for_custom_resources
+from quota.reservations import RecountController, Reservations
+from quota.store import ConfigMapStore
 from resourceapi.decoding import DecodingError
+from resourceapi.errors import ClaimcheckError
 from resourceapi.kinds import DEVICE_CLASS, kind_of
+from resourceapi.logs import log
 from resourceapi.manifests import name_of, text
 from resourceapi.model.versions import SCHEMAS_WITH_PROPOSALS
 from resourceapi.objects import Object
 from resourceapi.releases import Profile
-from serving.api_server import CUSTOM_RESOURCES, make_client, make_profile, patch_group
-from serving.config_file import Config, ConfigError
+from serving.api_server import CUSTOM_RESOURCES, make_client, make_profile, own_namespace, patch_group
+from serving.config_file import Config, ConfigError, misread_keys
 from validation.server import Server
 from webhook.cluster import DEVICES, PARTS, Cluster, WatchedCluster, with_inventory
-from webhook.context import ENFORCE, OFF, WARN, Context
+from webhook.context import ENFORCE, OFF, WARN, Context, ObjectPolicy
 from webhook.feasibility import Feasibility
+from webhook.label_guard import LabelGuard, LabelRule
 from webhook.object_cache import host_name_of
-from webhook.policy_setup import make_label_guard, make_policies
+from webhook.policies import AdminAccess, OpaqueParameters, SchemaKey
 from webhook.prescheduled import PreScheduledPods
-from webhook.quota_setup import make_quota
+from webhook.schemas import SchemaError, compile_schema
+
+Step = str | int
+
+
+def _labels(config: Config, policy: str) -> list[LabelRule]:
+    found = config.get("policies", policy)
+    return [LabelRule(label["key"], label.get("value")) for label in (found or {}).get("labels", ())]
+
+
+def make_label_guard(config: Config) -> LabelGuard | None:
+    """What guards the labels that allow admin access, None if that is off."""
+    guard = config.get("policies", "adminAccessLabels")
+    if not guard or guard["mode"] == OFF:
+        return None
+    return LabelGuard(
+        guard["mode"],
+        _labels(config, "adminAccessLabels" if "labels" in guard else "adminAccess"),
+        users=guard.get("users", ()),
+        groups=guard.get("groups", ()),
+    )
+
+
+def make_policies(config: Config) -> Iterator[ObjectPolicy]:
+    """The policies that are not off.
+
+    :raises ConfigError: for schemas that cannot be read or compiled, or that are there twice.
+    """
+    admin = config.get("policies", "adminAccess")
+    if admin and admin["mode"] != OFF:
+        yield AdminAccess(admin["mode"], _labels(config, "adminAccess"))
+    opaque = config.get("policies", "opaqueParameters")
+    if opaque and opaque["mode"] != OFF:
+        at = ("policies", "opaqueParameters", "schemas")
+        validators = {}
+        for index, entry in enumerate(opaque["schemas"]):
+            key = SchemaKey(entry["driver"], entry["apiVersion"], entry["kind"])
+            if key in validators:
+                raise config.error(
+                    (*at, index), "there is a schema for this driver, apiVersion and kind above"
+                )
+            document, schema, path = _schema(config, entry, (*at, index))
+            try:
+                validators[key] = compile_schema(schema)
+            except SchemaError as error:
+                raise ConfigError([document.error((*path, *error.path), error.message)]) from None
+        yield OpaqueParameters(opaque["mode"], validators)
+
+
+def _schema(
+    config: Config, entry: dict[str, Any], path: tuple[Step, ...]
+) -> tuple[Document, Any, tuple[Step, ...]]:
+    """A schema with the document and the place in which it stands."""
+    if "schemaFile" not in entry:
+        return config.document, entry["schema"], (*path, "schema")
+    found = list(load([str(config.path(entry["schemaFile"]))]))
+    if len(found) != 1:
+        raise config.error((*path, "schemaFile"), f"expected one document in the file, found {len(found)}")
+    if isinstance(found[0], DocumentError):
+        raise ConfigError([found[0]])
+    misread = list(misread_keys(found[0]))
+    if misread:
+        raise ConfigError(misread)
+    return found[0], found[0].value, ()
+
+
+_NO_CLIENTS_OF_QUOTA = (
+    "quota.mode: only the API server may ask for it, since that asks the cluster, and tells who uses what: name the "
+    "authority of its client certificate in tls.clientAuthorityFile (or set quota.insecureSkipClientVerify: then everybody "
+    "who reaches the port can read the quotas of any namespace and, where CRDs serve the kinds, use them up)"
+)
+
+
+def make_quota(config: Config, profile: Profile, watched: WatchedCluster) -> QuotaCheck | None:
+    """The quota check that a configuration asks for; None if it is off.
+
+    :raises ConfigError: if anybody could ask for it, or the API server's CA certificates cannot be read.
+    """
+    if config.get("quota", "mode") == OFF:
+        return None
+    reserves = config.get("apiServer", "serves") == "CustomResources"
+    trusts_everybody = config.get("quota", "insecureSkipClientVerify")
+    if not trusts_everybody and config.get("tls", "clientAuthorityFile") is None:
+        raise config.error(("quota", "mode"), _NO_CLIENTS_OF_QUOTA)
+    api = make_client(config)
+    namespaces = ClusterNamespaces(api, Server(profile), reserves=reserves)
+    if not reserves:
+        return ObservedQuota(namespaces, is_for_known_clients=not trusts_everybody)
+    store = ConfigMapStore(api, ledger_namespace(config))
+    reservations = Reservations(
+        store,
+        namespaces,
+        is_enforced=held_for_custom_resources,
+        is_deleted=watched.claim_counts.deleted.__contains__,
+        grace=config.get("quota", "graceSeconds"),
+    )
+    controller = RecountController(
+        reservations,
+        namespaces.namespaces_with_quota,
+        interval=config.get("quota", "recountSeconds"),
+        report=lambda namespace, error: log(
+            logging.WARNING, "quota not recounted", namespace=namespace, reason=_reason(error)
+        ),
+    )
+    return ReservedQuota(reservations, namespaces, controller, is_for_known_clients=not trusts_everybody)
+
+
+def ledger_namespace(config: Config) -> str:
+    """Where ledgers are: not beside configurations, as the service may write all ConfigMaps there."""
+    return own_namespace(config, "quota", "namespace", suffix="-ledgers")
+
+
+def _reason(error: Exception) -> str:
+    return str(error) if isinstance(error, ClaimcheckError) else f"{type(error).__name__}: {error}"
+
 
 WATCH = "Watch"
 _NO_CLIENTS = (

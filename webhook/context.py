@@ -12,9 +12,8 @@ from resourceapi.field_path import Path
 from resourceapi.model.versions import GROUP
 from validation.requests import Answer
 from validation.server import Server
-from webhook.admission_objects import AdmissionObject
+from webhook.admission_objects import AdmissionObject, VerdictCache
 from webhook.reviews import AdmissionRequest
-from webhook.verdict_cache import VerdictCache
 
 ENFORCE, WARN, OFF = "Enforce", "Warn", "Off"
 

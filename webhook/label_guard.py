@@ -1,21 +1,43 @@
-"""Who may label a namespace so that requests in it get admin access.
+"""Who may label a namespace so that requests in it get admin access, and whether the API server asks about all such changes.
 
 Whoever can edit namespaces could otherwise grant it.  Subresources count: an update of ``status`` or ``finalize`` can
-change labels as well.
+change labels as well. What the API server asks about stands in a webhook configuration, which may have been made for another
+configuration of the service: with `claimcheck manifests --url` and without `--config`, say. Nobody would notice that a label is
+not guarded.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import logging
+from collections.abc import Collection, Mapping, Sequence
+from threading import Thread
+from typing import NamedTuple
 
-from resourceapi.manifests import labels_of, mapping, name_of, text
+from resourceapi.api_client import NOT_FOUND, Api, Unavailable, get_object
+from resourceapi.logs import log
+from resourceapi.manifests import entries, labels_of, mapping, name_of, text
+from resourceapi.objects import Object
 from validation.requests import Answer
 from validation.statuses import forbidden
-from webhook.labels import LabelRule
 from webhook.reviews import CREATE, UPDATE, AdmissionRequest
 
+
+class LabelRule(NamedTuple):
+    """A label that a namespace must have, with exactly this value; None stands for any."""
+
+    key: str
+    value: str | None = None
+
+    def matches(self, labels: Mapping[str, str]) -> bool:
+        """Whether the labels of a namespace include this one."""
+        return self.key in labels and self.value in (None, labels[self.key])
+
+    def __str__(self) -> str:
+        return self.key if self.value is None else f"{self.key}: {self.value}"
+
+
 # the label that the API server's own rule requires
-BUILT_IN = LabelRule("resource.kubernetes.io/admin-access", "true")
+BUILT_IN_LABEL = LabelRule("resource.kubernetes.io/admin-access", "true")
 
 
 class LabelGuard:
@@ -33,7 +55,7 @@ class LabelGuard:
         self, mode: str, labels: Sequence[LabelRule], *, users: Collection[str], groups: Collection[str]
     ) -> None:
         self.mode = mode
-        self.labels = tuple(dict.fromkeys((BUILT_IN, *labels)))
+        self.labels = tuple(dict.fromkeys((BUILT_IN_LABEL, *labels)))
         self._users = frozenset(users)
         self._groups = frozenset(groups)
 
@@ -70,3 +92,47 @@ class LabelGuard:
         if self._groups:
             parts.append("groups " + ", ".join(sorted(self._groups)))
         return f"; allowed: {' and '.join(parts)}" if parts else ""
+
+
+#: The condition in it with the labels that are guarded.
+CONDITION = "label-changes"
+_CONFIGURATION = "claimcheck-namespaces"
+_CONFIGURATION_PATH = (
+    f"/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/{_CONFIGURATION}"
+)
+_APPLY = "apply what `claimcheck manifests --config FILE` prints for this configuration"
+
+
+def in_cel(key: str) -> str:
+    """The key of a label in the condition."""
+    return "'" + key.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def unregistered(configuration: Object, keys: Collection[str]) -> list[str]:
+    """The keys of guarded labels of whose changes the API server does not tell.
+
+    :param configuration: the webhook configuration; without the condition the API server tells of all changes.
+    """
+    for webhook in entries(configuration, "webhooks"):
+        for condition in entries(webhook, "matchConditions"):
+            if text(condition, "name") == CONDITION:
+                listed, _, _ = text(condition, "expression").partition("]")
+                return [key for key in keys if in_cel(key) not in listed]
+    return []
+
+
+def check_registration(api: Api, keys: Collection[str]) -> None:
+    """Log which guarded labels the API server does not ask about. If the service may not know, nothing is said."""
+    try:
+        configuration = get_object(api, _CONFIGURATION_PATH, "ValidatingWebhookConfiguration", _CONFIGURATION)
+    except Unavailable as error:
+        missing = list(keys) if error.code == NOT_FOUND else []
+    else:
+        missing = unregistered(configuration, keys)
+    if missing:
+        log(logging.WARNING, "labels are not guarded", labels=missing, webhooks=_CONFIGURATION, hint=_APPLY)
+
+
+def start_check(api: Api, keys: Collection[str]) -> None:
+    """Check in the background: the API server may not answer, and is asked for nothing else here."""
+    Thread(target=check_registration, args=(api, keys), name="registration", daemon=True).start()

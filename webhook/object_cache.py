@@ -9,7 +9,7 @@ from threading import Lock
 from typing import NamedTuple, Protocol
 
 from cluster.store import Change, Collection
-from quota.pod_claims import ANNOTATION as EXTENDED_RESOURCE
+from quota.counted_parts import ANNOTATION as EXTENDED_RESOURCE
 from resourceapi.manifests import entries, mapping, text
 from resourceapi.objects import Object
 

@@ -16,7 +16,7 @@ from resourceapi.kinds import DEVICE_CLASS
 from resourceapi.objects import EMPTY, Object
 from resourceapi.shortening import shortened
 from webhook.admission_objects import AdmissionObject
-from webhook.labels import LabelRule
+from webhook.label_guard import LabelRule
 from webhook.schemas import MAX_EFFORT, Effort, TooComplexError, first_errors
 
 # Parameters are up to 10 KiB; the answer stays readable however many rules they break.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
@@ -9,9 +10,10 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from deviceselectors.request_budget import BudgetSpentError, RequestBudget, within
 from resourceapi.kinds import KINDS
 from resourceapi.limits import CLAIM_EXPRESSIONS_BYTES, STORED_OBJECT_BYTES
+from resourceapi.logs import LOGGER, log
 from resourceapi.objects import Object
 from serving.routes import Caller, HTTPError, Route, Waiting, decode_json
-from webhook import converting, mutating, validating, verdict_log
+from webhook import converting, mutating, validating
 from webhook.context import Context
 from webhook.policies import OpaqueParameters
 from webhook.reviews import (
@@ -23,8 +25,9 @@ from webhook.reviews import (
     parse_conversion,
 )
 
-if TYPE_CHECKING:  # metrics' files are opened with the import
+if TYPE_CHECKING:
     from webhook.metrics import Metrics
+
 
 ADMISSION_BYTES = 3 * 1024 * 1024
 CONVERSION_BYTES = 32 * 1024 * 1024
@@ -137,13 +140,49 @@ def _within_budget(caller: Caller, work: Callable[[RequestBudget], _Answer]) -> 
 
 def _admission_answered(metrics: Metrics, webhook: str, request: AdmissionRequest, answer: Object) -> None:
     metrics.count_admission(webhook, request.kind, answer["response"])
-    verdict_log.log_admission(webhook, request, answer["response"])
+    log_admission(webhook, request, answer["response"])
 
 
 def _conversion_answered(metrics: Metrics, request: ConversionRequest, answer: Object) -> None:
     metrics.count_conversion("convert", answer["response"])
-    verdict_log.log_conversion("convert", request, answer["response"])
+    log_conversion("convert", request, answer["response"])
 
 
 def _log_fields(request: AdmissionRequest | ConversionRequest) -> Mapping[str, str]:
-    return {"uid": verdict_log.shown_uid(request)}
+    return {"uid": shown_uid(request)}
+
+
+_MAX_UID = 100
+
+
+def log_admission(webhook: str, request: AdmissionRequest, response: Object) -> None:
+    """Log the response of an AdmissionReview."""
+    is_allowed = response["allowed"]
+    level = logging.DEBUG if is_allowed else logging.INFO
+    if not LOGGER.isEnabledFor(level):
+        return
+    log(
+        level,
+        "admitted" if is_allowed else "refused",
+        webhook=webhook,
+        uid=shown_uid(request),
+        operation=request.operation,
+        kind=request.kind,
+        namespace=request.namespace,
+        name=request.name,
+        dryRun=request.dry_run,
+        reason=response.get("status", {}).get("message", ""),
+    )
+
+
+def log_conversion(webhook: str, request: ConversionRequest, response: Object) -> None:
+    """Log the response of a ConversionReview."""
+    result = response["result"]
+    level = logging.DEBUG if result["status"] == "Success" else logging.WARNING
+    uid, objects = shown_uid(request), len(request.objects)
+    log(level, "conversion", webhook=webhook, uid=uid, objects=objects, reason=result.get("message", ""))
+
+
+def shown_uid(request: AdmissionRequest | ConversionRequest) -> str:
+    """The uid of a review, shortened: API servers send 36 characters."""
+    return request.uid[:_MAX_UID]

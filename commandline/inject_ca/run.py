@@ -21,7 +21,7 @@ def run(options: Namespace) -> int:
         from serving.config_file import ConfigError
         from serving.logs import configure_logs
         from webhook.config import load_config
-        from webhook.injection_setup import injects_itself, make_injection
+        from webhook.injection import injects_itself, make_injection
     except ImportError as error:  # a package that only the service needs
         raise UsageError(f"inject-ca needs the package {error.name}, which is not installed") from None
 

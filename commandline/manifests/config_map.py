@@ -102,13 +102,12 @@ def _refuse_local_files(config: Config, file: str) -> None:
 
 def _match_guarded_labels(objects: list[Object], config: Object) -> None:
     """Let the API server call the webhook for changes of the labels that the configuration guards."""
-    from webhook.label_guard import BUILT_IN
-    from webhook.registration import CONDITION, in_cel
+    from webhook.label_guard import BUILT_IN_LABEL, CONDITION, in_cel
 
     policies = config.get("policies") or {}
     guard = policies.get("adminAccessLabels") or {}
     labels = guard.get("labels", (policies.get("adminAccess") or {}).get("labels", ()))
-    keys = dict.fromkeys([BUILT_IN.key, *(label["key"] for label in labels)])
+    keys = dict.fromkeys([BUILT_IN_LABEL.key, *(label["key"] for label in labels)])
     listed = ", ".join(map(in_cel, keys))
     for obj in objects:
         for webhook in obj.get("webhooks", ()):

@@ -23,7 +23,7 @@ from commandline.manifests.config_map import FIXED_LINES, NAME, QUOTA_OBJECTS
 from commandline.manifests.deployment import objects_of
 from commandline.manifests.options import CERTIFICATES, MODES, NAMESPACE, WEBHOOKS
 from resourceapi.objects import Object
-from webhook.registration import CONDITION
+from webhook.label_guard import CONDITION
 
 DIRECTORY = Path(__file__).parents[2] / "manifests" / "chart"
 HEADER = "{{- /* Made by `make docs` from the kustomizations in manifests/: do not edit. */ -}}\n"

@@ -10,7 +10,7 @@ from cluster.event_writer import COUNTING_SECONDS, MOST_QUEUED, EventWriter, Sub
 from resourceapi.names import long_name
 from resourceapi.objects import Object
 from resourceapi.records.pods import Pod, read_pod
-from scheduler.pod_events import PodEvents
+from scheduler.refusal_events import PodEvents
 from tests.scheduler.fake_api import FakeApi
 from tests.scheduler.fake_faults import Fault
 from tests.scheduler.test_filtering import pod

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from quota import amounts
-from quota.device_classes import ExtendedResources
+from quota.names import ExtendedResources
 from quota.namespace import Namespace
 from quota.resource_quotas import from_object, review
 from resourceapi.releases import Profile

@@ -32,8 +32,8 @@ from scheduler.cluster_picture import ClusterPicture
 from scheduler.decisions import Decisions
 from scheduler.extender_api import CandidateNodes
 from scheduler.filtering import Filter, Refused
+from scheduler.picture_lock import SearchTime
 from scheduler.refusal_notes import case_of, note_on
-from scheduler.search_time import SearchTime
 from tests.conformance.profiles import PROFILES
 from tests.fuzz.at_limits import NAMESPACE, AtLimits
 from validation.requests import Request

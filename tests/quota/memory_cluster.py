@@ -6,10 +6,9 @@ import copy
 from collections.abc import Callable, Iterable, Sequence
 from threading import Lock
 
-from quota.device_classes import ExtendedResources
 from quota.evaluators import ClaimEvaluator, Evaluator
 from quota.ledger import Charged
-from quota.names import devices_of
+from quota.names import ExtendedResources, devices_of
 from quota.resource_quotas import ResourceQuota
 from quota.store import Stored
 from resourceapi.amounts import Amounts, added

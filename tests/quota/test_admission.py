@@ -9,8 +9,8 @@ import pytest
 
 from quota.admission import admit
 from quota.amounts import written
-from quota.device_classes import ExtendedResources
 from quota.evaluators import ClaimEvaluator, PodEvaluator
+from quota.names import ExtendedResources
 from quota.resource_quotas import ResourceQuota
 from resourceapi.amounts import Amounts, amounts_of
 from resourceapi.quantity import Quantity

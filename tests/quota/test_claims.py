@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from quota.amounts import written
 from quota.claims import charges, demands, devices_by_class
-from quota.device_classes import ExtendedResources
 from quota.evaluators import ClaimEvaluator, evaluator_for
+from quota.names import ExtendedResources
 from resourceapi.model.versions import GROUP
 from resourceapi.releases import Profile
 from tests.quota.objects import alternative, claim, device_class, exactly, first_of

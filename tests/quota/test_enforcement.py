@@ -8,12 +8,11 @@ from typing import Any
 import pytest
 
 from quota.cluster import ClusterNamespaces
-from quota.config_maps import ConfigMapStore
-from quota.controller import RecountController
+from quota.counted_parts import ANNOTATION
 from quota.enforcement import ObservedQuota, ReservedQuota, held_for_custom_resources
 from quota.ledger import Ledger, from_json
-from quota.pod_claims import ANNOTATION
-from quota.reservations import Reservations
+from quota.reservations import RecountController, Reservations
+from quota.store import ConfigMapStore
 from resourceapi.api_client import Unavailable
 from resourceapi.releases import Profile
 from tests.quota.fake_api import ALL_QUOTAS, CLAIMS, CLASSES, LEDGERS, PODS, QUOTAS, FakeApi, quota

@@ -6,8 +6,8 @@ import pytest
 
 from quota.admission import Shortage
 from quota.claims import demands
-from quota.device_classes import ExtendedResources
 from quota.explanation import User, explain
+from quota.names import ExtendedResources
 from resourceapi.quantity import Quantity
 from tests.quota.objects import alternative, claim, device_class, exactly, first_of
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from quota.amounts import written
-from quota.device_classes import ExtendedResources
+from quota.counted_parts import ANNOTATION
+from quota.names import ExtendedResources
 from quota.namespace import Namespace
-from quota.pod_claims import ANNOTATION
 from resourceapi.model.versions import GROUP
 from resourceapi.releases import Profile
 from tests.quota.objects import claim, container, device_class, exactly, pod

@@ -12,12 +12,10 @@ from typing import Any
 import pytest
 
 from quota import cluster
-from quota.cluster import ClusterNamespaces
-from quota.config_maps import ConfigMapStore
-from quota.counted_parts import counted_part_of_claim, counted_part_of_pod
-from quota.pod_claims import ANNOTATION
+from quota.cluster import MOST_WAITING, ClusterNamespaces, Turns
+from quota.counted_parts import ANNOTATION, counted_part_of_claim, counted_part_of_pod
 from quota.reservations import Reservations
-from quota.turns import MOST_WAITING, Turns
+from quota.store import ConfigMapStore
 from resourceapi import api_client as apis
 from resourceapi.api_client import Listing, TooLarge, Unavailable
 from resourceapi.objects import Object

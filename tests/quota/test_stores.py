@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from quota.config_maps import ConfigMapStore
-from quota.store import Store
+from quota.store import ConfigMapStore, Store
 from resourceapi.api_client import Unavailable
 from resourceapi.errors import Conflict
 from tests.quota.fake_api import LEDGERS, FakeApi

@@ -18,10 +18,10 @@ from scheduler.decisions import Decisions
 from scheduler.extender_api import BindingRequest, CandidateNodes
 from scheduler.filtering import Filter, Refused
 from scheduler.giving_up import GivingUp
+from scheduler.picture_lock import SearchTime
+from scheduler.pod_allocation import Undoing
 from scheduler.releasing import Releaser
-from scheduler.search_time import SearchTime
 from scheduler.take_over import TakeOver
-from scheduler.undoing import Undoing
 from tests.scheduler.fake_api import FakeApi
 from tests.scheduler.fake_places import CORE, RESOURCE
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from resourceapi.objects import Object
 from resourceapi.records.packed_devices import MIN_BYTES, DevicesReader, PackedDevices
-from scheduler.allocated_alternatives import ChosenAlternative, chosen_alternatives
+from scheduler.metrics import ChosenAlternative, chosen_alternatives
 
 
 def test_place_of_the_alternative() -> None:

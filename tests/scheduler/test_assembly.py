@@ -21,7 +21,7 @@ from scheduler.cluster_picture import ClusterPicture
 from scheduler.config import load_config
 from scheduler.extender_api import BindingRequest, CandidateNodes, PreemptionRequest
 from scheduler.metrics import Metrics
-from scheduler.server_skew import ConnectedServer
+from scheduler.server_check import ConnectedServer
 from tests.scheduler.fake_api import FakeApi
 from tests.scheduler.fake_faults import Request
 from tests.scheduler.fake_places import CORE, Place

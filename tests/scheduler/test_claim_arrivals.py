@@ -5,7 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 
 from resourceapi.records.pods import read_pod
-from scheduler.claim_arrivals import ClaimArrivals
+from scheduler.filtering import ClaimArrivals
 from tests.scheduler.small_cluster import Sidecar, claim, cluster, pod
 from tests.webhook.running import PATIENCE_SECONDS
 

@@ -8,7 +8,7 @@ import pytest
 
 from resourceapi.records.pods import Pod, PodClaim
 from scheduler.claim_creation import LATE_SECONDS, ClaimCreation
-from scheduler.server_skew import BUILT_IN, CUSTOM_RESOURCES
+from scheduler.server_check import BUILT_IN, CUSTOM_RESOURCES
 
 WAITS = PodClaim("gpu", "", is_generated=True)
 

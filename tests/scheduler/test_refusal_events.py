@@ -16,8 +16,14 @@ from resourceapi.objects import Object
 from resourceapi.records.pods import read_pod
 from scheduler.extender_api import CandidateNodes, Verdicts
 from scheduler.filtering import Filter, Refused
-from scheduler.pod_events import PodEvents
-from scheduler.refusal_events import MOST_PODS, QUIET_SECONDS, REPEAT_SECONDS, SEARCH_SECONDS, RefusalEvents
+from scheduler.refusal_events import (
+    MOST_PODS,
+    QUIET_SECONDS,
+    REPEAT_SECONDS,
+    SEARCH_SECONDS,
+    PodEvents,
+    RefusalEvents,
+)
 from scheduler.refusal_notes import MOST_NODES, case_of, note_on
 from tests.allocator.patches.objects import patch
 from tests.scheduler.fake_api import FakeApi

@@ -11,9 +11,8 @@ from allocator.scheduling import SchedulingState
 from resourceapi.objects import Object
 from scheduler.extender_api import CandidateNodes, PreemptionRequest, Victims
 from scheduler.filtering import Filter, NobodyWaits, Refused
-from scheduler.picture_lock import PictureLock
+from scheduler.picture_lock import FREE_SECONDS, PAUSES, PictureLock, SearchTime
 from scheduler.preempting import Preemption
-from scheduler.search_time import FREE_SECONDS, PAUSES, SearchTime
 from tests.scheduler.test_filtering import NODES, Cluster, allocation, claim, pod
 
 UNDECIDED = "undecided in 0 ms"

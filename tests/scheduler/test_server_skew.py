@@ -13,11 +13,11 @@ from cluster.client import Client
 from cluster.group_snapshots import InConfiguration, InResults, NotKept
 from resourceapi.api_client import Unavailable
 from resourceapi.releases import Profile
-from scheduler.server_check import ServerCheck
-from scheduler.server_skew import (
+from scheduler.server_check import (
     BUILT_IN,
     CUSTOM_RESOURCES,
     ConnectedServer,
+    ServerCheck,
     Unsuitable,
     ask,
     differences,

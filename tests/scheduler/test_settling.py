@@ -12,9 +12,8 @@ from allocator.scheduling import Mode
 from allocator.time_limit import UNLIMITED
 from resourceapi.objects import Object
 from resourceapi.releases import Profile
-from scheduler import cluster_picture, settling
-from scheduler.cluster_picture import ClusterPicture
-from scheduler.settling import Settling
+from scheduler import cluster_picture
+from scheduler.cluster_picture import ClusterPicture, Settling
 from tests.scheduler.small_cluster import gpus, node, v1
 from tests.scheduler.test_device_patches import patch, wanting
 
@@ -136,8 +135,7 @@ def test_warming_up_has_an_end(picture: ClusterPicture, monkeypatch: pytest.Monk
 
 def test_thread_does_what_is_left(picture: ClusterPicture, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also after something has failed."""
-    monkeypatch.setattr(settling, "STEP_SECONDS", 0.0)
-    monkeypatch.setattr(settling, "TICK_SECONDS", 0.0)
+    monkeypatch.setattr(cluster_picture, "SETTLING_SECONDS", 0.0)
     settle, failures = picture.settle_some, [RuntimeError("no")]
     done, ending = Event(), Event()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from resourceapi.api_client import Unavailable
-from scheduler.wake_up_claim import ANNOTATION, WakeUpClaim
+from scheduler.waking import ANNOTATION, WakeUpClaim
 from tests.scheduler.fake_api import FakeApi
 from tests.scheduler.fake_faults import Fault
 

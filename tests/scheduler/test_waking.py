@@ -10,7 +10,7 @@ from resourceapi.api_client import Unavailable
 from resourceapi.objects import Object
 from scheduler.extender_api import CandidateNodes
 from scheduler.filtering import Filter
-from scheduler.search_time import SearchTime
+from scheduler.picture_lock import SearchTime
 from scheduler.waking import MOST_PODS, PAUSE_SECONDS, Waking
 from tests.scheduler.test_filtering import DRIVER, NODES, Cluster, allocation, claim, node, pod, slice_of
 

@@ -25,20 +25,18 @@ from tests.webhook.test_policies import CONFIG_SCHEMA, GPU, SCHEMA_KEY
 from tests.webhook.test_quota import Asked
 from validation.requests import UPDATE
 from webhook import feasibility
-from webhook.admission_objects import AdmissionObject, admission_object
+from webhook.admission_objects import AdmissionObject, VerdictCache, admission_object
 from webhook.context import Context
 from webhook.converting import convert
 from webhook.devices import DeviceIndex
 from webhook.feasibility import Feasibility
-from webhook.label_guard import LabelGuard
-from webhook.labels import LabelRule
+from webhook.label_guard import LabelGuard, LabelRule
 from webhook.mutating import mutate
 from webhook.policies import AdminAccess, OpaqueParameters
 from webhook.prescheduled import PreScheduledPods
 from webhook.reviews import WebhookError, parse_admission
 from webhook.schemas import compile_schema
 from webhook.validating import validate
-from webhook.verdict_cache import VerdictCache
 
 VERSIONS = ("v1", "v1beta2", "v1beta1")
 

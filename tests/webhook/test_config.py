@@ -14,13 +14,11 @@ from commandline.main import main
 from serving.config_file import ConfigError
 from tests.webhook.examples import admission
 from webhook.application import check
-from webhook.assembly import left_out, make_context, watched_files
+from webhook.assembly import ledger_namespace, left_out, make_context, watched_files
 from webhook.config import load_config, schema_of_config
-from webhook.label_guard import BUILT_IN, LabelGuard
-from webhook.labels import LabelRule
+from webhook.label_guard import BUILT_IN_LABEL, LabelGuard, LabelRule
 from webhook.policies import AdminAccess, OpaqueParameters
 from webhook.prescheduled import PreScheduledPods
-from webhook.quota_setup import ledger_namespace
 from webhook.reviews import parse_admission
 
 TLS = "tls: {directory: certificates}\n"
@@ -228,13 +226,13 @@ def test_policies_about_other_objects(tmp_path: Path) -> None:
     """Those about namespaces and pods; what guards labels guards those of admin access if it names none of its own."""
     context = make_context(load(tmp_path, TLS + POLICIES))
     assert isinstance(context.labels, LabelGuard)
-    assert context.labels.labels == (BUILT_IN, LabelRule("a"))
+    assert context.labels.labels == (BUILT_IN_LABEL, LabelRule("a"))
     assert isinstance(context.pods, PreScheduledPods)
     assert context.pods.mode == "Warn"
     own = POLICIES.replace("users: [admin]", "labels: [{key: b, value: c}]")
     context = make_context(load(tmp_path, TLS + own))
     assert isinstance(context.labels, LabelGuard)
-    assert context.labels.labels == (BUILT_IN, LabelRule("b", "c"))
+    assert context.labels.labels == (BUILT_IN_LABEL, LabelRule("b", "c"))
 
 
 def test_policies_that_are_off(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from tests.webhook.examples import context
 from webhook.config import load_config
 from webhook.crds import CRD_VERSIONS, crd_versions
 from webhook.injection import COLLECTIONS
-from webhook.label_guard import BUILT_IN
+from webhook.label_guard import BUILT_IN_LABEL
 from webhook.metrics import Metrics
 from webhook.routes import ReviewLimits, make_routes
 
@@ -201,7 +201,7 @@ def test_guarded_labels_are_asked_about(overlay: str) -> None:
     (condition,) = namespaces["matchConditions"]
     policies = config_of(overlay).get("policies")
     guarded = policies["adminAccessLabels"].get("labels", policies.get("adminAccess", {}).get("labels", []))
-    for label in (*guarded, {"key": BUILT_IN.key}):
+    for label in (*guarded, {"key": BUILT_IN_LABEL.key}):
         assert f"'{label['key']}'" in condition["expression"]
 
 

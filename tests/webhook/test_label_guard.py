@@ -8,8 +8,7 @@ import pytest
 
 from tests.webhook.examples import ADMIN, admission, server
 from webhook.context import Context
-from webhook.label_guard import LabelGuard
-from webhook.labels import LabelRule
+from webhook.label_guard import LabelGuard, LabelRule
 from webhook.validating import validate
 
 DOCS = "admin-access.dra.example.com"

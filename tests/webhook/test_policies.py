@@ -10,7 +10,7 @@ import pytest
 from resourceapi.json_text import parse
 from tests.webhook.examples import admission, claim, context
 from tests.webhook.serving import FAST, GENERAL, serving
-from webhook.labels import LabelRule
+from webhook.label_guard import LabelRule
 from webhook.policies import MAX_DEPTH, AdminAccess, OpaqueParameters, SchemaKey
 from webhook.schemas import compile_schema
 from webhook.validating import validate

@@ -9,7 +9,7 @@ import pytest
 from commandline.manifests.config_map import use_config
 from commandline.manifests.options import MODES
 from manifests.kustomize import DIRECTORY, render
-from webhook.registration import check_registration, unregistered
+from webhook.label_guard import check_registration, unregistered
 
 DEFAULT = ["resource.kubernetes.io/admin-access", "admin-access.dra.example.com"]
 ODD = "it's.example.com/\\key"

@@ -17,10 +17,9 @@ from tests.corpus.parts import Parts
 from tests.webhook.examples import ADMIN, admission, claim, server
 from validation.requests import CREATE, Answer, DecodedRequest, Request
 from validation.server import Server
-from webhook import verdict_cache
-from webhook.admission_objects import AdmissionObject, admission_object
+from webhook import admission_objects
+from webhook.admission_objects import CACHEABLE, AdmissionObject, VerdictCache, admission_object
 from webhook.reviews import parse_admission
-from webhook.verdict_cache import CACHEABLE, VerdictCache
 
 VERSIONS = ("v1", "v1beta2", "v1beta1")
 
@@ -140,7 +139,7 @@ def test_what_is_not_remembered() -> None:
     assert judged(claim(count=-1), claim(count=-1)) == 2
     assert judged(claim(adminAccess=True), claim(adminAccess=True)) == 2
     large = claim()
-    parameters = {"a": "x" * verdict_cache.SPEC_BYTES}
+    parameters = {"a": "x" * admission_objects.SPEC_BYTES}
     large["spec"]["devices"]["config"] = [{"opaque": {"driver": "d", "parameters": parameters}}]
     assert judged(large, large) == 2
     assert judged(claim(), claim(), update=True) == 2
@@ -157,7 +156,7 @@ def test_a_label_that_is_taken_away_counts() -> None:
 
 def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """No more than so many specs are remembered."""
-    monkeypatch.setattr(verdict_cache, "MOST_SPECS", 3)
+    monkeypatch.setattr(admission_objects, "MOST_SPECS", 3)
     cache, plain = VerdictCache(), server()
     for count in range(1, 9):
         under_review(claim(count=count), plain).verdict(cache, others_read_spec=False)
