@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from typing import Protocol
 
-    from resourceapi.field_path import Path
+    from resourceapi.field_errors import Path
     from validation.requests import Answer
 
     class Source(Protocol):

@@ -15,7 +15,7 @@ from advice.hints.problem import Problem
 from advice.lints.table import BOOLEAN_KEY, DROPPED, IGNORED_TEXT, REPEATED_KEY
 from advice.silencing import is_ignored
 from conversion.hub import path_to_version
-from resourceapi.field_path import Path, render
+from resourceapi.field_errors import Path, render
 from resourceapi.manifests import MISSING, value_at
 from resourceapi.recognition import refusal
 from validation.rule_names import (

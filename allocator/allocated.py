@@ -8,8 +8,7 @@ from allocator.capacity_requests import DeviceCapacities
 from allocator.compatibility_groups import Groups
 from allocator.devices import Device
 from allocator.features import Features
-from resourceapi.amounts import added
-from resourceapi.quantity import Quantity
+from resourceapi.quantity import Quantity, added
 from resourceapi.records.claims import Allocation, DeviceResult
 from resourceapi.records.pools import DeviceId, PoolId
 

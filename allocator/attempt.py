@@ -21,8 +21,8 @@ from allocator.rules.placement import Placement
 from allocator.rules.taints import Taints
 from allocator.selection import Selectors
 from allocator.time_limit import TimeLimit
-from resourceapi.amounts import added
-from resourceapi.bounded_cache import remember
+from resourceapi.caches import remember
+from resourceapi.quantity import added
 
 
 def selects_shape(

@@ -10,11 +10,10 @@ from collections.abc import Iterable, Mapping, Sized
 from enum import Enum
 from typing import NamedTuple
 
-from resourceapi.amounts import added, value_of, values_of
-from resourceapi.bounded_cache import remember
+from resourceapi.caches import remember
 from resourceapi.go_text import quote
 from resourceapi.objects import Object
-from resourceapi.quantity import BINARY_SI, Quantity
+from resourceapi.quantity import BINARY_SI, Quantity, added, value_of, values_of
 
 Amounts = Mapping[str, Quantity]
 _MAX_INT64 = (1 << 63) - 1

@@ -11,10 +11,10 @@ from weakref import WeakValueDictionary
 
 from allocator.demand import ClaimDemand
 from allocator.time_limit import TimeLimit
-from resourceapi.canonical import canonical, fingerprint
+from resourceapi.equality import canonical, fingerprint
 from resourceapi.manifests import key_of
 from resourceapi.objects import EMPTY, Object
-from resourceapi.records.packed_devices import OBJECT_BYTES, PackedDevices, devices_of
+from resourceapi.records.claims import OBJECT_BYTES, PackedDevices, devices_of
 
 #: What the objects of a text of JSON take, for each of its characters, beside those that whoever holds the claim has as well.
 _OBJECT_BYTES = 3

@@ -19,7 +19,7 @@ from resourceapi.go_text import quote
 from resourceapi.manifests import key_of, name_of
 from resourceapi.objects import EMPTY, Object
 from resourceapi.quantity import UNSET, Quantity
-from resourceapi.records.packed_devices import devices_of
+from resourceapi.records.claims import devices_of
 
 ALL, EXACT_COUNT = "All", "ExactCount"
 ClassSelectors = dict[str, tuple[Selector, ...]]

@@ -15,10 +15,9 @@ from weakref import WeakValueDictionary
 from allocator.capacity_requests import DeviceCapacities
 from allocator.features import NEWEST_READING, Reading
 from deviceselectors.device_properties import DeviceProperties, properties_key
-from resourceapi.amounts import values_of
-from resourceapi.canonical import canonical, fingerprint
+from resourceapi.equality import canonical, fingerprint
 from resourceapi.objects import Object
-from resourceapi.quantity import Quantity
+from resourceapi.quantity import Quantity, values_of
 
 
 class Consumption(NamedTuple):

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 from allocator.counter_sets import Counters, counters_of
 from allocator.device_shapes import DeviceShape, ShapeRegistry
 from allocator.time_limit import TimeLimit
-from resourceapi.amounts import values_of
-from resourceapi.canonical import canonical
-from resourceapi.counting import number
+from resourceapi.equality import canonical
 from resourceapi.node_selection import selects
 from resourceapi.objects import EMPTY, Object
-from resourceapi.quantity import Quantity
+from resourceapi.phrases import number
+from resourceapi.quantity import Quantity, values_of
 from resourceapi.records.pools import DeviceId, SliceRecord
 
 if TYPE_CHECKING:

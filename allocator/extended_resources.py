@@ -13,10 +13,10 @@ from typing import NamedTuple
 from allocator.demand import EXACT_COUNT
 from allocator.node_resources import NodeResources, PodNeeds
 from resourceapi import times
-from resourceapi.amounts import Amounts
 from resourceapi.extended_resources import IMPLICIT_PREFIX, resource_named_by
 from resourceapi.manifests import name_of
 from resourceapi.objects import Object
+from resourceapi.quantity import Amounts
 from validation.pod_resources import is_extended
 from validation.pod_totals import container_requests
 

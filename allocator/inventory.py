@@ -16,9 +16,9 @@ from allocator.patches.device_names import pools_with
 from allocator.patches.merge import Merge, PatchFailure
 from allocator.patches.sources import DeviceSources, sources
 from allocator.time_limit import UNLIMITED, OutOfTime, TimeLimit
+from resourceapi.caches import WeighedCache
 from resourceapi.objects import Object
 from resourceapi.records.pools import DeviceId, PoolId, ResourcePool, newest
-from resourceapi.weighed_cache import WeighedCache
 
 #: How much memory the devices of slices take that are put together.
 TOGETHER_BYTES = 32 << 20

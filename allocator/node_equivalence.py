@@ -20,8 +20,8 @@ from allocator.pools import namesakes
 from allocator.selection import Selectors
 from allocator.states import PoolState
 from allocator.time_limit import TimeLimit
-from resourceapi.bounded_cache import remember
-from resourceapi.canonical import canonical, fingerprint
+from resourceapi.caches import remember
+from resourceapi.equality import canonical, fingerprint
 from resourceapi.objects import Object
 
 _MAX_SHAPES = 256

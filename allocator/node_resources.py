@@ -11,10 +11,9 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from allocator.devices import node_name
-from resourceapi.amounts import Amounts, amounts_of
 from resourceapi.manifests import mapping
 from resourceapi.objects import Object
-from resourceapi.quantity import BINARY_SI, DECIMAL_SI, Quantity
+from resourceapi.quantity import BINARY_SI, DECIMAL_SI, Amounts, Quantity, amounts_of
 from resourceapi.releases import Profile
 from validation.pod_totals import requests_of
 

@@ -16,7 +16,7 @@ from allocator.fitting.waste import Waste
 from allocator.scheduling import Mode
 from allocator.simulation import Placement, Pod, Simulation
 from resourceapi.objects import Object
-from resourceapi.records.packed_devices import devices_of
+from resourceapi.records.claims import devices_of
 
 #: The limits of the search in seconds and rounds, and the most nodes whose pods one round places again.
 SECONDS, ROUNDS, NODES = 10.0, 5_000, 3

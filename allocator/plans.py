@@ -18,9 +18,9 @@ from allocator.nodes import NodeClass, NodeEntry, Nodes
 from allocator.results import Pick, ResultTemplate, is_ordinary
 from allocator.states import PoolState
 from allocator.time_limit import TimeLimit
+from resourceapi.caches import WeighedCache
 from resourceapi.manifests import key_of
 from resourceapi.objects import EMPTY, Object
-from resourceapi.weighed_cache import WeighedCache
 
 Solution = Sequence[tuple[Taken, ...]]
 """The devices that each claim gets."""

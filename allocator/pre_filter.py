@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable
 from allocator.features import Features
 from allocator.time_limit import TimeLimit
 from resourceapi.objects import EMPTY, Object
-from resourceapi.records.packed_devices import devices_of
+from resourceapi.records.claims import devices_of
 
 
 def refusal(

@@ -10,8 +10,7 @@ from allocator.devices import Device, node_name
 from allocator.features import Features
 from resourceapi.manifests import entries, name_of, text
 from resourceapi.objects import EMPTY, Object
-from resourceapi.records.claims import allocation_of
-from resourceapi.records.packed_devices import devices_of
+from resourceapi.records.claims import allocation_of, devices_of
 
 
 def allocation_result(

@@ -15,11 +15,11 @@ from deviceselectors.environment import Environment
 from deviceselectors.runtime import effort
 from deviceselectors.runtime.program import EvaluationError, Program, ProgramError, program
 from deviceselectors.runtime.values import with_hint
-from resourceapi.bounded_cache import remember
+from resourceapi.caches import remember
 from resourceapi.limits import SELECTORS
 from resourceapi.measured import NEWEST
 from resourceapi.objects import Object
-from resourceapi.shortening import shortened
+from resourceapi.phrases import shortened
 
 #: Expressions of which outcomes are kept with the properties of a device: as many as one request and its class may have, so that
 #: a request that takes several tries goes on where the one before ended. There may be as many properties as devices.

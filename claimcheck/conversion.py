@@ -7,7 +7,7 @@ from typing import Any, overload
 
 from claimcheck.answers.convert import convert_text, convert_value
 from claimcheck.inputs import is_model, plain
-from documents.sources import MAX_FILE_BYTES
+from documents.source import MAX_FILE_BYTES
 from resourceapi.errors import Unanswerable
 from resourceapi.model.versions import SCHEMAS
 

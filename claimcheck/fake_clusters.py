@@ -14,7 +14,7 @@ from claimcheck.answers.simulate import pods_of, scheduling_state
 from claimcheck.clusters import Cluster
 from claimcheck.inputs import Objects, values_in
 from claimcheck.placements import AllocatedDevice, devices_of
-from documents.unwritten import Unwritten
+from documents.manifest import Unwritten
 from resourceapi.errors import ClaimcheckError, Unanswerable
 from resourceapi.manifests import mapping
 from resourceapi.model.versions import GROUP

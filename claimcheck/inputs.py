@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from claimcheck.answers.outcome import Failure
 from documents.errors import DocumentError
-from documents.sources import MAX_FILE_BYTES
+from documents.manifest import Unwritten
+from documents.source import MAX_FILE_BYTES
 from documents.tree import MAX_DEPTH, MAX_VALUES
-from documents.unwritten import Unwritten
 from resourceapi.errors import Unanswerable
 from resourceapi.kinds import kind_in
 from resourceapi.model import workloads

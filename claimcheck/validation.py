@@ -17,7 +17,7 @@ from claimcheck.answers.validate.review import Question, Reviewer
 from claimcheck.answers.validate.sending import CREATE_ONLY
 from claimcheck.inputs import Objects, each_of, manifests_in, manifests_of
 from claimcheck.profiles import profile_of
-from resourceapi import runtime_config
+from resourceapi import releases
 from resourceapi.errors import Unanswerable
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def _profile(
         profile = profile_of(
             kube_version or (None if cluster is None else cluster.kube_version), feature_gates
         )
-    profile.apis = runtime_config.parse("", profile.schemas)
+    profile.apis = releases.parse_runtime_config("", profile.schemas)
     return profile
 
 

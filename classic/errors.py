@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from resourceapi.errors import ClaimcheckError
-from resourceapi.shortening import shortened
+from resourceapi.phrases import shortened
 
 #: What is kept of the text of an error that a driver raises.
 MOST_CHARACTERS = 2_000

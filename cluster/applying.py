@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 from resourceapi import deep_json
 from resourceapi.go_text import json_text
 from resourceapi.json_values import JSONError
-from resourceapi.key_order import with_sorted_keys
 from resourceapi.manifests import mapping, text
-from resourceapi.object_names import ANNOTATIONS_BYTES
+from resourceapi.names import ANNOTATIONS_BYTES
 from resourceapi.objects import Object, without_nulls
+from resourceapi.recognition import with_sorted_keys
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 # Lists that are merged entry by entry, with what their entries are known by (patchMergeKey; none for texts); all others are replaced.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from resourceapi import deep_json
 from resourceapi.api_client import TooMuch
-from resourceapi.json_memory import JSONMemory
+from resourceapi.json_values import JSONMemory
 from resourceapi.objects import Object
 
 _GIB = 1024**3

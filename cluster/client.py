@@ -34,11 +34,10 @@ from cluster.access import Access
 from cluster.budget import Budget
 from resourceapi import deep_json
 from resourceapi.api_client import TooLarge, TooMuch, Unavailable, expect
-from resourceapi.json_memory import JSONMemory
-from resourceapi.json_values import JSONError
+from resourceapi.json_values import JSONError, JSONMemory
 from resourceapi.manifests import text
-from resourceapi.object_names import is_dots
-from resourceapi.shortening import shortened
+from resourceapi.names import is_dots
+from resourceapi.phrases import shortened
 
 # Why there is no answer from a server, in words for people, out of what the libraries raise.
 

@@ -19,7 +19,7 @@ from typing import IO, Any, NamedTuple
 from cluster.kubeconfig import Entry, KubeconfigError
 from resourceapi import deep_json
 from resourceapi.json_values import JSONError
-from resourceapi.shortening import shortened
+from resourceapi.phrases import shortened
 
 GROUP = "client.authentication.k8s.io"
 VERSIONS = (f"{GROUP}/v1", f"{GROUP}/v1beta1")

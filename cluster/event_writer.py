@@ -17,7 +17,7 @@ from resourceapi.api_client import CONFLICT, CREATED, NOT_FOUND, OK, Api, Unavai
 from resourceapi.logs import log
 from resourceapi.objects import Object
 from resourceapi.printable import is_printable
-from resourceapi.timestamps import in_microseconds
+from resourceapi.times import as_micro_time
 
 # Texts for users of pods, in events and in what kube-scheduler is answered, which it writes into the pods'
 # status.
@@ -216,4 +216,4 @@ def _series(count: int) -> Object:
 
 
 def _now() -> str:
-    return in_microseconds(datetime.now(UTC))
+    return as_micro_time(datetime.now(UTC))

@@ -13,7 +13,7 @@ from typing import Any
 from cluster.applying import KEY_DEFAULTS, LAST_APPLIED, MERGE_KEYS, Merging, keys_of, merged
 from resourceapi import deep_json
 from resourceapi.errors import ClaimcheckError
-from resourceapi.field_path import Path
+from resourceapi.field_errors import Path
 from resourceapi.go_text import json_text, quote
 from resourceapi.json_values import JSONError
 from resourceapi.manifests import entries, mapping, name_of, text

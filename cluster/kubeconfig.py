@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from documents import Document, DocumentError, parse
-from documents.sources import read_file
+from documents.source import read_file
 from resourceapi.errors import ClaimcheckError
-from resourceapi.nearness import did_you_mean
-from resourceapi.shortening import shortened
+from resourceapi.phrases import did_you_mean, shortened
 
 VARIABLE = "KUBECONFIG"
 DEFAULT_FILE = Path(".kube", "config")

@@ -21,7 +21,7 @@ from resourceapi.api_client import CONFLICT, CREATED, NOT_FOUND, OK, Api, Unavai
 from resourceapi.errors import ClaimcheckError
 from resourceapi.logs import LOGGER, log
 from resourceapi.manifests import mapping, text
-from resourceapi.timestamps import in_microseconds
+from resourceapi.times import as_micro_time
 
 # Electing one of several processes by a Lease (``coordination.k8s.io``), by the rules of Kubernetes' own
 # components.
@@ -200,7 +200,7 @@ class Unopposed:
 
 
 def _now() -> str:
-    return in_microseconds(datetime.now(UTC))
+    return as_micro_time(datetime.now(UTC))
 
 
 # What to log of a request that failed, with advice where the service's own namespace is missing, as on a

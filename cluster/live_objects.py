@@ -7,7 +7,7 @@ from typing import NamedTuple
 from urllib.parse import quote
 
 from cluster.budget import Budget
-from documents.unwritten import Unwritten
+from documents.manifest import Unwritten
 from resourceapi.api_client import (
     FORBIDDEN,
     MOST_OBJECTS,

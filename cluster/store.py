@@ -11,7 +11,7 @@ from resourceapi.api_client import Listing
 from resourceapi.logs import log
 from resourceapi.manifests import key_of, mapping, text, uid_of
 from resourceapi.objects import Object
-from resourceapi.shortening import shortened
+from resourceapi.phrases import shortened
 
 MAX_REASON = 200
 Value = TypeVar("Value")

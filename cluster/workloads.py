@@ -29,8 +29,8 @@ from resourceapi.manifests import (
     text,
 )
 from resourceapi.model.versions import GROUP
-from resourceapi.nearness import nearest
 from resourceapi.objects import EMPTY, Object
+from resourceapi.phrases import nearest
 from resourceapi.records.claims import allocation_of
 from resourceapi.records.pods import PodClaim, read_pod
 from validation.requests import create_request

@@ -11,7 +11,7 @@ import os
 import re
 import zlib
 
-from documents.sources import MAX_FILE_BYTES
+from documents.source import MAX_FILE_BYTES
 
 #: What Helm calls the schema of a chart's values.
 SCHEMA = "values.schema.json"

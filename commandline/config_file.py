@@ -115,7 +115,7 @@ def read(file: str, options: Container[str] = ()) -> ConfigFile:
     """
     from documents import DocumentError, parse
     from documents.parsing import NOT_AN_OBJECT
-    from documents.sources import read_file
+    from documents.source import read_file
 
     try:
         content = read_file(file)
@@ -176,7 +176,7 @@ def _settings(document: Document, options: Container[str]) -> Iterable[tuple[str
 
 def _refusal(name: str, options: Container[str]) -> str:
     """Why a key is not accepted."""
-    from resourceapi.nearness import nearest
+    from resourceapi.phrases import nearest
 
     bare = name.removeprefix("--")
     if meant := bare if bare in SETTINGS else nearest(bare, SETTINGS):
@@ -246,7 +246,7 @@ def _below(directory: str, path: str, place: str) -> str:
 
     :raises UsageError: if it leads elsewhere, also by symbolic links.
     """
-    from documents.links import is_below, leads_to_hidden
+    from documents.finding import is_below, leads_to_hidden
 
     joined = os.path.join(directory, path)
     if not is_below(directory, joined):

@@ -18,10 +18,9 @@ from commandline.errors import UsageError
 from commandline.renderers import environment, lay_out, link_out_of, run, search_path
 from commandline.reports.places import RENDERED
 from documents import Document, DocumentError, parse
-from documents.finding import KUSTOMIZATIONS
+from documents.finding import KUSTOMIZATIONS, is_below
 from documents.kustomizations import Kustomization
-from documents.links import is_below
-from documents.sources import read_file
+from documents.source import read_file
 from resourceapi.manifests import text
 
 #: The time limit for one kustomization, and for all together, in seconds.

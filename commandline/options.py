@@ -9,12 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 from commandline.color import AUTO, CHOICES
 from commandline.errors import UsageError
-from resourceapi import runtime_config
+from resourceapi import releases
 from resourceapi.gates import GATES, UNRELEASED_GATES, GateError, parse
 from resourceapi.measured import CLASSIC_MINOR, MODERN_MINORS, NEWEST, measured
-from resourceapi.object_names import is_dots
-from resourceapi.releases import CLASSIC, MODERN_RELEASES, PROPOSALS, Profile, UnknownRelease
-from resourceapi.runtime_config import RuntimeConfigError
+from resourceapi.names import is_dots
+from resourceapi.releases import (
+    CLASSIC,
+    MODERN_RELEASES,
+    PROPOSALS,
+    Profile,
+    RuntimeConfigError,
+    UnknownRelease,
+)
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -274,7 +280,7 @@ def profile_of(options: Namespace, *, apis: str | None = None, classic: bool = F
     try:
         profile = Profile(options.kube_version or f"1.{NEWEST}", parse(options.feature_gates))
         if apis is not None:
-            profile.apis = runtime_config.parse(apis, profile.schemas)
+            profile.apis = releases.parse_runtime_config(apis, profile.schemas)
     except RuntimeConfigError as error:
         raise UsageError(f"--runtime-config: {error}") from None
     except UnknownRelease as error:
@@ -290,7 +296,7 @@ def profile_of(options: Namespace, *, apis: str | None = None, classic: bool = F
 
 
 def _suggested_gate(message: str) -> str:
-    from resourceapi.nearness import nearest
+    from resourceapi.phrases import nearest
 
     meant = nearest(message.partition("unrecognized feature gate: ")[2], (*GATES, *UNRELEASED_GATES))
     return f" (did you mean {meant}?)" if meant else ""

@@ -118,7 +118,7 @@ class Parser(ArgumentParser):
         """What to say about an argument that does not exist."""
         if not unknown.startswith("-"):
             return f"unexpected argument {unknown}"
-        from resourceapi.nearness import nearest
+        from resourceapi.phrases import nearest
 
         name = unknown.partition("=")[0]
         if name.lstrip("-") in _OF_OTHER_TOOLS:

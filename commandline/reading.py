@@ -11,8 +11,8 @@ from commandline.errors import UsageError
 from commandline.reports.escaping import complain
 from documents.errors import DocumentError, EmptyDirectory
 from documents.finding import Files, find_files
-from documents.sources import STANDARD_INPUT
-from resourceapi.counting import number
+from documents.source import STANDARD_INPUT
+from resourceapi.phrases import number
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -116,7 +116,7 @@ def _tell_of_exclusion(files: Files, options: Namespace) -> None:
 def _exclusion(options: Namespace) -> Callable[[str], bool] | None:
     if not options.exclude:
         return None
-    from documents.exclusion import MOST_CHARACTERS, MOST_PATTERNS, Exclusion
+    from documents.finding import MOST_CHARACTERS, MOST_PATTERNS, Exclusion
 
     if len(options.exclude) > MOST_PATTERNS:
         raise UsageError(

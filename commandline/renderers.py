@@ -6,8 +6,8 @@ import os
 from functools import partial
 from typing import TYPE_CHECKING
 
-from documents.links import is_below, leads_to_hidden
-from documents.sources import MAX_FILE_BYTES
+from documents.finding import is_below, leads_to_hidden
+from documents.source import MAX_FILE_BYTES
 
 if TYPE_CHECKING:
     from subprocess import Popen

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from commandline.errors import UsageError
 from resourceapi.kinds import CLAIM, CLAIM_TEMPLATE
 from resourceapi.model import workloads
-from resourceapi.object_names import is_dots
+from resourceapi.names import is_dots
 
 _SHORT_NAMES = {
     "po": "Pod",

@@ -6,16 +6,18 @@ import os
 from collections.abc import Collection, Iterable, Iterator
 
 from advice.findings import NOTE, Finding, Result
-from documents.finding import TEMPLATES, VALUES, Files
-from documents.skipped import (
-    CHART,
+from documents.finding import (
     HIDDEN,
     KUSTOMIZATION,
     LINK,
     NO_DIRECTORY,
     NO_FILE,
+    PART_OF_CHART,
     PATCH,
     SUFFIX,
+    TEMPLATES,
+    VALUES,
+    Files,
 )
 from resourceapi.model import workloads
 from validation.rule_names import SKIPPED_FILE
@@ -23,7 +25,7 @@ from validation.rule_names import SKIPPED_FILE
 _NAME_IT = "name the file itself to validate it, or leave it out with --exclude"
 _NOTES = {
     HIDDEN: ("not validated, as it is hidden or in a hidden directory", _NAME_IT),
-    CHART: (
+    PART_OF_CHART: (
         "not validated, as it is part of a Helm chart",
         "validate what Helm makes of the chart (--helm); move manifests that Helm does not install out of it",
     ),
@@ -62,7 +64,7 @@ def note(files: Files, *, rendered: bool, built: Collection[str] = ()) -> Iterat
     for file, reason, brought in files.skipped():
         if reason in (PATCH, KUSTOMIZATION) and os.path.normpath(file) in built:
             continue
-        if rendered and reason == CHART and _is_read_by_helm(file):
+        if rendered and reason == PART_OF_CHART and _is_read_by_helm(file):
             continue
         if reason == KUSTOMIZATION:
             if with_claims is None:

@@ -9,7 +9,7 @@ from conversion.hub import from_hub, hub_object, to_hub
 from resourceapi.decoding import DecodingError
 from resourceapi.equality import equal, equal_fields
 from resourceapi.errors import ClaimcheckError
-from resourceapi.field_path import Key, Path, render
+from resourceapi.field_errors import Key, Path, render
 from resourceapi.kinds import KINDS, kind_in
 from resourceapi.model.versions import SCHEMAS
 from resourceapi.objects import Object

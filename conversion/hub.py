@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from resourceapi.decoding import DecodingError, decode
-from resourceapi.field_path import Path
+from resourceapi.field_errors import Path
 from resourceapi.kind import Kind
 from resourceapi.kinds import CLAIM, CLAIM_TEMPLATE, KINDS, RESOURCE_SLICE, claim_spec_of, kind_in
 from resourceapi.model import claims, slices

@@ -6,9 +6,9 @@ from collections.abc import Sized
 from functools import cached_property
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from resourceapi.amounts import values_of
-from resourceapi.canonical import canonical, fingerprint
+from resourceapi.equality import canonical, fingerprint
 from resourceapi.objects import EMPTY, Object
+from resourceapi.quantity import values_of
 
 if TYPE_CHECKING:
     from deviceselectors.runtime.device import Device as PreparedDevice

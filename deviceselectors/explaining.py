@@ -18,7 +18,7 @@ from deviceselectors.runtime.showing import show
 from deviceselectors.runtime.values import MISSING, CelError, CelPanic
 from deviceselectors.types import TYPE
 from deviceselectors.unparsing import unparse
-from resourceapi.shortening import shortened
+from resourceapi.phrases import shortened
 
 #: Reasons beyond these are left out, and longer texts are cut.
 MAX_REASONS = 8

@@ -6,8 +6,7 @@ from typing import Protocol
 
 from deviceselectors.environment import Environment, environment_of, environment_of_named_resources
 from resourceapi import limits
-from resourceapi.field_errors import FORBIDDEN, INTERNAL, INVALID, FieldError, too_long
-from resourceapi.field_path import Path
+from resourceapi.field_errors import FORBIDDEN, INTERNAL, INVALID, FieldError, Path, too_long
 from resourceapi.measured import NEWEST
 
 CONSUMABLE_CAPACITY, LIST_ATTRIBUTES = "DRAConsumableCapacity", "DRAListTypeAttributes"

@@ -30,7 +30,7 @@ class Source:
 
     def _starts(self) -> list[int]:
         if self._line_starts is None:
-            from documents.lines import line_starts
+            from documents.source import line_starts
 
             self._line_starts = line_starts(self.text)
         return self._line_starts

@@ -7,9 +7,9 @@ from collections.abc import Hashable, Iterable
 from deviceselectors.ast import Call, Ident, Literal, Node, Select
 from deviceselectors.device_properties import DeviceProperties
 from deviceselectors.lookups import ATTRIBUTES, CAPACITY, Key, as_lookup, children, device_map, domain_of
-from resourceapi.amounts import value_of
-from resourceapi.canonical import canonical, fingerprint
+from resourceapi.equality import canonical, fingerprint
 from resourceapi.objects import EMPTY, Object
+from resourceapi.quantity import value_of
 
 Reads = frozenset[Key]
 """What is looked up by literal names; a key without a name asks whether there is anything of the domain."""

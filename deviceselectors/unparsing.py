@@ -17,7 +17,7 @@ from deviceselectors.ast import (
 )
 from deviceselectors.lexer import scan
 from deviceselectors.types import UINT
-from resourceapi.shortening import shortened
+from resourceapi.phrases import shortened
 
 _BINARY = {
     "_||_": (1, "||"), "_&&_": (2, "&&"),

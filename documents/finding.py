@@ -3,27 +3,76 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from fnmatch import translate
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from documents.errors import DocumentError, EmptyDirectory
-from documents.skipped import CHART as PART_OF_CHART
-from documents.skipped import (
-    HIDDEN,
-    KUSTOMIZATION,
-    LINK,
-    NO_DIRECTORY,
-    NO_FILE,
-    PATCH,
-    SUFFIX,
-    SkippedFile,
-    looks_like_manifest,
-    mentions,
-)
-from documents.sources import STANDARD_INPUT
+from documents.parsing import NOT_AN_OBJECT, parse
+from documents.source import STANDARD_INPUT, read_file
 
 if TYPE_CHECKING:
     from documents.kustomizations import Brought, Kustomization
+
+
+# Files below a directory that are not read although they look like manifests, and why.
+
+# A reason that is added here gets its words in `commandline.skipped_files`.
+HIDDEN, PART_OF_CHART, PATCH, LINK = "hidden", "part of a chart", "patch", "link"
+SUFFIX, NO_FILE, NO_DIRECTORY = "suffix", "no regular file", "unreadable directory"
+KUSTOMIZATION = "kustomization"
+
+# One of these is in every text that has a key apiVersion or kind, however it is escaped.
+_TRACES = (b"kind", b"apiVersion", b"\\", b"!")
+_NAMES = ("apiVersion", "kind")
+# One of these is in every text that has such a name and cannot be parsed.
+_TRACES_IN_ERRORS = (b"kind", b"apiVersion", b"\\")
+
+
+class SkippedFile(NamedTuple):
+    """A file or directory that is not read.
+
+    :ivar reason: one of the constants of this module.
+    :ivar brought: of a kustomization, what it brings in that is not read.
+    """
+
+    file: str
+    reason: str
+    brought: tuple[Brought, ...] = ()
+
+
+def looks_like_manifest(file: str, is_other: Callable[[dict[str, Any]], bool] = lambda value: False) -> bool:
+    """Whether a regular file has an object with an apiVersion or a kind, or may have one for all that can be told.
+
+    :param is_other: says of an object that it is none of Kubernetes, whatever it has.
+    """
+    try:
+        content = read_file(file)
+    except DocumentError:
+        return True
+    content_of_any_width = content.replace(b"\0", b"") if b"\0" in content else content
+    if not any(trace in content_of_any_width for trace in _TRACES):
+        return False
+    for found in parse(content, file):
+        if isinstance(found, DocumentError):
+            if not found.message.startswith(NOT_AN_OBJECT) and any(
+                trace in content_of_any_width for trace in _TRACES_IN_ERRORS
+            ):
+                return True
+        elif any(name in found.value for name in _NAMES) and not is_other(found.value):
+            return True
+    return False
+
+
+def mentions(file: str, words: Iterable[bytes]) -> bool:
+    """Whether one of these words is in a file, or may be for all that can be told."""
+    try:
+        content = read_file(file).replace(b"\0", b"")
+    except DocumentError:
+        return False
+    return any(word in content for word in words)
+
 
 EXTENSIONS = (".yaml", ".yml", ".json")
 """What a directory is searched for. A file that an argument or a kustomization names may have any name."""
@@ -96,7 +145,6 @@ class Files:
                 yield SkippedFile(path, KUSTOMIZATION, brought)
 
     def _is_looked_at(self, path: str, seen: set[str]) -> bool:
-        from documents.links import is_below
 
         if os.path.isdir(path):
             return any(is_below(directory, path) for directory in self._searched)
@@ -198,8 +246,6 @@ class Files:
         if not (name.lower().endswith(EXTENSIONS) or leads_to_directory) or self._is_excluded(path):
             return False
         if leads_to_directory:
-            from documents.links import is_below
-
             if not is_below(directory, path):  # else what is there is looked at where it is
                 self._skipped.setdefault(path, LINK)
             return False
@@ -244,7 +290,6 @@ class Files:
     def _take(self, top: str, kustomization: str, path: str, known: dict[str, str], reason: str) -> None:
         """Add a file that a kustomization takes objects from to those that are known, if it may be read."""
         from documents.kustomizations import Brought
-        from documents.links import is_below, leads_to_hidden
 
         if path in known:
             return
@@ -269,7 +314,6 @@ class Files:
     def _note_patches(self, top: str, file: str, kustomization: Kustomization) -> None:
         """Note the files with patches that say nothing of their kind, and those that are not below the directory."""
         from documents.kustomizations import ANY, TARGET, Brought, target_of
-        from documents.links import is_below
 
         brought: list[Brought] = []
         for path, targets in kustomization.patches.items():
@@ -325,8 +369,6 @@ def _is_kustomization(value: dict[str, Any]) -> bool:
 
 def _is_inside(directory: str, link: str) -> bool:
     """Whether a link leads to what belongs to a directory, and is not hidden there."""
-    from documents.links import is_below, leads_to_hidden
-
     return is_below(directory, link) and not leads_to_hidden(directory, link)
 
 
@@ -350,3 +392,86 @@ def _chart_around(path: str) -> str | None:
             if os.path.isfile(os.path.join(directory, CHART)):
                 return directory
     return None
+
+
+# Where symbolic links lead: only what is below a directory belongs to it.
+
+
+def is_below(directory: str, path: str) -> bool:
+    """Whether a path, with all links followed, leads to the directory or into it."""
+    top = os.path.realpath(directory)
+    try:
+        return os.path.commonpath((top, os.path.realpath(path))) == top
+    except ValueError:  # another drive, a NUL
+        return False
+
+
+def leads_to_hidden(directory: str, path: str) -> bool:
+    """Whether a path below a directory, with all links followed, is hidden there.
+
+    What the kubelet mounts is not: its names begin with two dots.
+    """
+    inside = os.path.relpath(os.path.realpath(path), os.path.realpath(directory))
+    return any(
+        part.startswith(".") and not part.startswith("..") and part != os.curdir
+        for part in inside.split(os.sep)
+    )
+
+
+# Patterns of files and directories that are left out.
+
+MOST_PATTERNS, MOST_CHARACTERS = 200, 5_000
+"""As many patterns, of so many characters in all, are matched with every name in little time."""
+
+
+class Exclusion:
+    """Says which paths are left out.
+
+    A pattern without a slash stands for all files and directories with such a name, one with a slash for paths below the
+    base. ``*`` stands for any text, ``?`` for a character, ``[abc]`` for one of these.
+
+    :param base: the directory that patterns with a slash start from.
+    """
+
+    def __init__(self, patterns: Iterable[str], base: str = os.curdir) -> None:
+        names: list[str] = []
+        paths: list[str] = []
+        for pattern in patterns:
+            bare = pattern.strip("/").removeprefix("./")
+            if not bare:
+                continue
+            inside = bare.removeprefix("**/")
+            (paths if "/" in inside else names).append(inside)
+            if inside != bare and "/" in inside:
+                paths.append(bare)
+        self._is_name = _any_of(names)
+        self._is_path = _any_of(paths)
+        self._base = os.path.abspath(base)
+        self._verdicts: dict[str, bool] = {}  # of directories
+
+    def __call__(self, path: str) -> bool:
+        """Whether a path, or a directory that it is in, is left out."""
+        relative = os.path.relpath(os.path.abspath(path), self._base)
+        parts = [part for part in relative.split(os.sep) if part not in (os.curdir, os.pardir)]
+        above = ""
+        for name in parts[:-1]:
+            directory = above + name
+            if directory not in self._verdicts:
+                self._verdicts[directory] = self._is_meant(name, directory)
+            if self._verdicts[directory]:
+                return True
+            above = directory + "/"
+        return bool(parts) and self._is_meant(parts[-1], above + parts[-1])
+
+    def _is_meant(self, name: str, path: str) -> bool:
+        """Whether a pattern stands for this file or directory itself."""
+        if self._is_name is not None and self._is_name.fullmatch(name):
+            return True
+        return self._is_path is not None and self._is_path.fullmatch(path) is not None
+
+
+def _any_of(patterns: list[str]) -> re.Pattern[str] | None:
+    if not patterns:
+        return None
+    # As many groups as patterns have stars, which is why each is a group of its own, with names from `translate`.
+    return re.compile("|".join(translate(pattern) for pattern in dict.fromkeys(patterns)))

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from documents.document import Document
 from documents.errors import DocumentError
 from documents.parsing import NOT_AN_OBJECT, first_document, parse
-from documents.sources import read_file
+from documents.source import read_file
 
 _RESOURCES = ("resources", "bases", "components", "crds")
 _PATCHES = ("patches", "patchesStrategicMerge", "patchesJson6902")

@@ -8,12 +8,10 @@ from typing import Any
 from documents.block_style import NotBlockStyle, read_block_style
 from documents.document import Document
 from documents.errors import DocumentError, MalformedText
-from documents.expansion import Expansion
 from documents.garbage import CollectorPaused
-from documents.source import Path, Source
-from documents.sources import decode
+from documents.source import Path, Source, decode
 from documents.splitting import Chunk, split
-from documents.tree import RepeatedKeys
+from documents.tree import Expansion, RepeatedKeys
 
 NOT_AN_OBJECT = "not a Kubernetes object"
 """How messages about documents that are no mappings begin."""
@@ -123,8 +121,7 @@ def _document(
 
 def _read_fully(text: str, chunk: Chunk, expansion: Expansion) -> tuple[Any, int | None]:
     """The value of a YAML document by the full reader, and where text that is ignored begins."""
-    from documents.yaml_tree import offset_of_ignored_text, read_nodes
-    from documents.yaml_values import to_value
+    from documents.yaml_reader import offset_of_ignored_text, read_nodes, to_value
 
     try:
         root, end = read_nodes(text)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -71,3 +73,72 @@ def too_deep(offset: int) -> RefusedText:
 def too_many(offset: int) -> RefusedText:
     """The error about a document that has too many values, at the offset of the first of them."""
     return RefusedText(offset, f"more than {MAX_VALUES:,} values in one document")
+
+
+# The node tree of JSON text that is known to be valid, for positions only.
+
+_tokens = re.compile(r'("(?:[^"\\]|\\.)*")|([{\[])|([}\]])|([^\s{}\[\],:"]+)').finditer
+
+
+def read_json_nodes(text: str) -> Node:
+    """The nodes of one JSON value that spans the text, white space around it allowed.
+
+    :raises MalformedText: if there are too many.
+    """
+    children: list[Node] = []
+    open_nodes: list[tuple[list[Node], Node]] = []
+    for count, token in enumerate(_tokens(text)):
+        if count > MAX_VALUES:
+            raise too_many(token.start())
+        string, opening, closing, bare = token.groups()
+        if closing:
+            children, ended = open_nodes.pop()
+            ended.end = token.end()
+            continue
+        if opening:
+            node = Node(MAPPING if opening == "{" else SEQUENCE, token.start(), token.end())
+            children.append(node)
+            open_nodes.append((children, node))
+            node.children = children = []
+            continue
+        node = Node(SCALAR, token.start(), token.end(), json.loads(string) if string else bare)
+        node.plain = not string
+        node.style = '"' if string else ""
+        children.append(node)
+    return children[0]
+
+
+# What a text of YAML may stand for: aliases and merge keys say in a few characters what takes many to
+# hold.
+
+FREE = 2 * 1024 * 1024
+TIMES = 20
+"""Aliases may add so much to any text, and so many times its length more: about what other values of that length take."""
+
+SCALAR_WEIGHT, COLLECTION_WEIGHT = 16, 64
+"""A value that is added counts as so many characters besides its own: an entry, and what an empty collection takes."""
+
+
+class Expansion:
+    """What the aliases of all documents of one text may add.
+
+    :param length: that of the text, in code points.
+    """
+
+    __slots__ = ("_left",)
+
+    def __init__(self, length: int) -> None:
+        self._left = FREE + TIMES * length
+
+    def add(self, value: Node, alias: Node) -> None:
+        """Count a value that is there because of an alias.
+
+        :raises RefusedText: if it is one too many.
+        """
+        self._left -= SCALAR_WEIGHT + len(value.value) if value.kind == SCALAR else COLLECTION_WEIGHT
+        if self._left < 0:
+            raise RefusedText(
+                alias.start,
+                "aliases (*name) make the file more than is read",
+                "write in full what is short, and refer to less",
+            )

@@ -9,11 +9,11 @@ from quota import amounts
 from quota.claims import Demand, demands, devices_by_class
 from quota.explanation import explain
 from quota.inventory import CLAIM, TEMPLATE, Inventory
-from resourceapi.amounts import Amounts
 from resourceapi.manifests import claim_from_template, displayed_name, group_of, pod_count
 from resourceapi.model.versions import GROUP
 from resourceapi.model.workloads import TEMPLATES
 from resourceapi.objects import Object
+from resourceapi.quantity import Amounts
 from validation.workloads import template_of
 
 if TYPE_CHECKING:

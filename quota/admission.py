@@ -8,9 +8,8 @@ from typing import NamedTuple
 from quota import amounts
 from quota.evaluators import Evaluator
 from quota.resource_quotas import ResourceQuota
-from resourceapi.amounts import Amounts, added
 from resourceapi.objects import Object
-from resourceapi.quantity import ZERO, Quantity
+from resourceapi.quantity import ZERO, Amounts, Quantity, added
 
 
 class Shortage(NamedTuple):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container
 
-from resourceapi.amounts import Amounts
-from resourceapi.quantity import Quantity
+from resourceapi.quantity import Amounts, Quantity
 
 
 def written(amounts: Amounts) -> dict[str, str]:

@@ -10,11 +10,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from quota.names import CLAIM_COUNT, devices_of
-from resourceapi.amounts import Amounts
 from resourceapi.limits import ALLOCATION_RESULTS
 from resourceapi.model.claims import ALL, EXACT_COUNT
 from resourceapi.objects import EMPTY, Object
-from resourceapi.quantity import Quantity
+from resourceapi.quantity import Amounts, Quantity
 
 
 class Demand(NamedTuple):

@@ -20,10 +20,10 @@ from quota.namespace import HUB, Namespace
 from quota.pods import usage as usage_of_pod
 from quota.resource_quotas import ResourceQuota, from_object
 from resourceapi import kinds
-from resourceapi.amounts import Amounts
 from resourceapi.api_client import Api, Listing, Unavailable, expect
 from resourceapi.model.versions import GROUP
 from resourceapi.objects import Object
+from resourceapi.quantity import Amounts
 from validation.server import Server
 
 MOST_READING = 2

@@ -10,12 +10,12 @@ from quota.names import ExtendedResources
 from quota.namespace import HUB, Namespace
 from quota.resource_quotas import ResourceQuota, from_object, review
 from resourceapi import kinds
-from resourceapi.amounts import Amounts, added
 from resourceapi.decoding import DecodingError
-from resourceapi.field_path import Path
+from resourceapi.field_errors import Path
 from resourceapi.manifests import displayed_name, group_of, namespace_of
 from resourceapi.model.versions import GROUP
 from resourceapi.objects import Object
+from resourceapi.quantity import Amounts, added
 from validation.requests import Answer, create_request
 
 if TYPE_CHECKING:

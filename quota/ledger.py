@@ -14,8 +14,7 @@ from secrets import token_hex
 from typing import Any, NamedTuple
 
 from quota import amounts
-from resourceapi.amounts import Amounts, added, amounts_of
-from resourceapi.quantity import Quantity
+from resourceapi.quantity import Amounts, Quantity, added, amounts_of
 
 # How many users of a resource are kept by name, the largest, to be named in refusals.
 REMEMBERED_USERS = 5

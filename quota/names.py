@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from resourceapi.amounts import Amounts
 from resourceapi.extended_resources import IMPLICIT_PREFIX, resource_named_by
 from resourceapi.model.versions import GROUP
 from resourceapi.objects import Object
+from resourceapi.quantity import Amounts
 
 COUNT = "count/"
 CLAIM_COUNT = f"{COUNT}resourceclaims.{GROUP}"

@@ -9,10 +9,10 @@ from quota.counted_parts import is_charged_to_pod, owner_of
 from quota.evaluators import Evaluator, evaluator_for
 from quota.names import ExtendedResources
 from quota.resource_quotas import ResourceQuota
-from resourceapi.amounts import Amounts
 from resourceapi.kinds import CLAIM
 from resourceapi.model.versions import GROUP
 from resourceapi.objects import Object
+from resourceapi.quantity import Amounts
 from resourceapi.releases import split_api_version
 from validation import statuses
 from validation.requests import Answer, Request

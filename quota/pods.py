@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from quota.names import COUNT, REQUESTS
-from resourceapi.amounts import Amounts
 from resourceapi.extended_resources import IMPLICIT_PREFIX
 from resourceapi.manifests import has_ended
 from resourceapi.objects import EMPTY, Object
-from resourceapi.quantity import Quantity
+from resourceapi.quantity import Amounts, Quantity
 from resourceapi.releases import Profile
 from validation.pod_resources import COMPUTE, HUGE_PAGES, is_extended, is_native
 from validation.pod_totals import container_amounts, has_pod_level, total

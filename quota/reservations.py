@@ -20,11 +20,10 @@ from quota.evaluators import Evaluator
 from quota.ledger import EMPTY, Charged, Ledger, from_json, to_json
 from quota.resource_quotas import ResourceQuota
 from quota.store import Store, Stored
-from resourceapi.amounts import Amounts
 from resourceapi.errors import ClaimcheckError, Conflict
 from resourceapi.kinds import CLAIM
 from resourceapi.objects import Object
-from resourceapi.quantity import ZERO, Quantity
+from resourceapi.quantity import ZERO, Amounts, Quantity
 
 TOO_MANY_OTHERS = "the ledger of the namespace is being changed by too many others"
 # A ConfigMap holds 1 MiB at most.

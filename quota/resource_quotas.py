@@ -6,14 +6,12 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from resourceapi.amounts import Amounts
 from resourceapi.decoding import Decoded
 from resourceapi.encoding import encode, go_json
-from resourceapi.field_errors import REQUIRED, TooManyErrors, Verbatim
-from resourceapi.field_path import Key, Path
+from resourceapi.field_errors import REQUIRED, Key, Path, TooManyErrors, Verbatim
 from resourceapi.model.quotas import KIND, SCHEMA, SCOPES
 from resourceapi.objects import EMPTY, Object
-from resourceapi.quantity import ZERO
+from resourceapi.quantity import ZERO, Amounts
 from resourceapi.request_body import BadRequest
 from resourceapi.request_body import read as read_body
 from resourceapi.schema import Schema

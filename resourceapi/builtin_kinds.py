@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from resourceapi import runtime_config
+from resourceapi import releases
 from resourceapi.model.versions import GROUP
 from resourceapi.releases import Profile, split_api_version
 
@@ -143,7 +143,7 @@ def kinds_by_version(minor: int) -> dict[str, frozenset[str]]:
 
 def _version_is_served(group: str, version: str, profile: Profile) -> bool:
     by_default = (group, version) in _SERVED_BY_DEFAULT
-    return by_default or runtime_config.is_served(version, "", profile.apis, group=group)
+    return by_default or releases.is_served(version, "", profile.apis, group=group)
 
 
 @cache

@@ -16,7 +16,7 @@ from typing import Any
 
 from resourceapi import quantity, times
 from resourceapi.errors import ClaimcheckError
-from resourceapi.field_path import Key, Path
+from resourceapi.field_errors import Key, Path
 from resourceapi.go_text import json_float, json_text, quote
 from resourceapi.json_text import Raw, Sources
 from resourceapi.json_values import Members, Number

@@ -10,7 +10,7 @@ from collections.abc import Collection
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any
 
-from resourceapi.field_path import Path
+from resourceapi.field_errors import Path
 from resourceapi.go_text import quote
 from resourceapi.json_values import MAX_DEPTH, MAX_INT_DIGITS, JSONError, Number, members
 

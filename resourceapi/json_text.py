@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from resourceapi.field_path import Path
+from resourceapi.field_errors import Path
 from resourceapi.go_text import REPLACEMENT, json_parts, json_string, json_text
 from resourceapi.json_values import (
     MAX_DEPTH,

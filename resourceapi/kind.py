@@ -7,8 +7,7 @@ from types import MappingProxyType
 
 from resourceapi.model.versions import GROUP, V1
 from resourceapi.objects import Object
-from resourceapi.releases import Profile
-from resourceapi.runtime_config import ALL, is_served
+from resourceapi.releases import ALL_VERSIONS, Profile, is_served
 from resourceapi.schema import Schema
 
 Default = Callable[[Object, str, str], None]
@@ -151,7 +150,7 @@ class Kind:
         if group and group == self.further_group:
             return version in self.versions
         # of custom resources it serves all unless it is told not to; who asks a release before 1.34 has told it to
-        apis = {**ALL, **profile.apis} if self.proposed or profile.minor < GA_SINCE else profile.apis
+        apis = {**ALL_VERSIONS, **profile.apis} if self.proposed or profile.minor < GA_SINCE else profile.apis
         return self.can_be_served_by(version, profile) and is_served(version, self.resource, apis)
 
     def newest_served_by(self, profile: Profile) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from resourceapi.field_path import Path
+from resourceapi.field_errors import Path
 from resourceapi.kinds import claim_spec_of
 from resourceapi.model.workloads import POD_COUNTS, TEMPLATES
 from resourceapi.objects import EMPTY, Object

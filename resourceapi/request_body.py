@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from resourceapi import decoding
 from resourceapi.decoding import Decoded, DecodingError, Problem
 from resourceapi.errors import ClaimcheckError
-from resourceapi.field_path import Path
+from resourceapi.field_errors import Path
 from resourceapi.go_text import json_text, quote
 from resourceapi.json_text import parse, text_of
 from resourceapi.json_values import JSONError, Members

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 _LAYOUT = "2006-01-02T15:04:05Z07:00"
 _DAYS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 # The time that counts as not set.
@@ -146,3 +148,16 @@ def _quote(text: str) -> str:
         else:
             parts.extend(f"\\x{byte:02x}" for byte in character.encode("utf-8", "surrogatepass"))
     return f'"{"".join(parts)}"'
+
+
+# Times as objects of the API have them (RFC 3339, UTC).
+
+
+def as_time(moment: datetime) -> str:
+    """A time of type ``Time``: whole seconds."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def as_micro_time(moment: datetime) -> str:
+    """A time of type ``MicroTime``."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

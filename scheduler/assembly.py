@@ -16,7 +16,7 @@ from cluster.exact_client import ExactClient
 from cluster.leading import Leadership
 from cluster.reflector import Reflector
 from resourceapi.logs import LOGGER
-from resourceapi.timestamps import in_seconds
+from resourceapi.times import as_time
 from scheduler.binding import Binder
 from scheduler.binding_conditions import BindingConditions
 from scheduler.claim_creation import ClaimCreation
@@ -327,4 +327,4 @@ class Sidecar:
 
 def _now() -> str:
     """The time as claims have it: whole seconds, as kube-scheduler writes them."""
-    return in_seconds(datetime.now(UTC))
+    return as_time(datetime.now(UTC))

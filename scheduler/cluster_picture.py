@@ -24,7 +24,7 @@ from resourceapi.logs import LOGGER
 from resourceapi.manifests import entries, mapping
 from resourceapi.model.versions import GROUP, OWN_GROUP, V1_PATH
 from resourceapi.objects import Object
-from resourceapi.records.packed_devices import DevicesReader, devices_of
+from resourceapi.records.claims import DevicesReader, devices_of
 from resourceapi.records.pods import Pod, pod_with_claims
 from resourceapi.releases import Profile
 from scheduler.budgets import Budget, read_budget

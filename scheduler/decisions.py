@@ -8,9 +8,9 @@ from time import monotonic
 from typing import NamedTuple
 
 from allocator.answers import Answers
+from resourceapi.caches import WeighedCache
 from resourceapi.objects import Object
 from resourceapi.records.claims import Claim
-from resourceapi.weighed_cache import WeighedCache
 
 #: How long the bind of a pod is waited for after its filter, in seconds, before the next pod is filtered.
 IN_FLIGHT_SECONDS = 0.05

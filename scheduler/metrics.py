@@ -9,8 +9,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge
 
 from resourceapi.manifests import entries, mapping, text
 from resourceapi.objects import Object
-from resourceapi.records.claims import Allocation
-from resourceapi.records.packed_devices import devices_of
+from resourceapi.records.claims import Allocation, devices_of
 from serving.metrics import ServerMetrics
 
 if TYPE_CHECKING:

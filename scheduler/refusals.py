@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from resourceapi.caches import WeighedCache
 from resourceapi.records.claims import Claim
 from resourceapi.records.pods import Pod
-from resourceapi.weighed_cache import WeighedCache
 from scheduler.extender_api import CandidateNodes, Verdicts
 
 #: How much memory all refusals may take, and about how much each takes for a node.

@@ -13,8 +13,8 @@ from resourceapi.api_client import Api, Listing, Unavailable
 from resourceapi.logs import LOGGER, log
 from resourceapi.manifests import key_of, mapping, uid_of
 from resourceapi.objects import Object
+from resourceapi.phrases import shortened
 from resourceapi.records.claims import allocation_of
-from resourceapi.shortening import shortened
 from scheduler.claim_writes import devices_of
 from scheduler.cluster_picture import ClusterPicture
 from scheduler.take_over import CLAIMS_OF_ALL

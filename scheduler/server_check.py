@@ -22,8 +22,8 @@ from resourceapi.logs import log
 from resourceapi.manifests import entries, mapping, text
 from resourceapi.model.versions import GROUP
 from resourceapi.objects import EMPTY, Object
+from resourceapi.phrases import shortened
 from resourceapi.releases import PROPOSALS, Profile
-from resourceapi.shortening import shortened
 
 BUILT_IN, CUSTOM_RESOURCES = "BuiltIn", "CustomResources"
 VERSION = "v1"

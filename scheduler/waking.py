@@ -29,7 +29,7 @@ from resourceapi.model.versions import GROUP
 from resourceapi.objects import Object
 from resourceapi.records.claims import allocation_of
 from resourceapi.records.pods import Pod
-from resourceapi.timestamps import in_microseconds
+from resourceapi.times import as_micro_time
 from scheduler.cluster_picture import ClusterPicture
 from scheduler.filtering import Refused
 from scheduler.pod_claims import ClaimProblem, claims_for, reservations
@@ -82,7 +82,7 @@ _NEVER_MET = {
 
 
 def _now() -> str:
-    return in_microseconds(datetime.now(UTC))
+    return as_micro_time(datetime.now(UTC))
 
 
 #: How often the picture is looked at, in seconds. A change is left to kube-scheduler for one to two such times.

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from aiohttp import web
 
-from resourceapi.json_memory import JSONMemory
+from resourceapi.json_values import JSONMemory
 from serving.routes import HTTPError
 
 JSON = "application/json"

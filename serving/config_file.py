@@ -10,9 +10,9 @@ from typing import Any
 
 import jsonschema
 
+from documents import load
 from documents.document import Document
 from documents.errors import DocumentError
-from documents.loading import load
 from resourceapi.errors import ClaimcheckError
 
 

@@ -10,7 +10,7 @@ from time import gmtime, monotonic, strftime
 from typing import Any, TextIO
 
 from resourceapi.logs import LOGGER
-from resourceapi.shortening import shortened
+from resourceapi.phrases import shortened
 
 # Names and refusals can be long: lines stay readable.
 MAX_CHARACTERS, MAX_ENTRIES = 2000, 20

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 
 from resourceapi.json_text import parse
 from resourceapi.json_values import JSONError
-from resourceapi.shortening import shortened
+from resourceapi.phrases import shortened
 
 # The client of one request: how far it is known, and how long it waits for the answer.
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cluster.turns import Turns
-from resourceapi.json_memory import most_values
+from resourceapi.json_values import most_values
 from serving.routes import LARGE_BYTES, Caller, Route
 
 # A slot for which namespaces take turns: however many requests of one of them wait, others wait for one at

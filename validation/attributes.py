@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from resourceapi import limits, names
-from resourceapi.field_errors import INVALID, REQUIRED, FieldError, too_long
-from resourceapi.field_path import Path
+from resourceapi.field_errors import INVALID, REQUIRED, FieldError, Path, too_long
 from resourceapi.model.slices import DeviceAttribute
 from resourceapi.objects import Object
 from validation.checks import Checks

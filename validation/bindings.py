@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from resourceapi import names
-from resourceapi.field_errors import DUPLICATE, INVALID
-from resourceapi.field_path import Path
+from resourceapi.field_errors import DUPLICATE, INVALID, Path
 from resourceapi.model import claims as model
 from resourceapi.objects import Object
 from validation.checks import Checks

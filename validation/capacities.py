@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from resourceapi import limits
-from resourceapi.field_errors import FORBIDDEN, REQUIRED
-from resourceapi.field_path import Path
+from resourceapi.field_errors import FORBIDDEN, REQUIRED, Path
 from resourceapi.objects import Object
 from resourceapi.quantity import Quantity, parse
 from validation import formats

@@ -7,8 +7,7 @@ from typing import Any
 
 from deviceselectors.interface import ExpressionChecker
 from resourceapi.encoding import go_json
-from resourceapi.field_errors import DUPLICATE, INVALID, ErrorList, FieldError, Verbatim, too_many
-from resourceapi.field_path import Key, Path
+from resourceapi.field_errors import DUPLICATE, INVALID, ErrorList, FieldError, Key, Path, Verbatim, too_many
 from resourceapi.names import FORMER, HANDWRITTEN, Problem
 from resourceapi.quantity import Quantity
 from resourceapi.releases import Profile

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping
 from resourceapi import limits, names
 from resourceapi.addresses import former_interface_address, interface_address, same_address
 from resourceapi.equality import equal
-from resourceapi.field_errors import DUPLICATE, FORBIDDEN, INVALID, REQUIRED, Verbatim, too_many
-from resourceapi.field_path import Key, Path
+from resourceapi.field_errors import DUPLICATE, FORBIDDEN, INVALID, REQUIRED, Key, Path, Verbatim, too_many
 from resourceapi.go_text import json_string
 from resourceapi.model import claims as model
 from resourceapi.objects import EMPTY, Object

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from resourceapi import names
-from resourceapi.field_errors import DUPLICATE, REQUIRED, not_supported, too_long
-from resourceapi.field_path import Path
+from resourceapi.field_errors import DUPLICATE, REQUIRED, Path, not_supported, too_long
 from resourceapi.objects import Object
 from validation import formats
 from validation.checks import Checks

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from resourceapi import limits, names
-from resourceapi.field_errors import INVALID, REQUIRED, TOO_LONG, too_long
-from resourceapi.field_path import Path
+from resourceapi.field_errors import INVALID, REQUIRED, TOO_LONG, Path, too_long
 from resourceapi.json_text import Raw
 from resourceapi.model import claims as model
 from resourceapi.model import formats

@@ -14,8 +14,7 @@ from resourceapi import field_errors as errors
 from resourceapi import rules
 from resourceapi.encoding import go_json
 from resourceapi.equality import equal, equal_fields
-from resourceapi.field_errors import FieldError, Verbatim
-from resourceapi.field_path import Key, Path
+from resourceapi.field_errors import FieldError, Key, Path, Verbatim
 from resourceapi.schema import Field, Schema, Struct, Type
 
 Walk = Callable[[Any, Any, Path, list[FieldError]], object]

@@ -11,8 +11,7 @@ from typing import Any
 
 from resourceapi import field_errors as errors
 from resourceapi import rules
-from resourceapi.field_errors import FieldError
-from resourceapi.field_path import Path
+from resourceapi.field_errors import FieldError, Path
 from resourceapi.schema import Field
 
 Check = Callable[[Any, Any, Path, list[FieldError]], bool]

@@ -9,8 +9,7 @@ from collections.abc import Mapping
 
 from conversion.hub import flat_claim_spec
 from resourceapi import limits, names
-from resourceapi.field_errors import FORBIDDEN, REQUIRED, Named, Verbatim, not_supported
-from resourceapi.field_path import Path
+from resourceapi.field_errors import FORBIDDEN, REQUIRED, Named, Path, Verbatim, not_supported
 from resourceapi.model import claims as model
 from resourceapi.model import formats as declared_formats
 from resourceapi.objects import EMPTY, Object

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from resourceapi import limits
-from resourceapi.field_errors import REQUIRED
-from resourceapi.field_path import Path
+from resourceapi.field_errors import REQUIRED, Path
 from resourceapi.names import LABEL_LENGTH
 from resourceapi.objects import EMPTY, Object
 from validation import formats

@@ -5,8 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 
 from resourceapi import names
-from resourceapi.field_errors import FORBIDDEN, REQUIRED, Named, TooManyErrors, Verbatim
-from resourceapi.field_path import Path
+from resourceapi.field_errors import FORBIDDEN, REQUIRED, Named, Path, TooManyErrors, Verbatim
 from resourceapi.model import workloads
 from resourceapi.objects import Object
 from validation.checks import Checks

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from resourceapi import field_errors as errors
-from resourceapi.field_errors import FieldError
-from resourceapi.field_path import Path
+from resourceapi.field_errors import FieldError, Path
 from resourceapi.measured import NEWEST
 
 #: The release that says nothing twice.

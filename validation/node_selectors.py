@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from resourceapi import names
-from resourceapi.field_errors import FORBIDDEN, REQUIRED, Named
-from resourceapi.field_path import Path
+from resourceapi.field_errors import FORBIDDEN, REQUIRED, Named, Path
 from resourceapi.objects import Object
 from validation import formats
 from validation.checks import Checks

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from resourceapi import names, object_names, times
-from resourceapi.field_errors import FORBIDDEN, REQUIRED, Verbatim, too_long
-from resourceapi.field_path import Path
+from resourceapi import names, times
+from resourceapi.field_errors import FORBIDDEN, REQUIRED, Path, Verbatim, too_long
 from resourceapi.go_text import quote
 from resourceapi.model.meta import ObjectMeta
 from resourceapi.objects import EMPTY, Object
@@ -33,7 +32,7 @@ def check_metadata(
     meta = obj.get("metadata", EMPTY)
     name, prefix = meta.get("name", ""), meta.get("generateName", "")
     if prefix and not name_origin:
-        problems = object_names.generate_name(prefix, is_label=is_label)
+        problems = names.generate_name(prefix, is_label=is_label)
         checks.problems(problems, (*METADATA, "generateName"))
     if name:
         wording = names.DECLARATIVE if name_origin else names.HANDWRITTEN
@@ -54,9 +53,7 @@ def check_names_in_url(meta: Object, checks: Checks) -> None:
     """The name can stand in a URL, and so can one that is generated."""
     for name in ("generateName", "name"):
         if meta.get(name):
-            checks.problems(
-                object_names.path_segment(meta[name], prefix=name == "generateName"), (*METADATA, name)
-            )
+            checks.problems(names.path_segment(meta[name], prefix=name == "generateName"), (*METADATA, name))
 
 
 def _check_all_but_names(meta: Object, checks: Checks, namespaced: bool) -> None:
@@ -65,7 +62,7 @@ def _check_all_but_names(meta: Object, checks: Checks, namespaced: bool) -> None
     if namespaced:  # that of any other kind has been dropped
         namespace, path = meta.get("namespace", ""), (*METADATA, "namespace")
         if namespace:
-            checks.problems(object_names.namespace_name(namespace), path)
+            checks.problems(names.namespace_name(namespace), path)
         else:
             checks.report(REQUIRED, path)
     if meta.keys() <= _ONLY_NAMES:  # as most people write it
@@ -81,7 +78,7 @@ def _check_all_but_names(meta: Object, checks: Checks, namespaced: bool) -> None
 def _check_standard_finalizers(meta: Object, checks: Checks) -> None:
     """A finalizer without a domain is one of Kubernetes' own."""
     for index, finalizer in enumerate(meta.get("finalizers") or ()):
-        checks.problems(object_names.unqualified_finalizer(finalizer), (*METADATA, "finalizers", index))
+        checks.problems(names.unqualified_finalizer(finalizer), (*METADATA, "finalizers", index))
 
 
 def check_metadata_update(obj: Object, old: Object, checks: Checks) -> None:
@@ -151,7 +148,7 @@ def check_annotations(annotations: dict[str, str], path: Path, checks: Checks) -
     """Keys of annotations have their format; all together they are not too large."""
     for key in annotations:
         checks.problems(names.annotation_key(key), path)
-    checks.problems(object_names.annotations_size(annotations), path)
+    checks.problems(names.annotations_size(annotations), path)
 
 
 def _check_owners(owners: list[Object], path: Path, checks: Checks) -> None:
@@ -180,7 +177,7 @@ def _check_owner(owner: Object, path: Path, checks: Checks) -> None:
     if not api_version:
         checks.report(REQUIRED, (*path, "apiVersion"), "", "must not be empty")
     else:
-        checks.problems(object_names.owner_api_version(api_version), (*path, "apiVersion"))
+        checks.problems(names.owner_api_version(api_version), (*path, "apiVersion"))
     for name in ("kind", "name", "uid"):
         if not owner.get(name):
             checks.report(REQUIRED, (*path, name), "", "must not be empty")
@@ -190,7 +187,7 @@ def _check_owner(owner: Object, path: Path, checks: Checks) -> None:
 def _check_former_owner(owner: Object, path: Path, checks: Checks) -> None:
     """As releases up to 1.36 word it, which do not tell the owner's place in the list."""
     api_version = owner.get("apiVersion", "")
-    if not api_version or object_names.owner_api_version(api_version):
+    if not api_version or names.owner_api_version(api_version):
         checks.invalid((*path, "apiVersion"), api_version, "version must not be empty")
     for name in ("kind", "name", "uid"):
         if not owner.get(name):
@@ -208,7 +205,7 @@ def _check_owner_kind(owner: Object, path: Path, checks: Checks) -> None:
 def _check_finalizers(finalizers: list[str], checks: Checks) -> None:
     path = (*METADATA, "finalizers")
     for finalizer in finalizers:
-        checks.problems(object_names.finalizer(finalizer), path)
+        checks.problems(names.finalizer(finalizer), path)
     if "orphan" in finalizers and "foregroundDeletion" in finalizers:
         shown = checks.internal(ObjectMeta["finalizers"].type, finalizers)
         checks.invalid(path, shown, "finalizer orphan and foregroundDeletion cannot be both set")
@@ -222,7 +219,7 @@ def _check_managed_fields(managed: list[Object], checks: Checks) -> None:
         if not entry["fieldsV1"].value:
             continue  # about no field, so that the server drops it
         at = (*METADATA, "managedFields", index)
-        checks.problems(object_names.field_manager(entry.get("manager", "")), (*at, "manager"))
+        checks.problems(names.field_manager(entry.get("manager", "")), (*at, "manager"))
         if len(entry.get("subresource", "").encode()) > SUBRESOURCE_BYTES:
             checks.errors.append(too_long((*at, "subresource"), SUBRESOURCE_BYTES))
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from resourceapi.decoding import decode
 from resourceapi.encoding import encode
-from resourceapi.field_errors import FieldError, TooManyErrors
-from resourceapi.field_path import Key, Path, render
+from resourceapi.field_errors import FieldError, Key, Path, TooManyErrors, render
 from resourceapi.kind import Kind, Lifecycle
 from resourceapi.measured import CLASSIC_MINOR
 from resourceapi.model import workloads

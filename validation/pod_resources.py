@@ -9,10 +9,11 @@ from resourceapi.field_errors import (
     INVALID,
     NOT_FOUND,
     REQUIRED,
+    Key,
+    Path,
     ResourceName,
     not_supported,
 )
-from resourceapi.field_path import Key, Path
 from resourceapi.measured import NEWEST
 from resourceapi.objects import Object
 from resourceapi.quantity import Quantity

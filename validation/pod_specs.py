@@ -8,8 +8,16 @@ from __future__ import annotations
 
 from resourceapi import names
 from resourceapi.encoding import go_json
-from resourceapi.field_errors import DUPLICATE, FORBIDDEN, NOT_FOUND, REQUIRED, Verbatim, not_supported
-from resourceapi.field_path import Key, Path
+from resourceapi.field_errors import (
+    DUPLICATE,
+    FORBIDDEN,
+    NOT_FOUND,
+    REQUIRED,
+    Key,
+    Path,
+    Verbatim,
+    not_supported,
+)
 from resourceapi.model import workloads
 from resourceapi.objects import Object
 from validation import formats

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from resourceapi.field_errors import DUPLICATE
-from resourceapi.field_path import Path
+from resourceapi.field_errors import DUPLICATE, Path
 from resourceapi.objects import Object
 from validation import formats
 from validation.checks import Checks

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from resourceapi.amounts import Amounts, added, amounts_of
 from resourceapi.objects import EMPTY, Object
-from resourceapi.quantity import Quantity
+from resourceapi.quantity import Amounts, Quantity, added, amounts_of
 from resourceapi.releases import Profile
 from validation.pod_resources import aggregate, for_pods
 

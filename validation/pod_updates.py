@@ -6,10 +6,8 @@ Of a pod that scheduling gates hold back, it may also narrow down the nodes.
 from __future__ import annotations
 
 from resourceapi.equality import equal
-from resourceapi.field_errors import FORBIDDEN, REQUIRED
-from resourceapi.field_path import Path
-from resourceapi.model.core import NodeSelector
-from resourceapi.model.meta import ObjectMeta
+from resourceapi.field_errors import FORBIDDEN, REQUIRED, Path
+from resourceapi.model.meta import NodeSelector, ObjectMeta
 from resourceapi.objects import EMPTY, Object
 from validation.checks import Checks
 from validation.pod_defaults import items_of

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from resourceapi.field_errors import FORBIDDEN
-from resourceapi.field_path import Key, Path
+from resourceapi.field_errors import FORBIDDEN, Key, Path
 from resourceapi.objects import EMPTY, Object
 from resourceapi.releases import Profile
 from validation.checks import Checks

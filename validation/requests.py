@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from resourceapi.decoding import Problem
-from resourceapi.field_errors import FieldError, how_many_to_tell
-from resourceapi.field_path import Path
+from resourceapi.field_errors import FieldError, Path, how_many_to_tell
 from resourceapi.kinds import KINDS
 from resourceapi.manifests import namespace_of
 from resourceapi.objects import Object

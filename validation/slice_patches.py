@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from resourceapi import names
 from resourceapi.equality import equal
-from resourceapi.field_path import Path
+from resourceapi.field_errors import Path
 from resourceapi.kinds import RESOURCE_SLICE_PATCH
 from resourceapi.objects import EMPTY, Object
 from validation import formats

@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING
 
 from resourceapi import limits, names
 from resourceapi.equality import equal
-from resourceapi.field_errors import REQUIRED, Named, not_found
-from resourceapi.field_path import Key, Path
+from resourceapi.field_errors import REQUIRED, Key, Named, Path, not_found
 from resourceapi.go_text import quote
 from resourceapi.kinds import RESOURCE_SLICE
 from resourceapi.model import slices as model
-from resourceapi.model.core import NodeSelector
+from resourceapi.model.meta import NodeSelector
 from resourceapi.objects import EMPTY, Object
 from resourceapi.quantity import Quantity
 from resourceapi.releases import Profile

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from resourceapi.field_errors import FieldError, how_many_to_tell
+from resourceapi.field_errors import FieldError, Path, how_many_to_tell
 from resourceapi.field_errors import invalid as invalid_value
-from resourceapi.field_path import Path
 from resourceapi.go_text import listed, quote
 from resourceapi.kind import Kind
 from resourceapi.model.versions import GROUP

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from resourceapi import names
-from resourceapi.field_errors import REQUIRED, not_supported
-from resourceapi.field_path import Path
+from resourceapi.field_errors import REQUIRED, Path, not_supported
 from resourceapi.model import claims as model
 from resourceapi.model import slices
 from resourceapi.objects import Object

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from resourceapi.field_errors import FORBIDDEN, INVALID, REQUIRED, not_supported
-from resourceapi.field_path import Path
+from resourceapi.field_errors import FORBIDDEN, INVALID, REQUIRED, Path, not_supported
 from resourceapi.go_text import quote
 from resourceapi.model.meta import ObjectMeta
 from resourceapi.model.workloads import TEMPLATES

@@ -9,7 +9,7 @@ from hashlib import blake2b
 from conversion.crd_list_keys import without_empty_list_keys
 from conversion.hub import with_defaults
 from resourceapi.decoding import DecodingError
-from resourceapi.field_path import Path
+from resourceapi.field_errors import Path
 from resourceapi.kinds import KINDS, kind_in
 from resourceapi.manifests import mapping
 from resourceapi.objects import EMPTY, Object

@@ -11,9 +11,9 @@ from typing import Any
 from advice.lints import Facts
 from cluster.reflector import SOCKET_SECONDS
 from conversion.hub import hub_object
+from documents import load
 from documents.document import Document
 from documents.errors import DocumentError
-from documents.loading import load
 from quota.cluster import ClusterNamespaces
 from quota.enforcement import ObservedQuota, QuotaCheck, ReservedQuota, held_for_custom_resources
 from quota.reservations import RecountController, Reservations

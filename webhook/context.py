@@ -7,8 +7,7 @@ from typing import Any, NamedTuple, Protocol
 
 from advice.lints import Facts
 from quota.enforcement import QuotaCheck
-from resourceapi.field_errors import FieldError
-from resourceapi.field_path import Path
+from resourceapi.field_errors import FieldError, Path
 from resourceapi.model.versions import GROUP
 from validation.requests import Answer
 from validation.server import Server

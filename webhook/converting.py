@@ -9,7 +9,7 @@ from typing import Any
 
 from deviceselectors.request_budget import RequestBudget
 from resourceapi.decoding import DecodingError
-from resourceapi.field_path import render
+from resourceapi.field_errors import render
 from resourceapi.go_text import json_parts
 from resourceapi.json_text import may_have_literals
 from resourceapi.kinds import KINDS

@@ -14,13 +14,13 @@ from time import perf_counter
 
 from allocator.features import Features
 from deviceselectors.environment import Environment
-from resourceapi.counting import number
-from resourceapi.field_path import Path
+from resourceapi.caches import WeighedCache
+from resourceapi.field_errors import Path
 from resourceapi.logs import log
 from resourceapi.objects import EMPTY, Object
+from resourceapi.phrases import number
 from resourceapi.quantity import Quantity
 from resourceapi.releases import Profile
-from resourceapi.weighed_cache import WeighedCache
 from webhook.device_search import Demand, OverBudget, Search, expressions
 from webhook.devices import DeviceIndex, PlacedGroup
 

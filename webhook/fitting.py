@@ -22,11 +22,11 @@ from allocator.rules.node_operations import OPTIONAL_NODE_OPERATIONS
 from allocator.scheduling import FATAL, Mode, SchedulingState
 from allocator.time_limit import OutOfTime, TimeLimit
 from cluster import store
-from resourceapi.canonical import canonical
+from resourceapi.caches import WeighedCache
+from resourceapi.equality import canonical
 from resourceapi.logs import LOGGER
 from resourceapi.measured import NEWEST
 from resourceapi.objects import EMPTY, Object
-from resourceapi.weighed_cache import WeighedCache
 from webhook.object_cache import NodeLabels
 
 # Work that takes longer than this, in seconds, is followed by a pause.

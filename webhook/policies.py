@@ -7,14 +7,13 @@ from typing import Any, NamedTuple
 
 from jsonschema.protocols import Validator
 
-from resourceapi.field_errors import FieldError, Verbatim, forbidden, invalid, not_supported, required
-from resourceapi.field_path import Path
+from resourceapi.field_errors import FieldError, Path, Verbatim, forbidden, invalid, not_supported, required
 from resourceapi.go_text import quote
 from resourceapi.json_text import Raw
 from resourceapi.json_values import Members, is_deeper
 from resourceapi.kinds import DEVICE_CLASS
 from resourceapi.objects import EMPTY, Object
-from resourceapi.shortening import shortened
+from resourceapi.phrases import shortened
 from webhook.admission_objects import AdmissionObject
 from webhook.label_guard import LabelRule
 from webhook.schemas import MAX_EFFORT, Effort, TooComplexError, first_errors

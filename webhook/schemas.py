@@ -16,7 +16,7 @@ from referencing.exceptions import Unresolvable
 from referencing.jsonschema import DRAFT202012
 
 from resourceapi.errors import ClaimcheckError
-from resourceapi.nearness import nearest
+from resourceapi.phrases import nearest
 
 Path = tuple[str | int, ...]
 

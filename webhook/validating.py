@@ -12,8 +12,7 @@ from quota.counted_parts import counted_part_of_claim
 from quota.enforcement import RESOURCE
 from quota.reservations import Busy
 from resourceapi.api_client import Unavailable
-from resourceapi.field_errors import FieldError, forbidden
-from resourceapi.field_path import render
+from resourceapi.field_errors import FieldError, forbidden, render
 from resourceapi.manifests import name_of
 from resourceapi.names import short_name
 from resourceapi.objects import Object

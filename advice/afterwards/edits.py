@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from resourceapi.field_path import Path
+from resourceapi.field_errors import Path
 
 #: As a new value: the field is removed. An entry of a list becomes null instead, so that the others keep their places.
 REMOVED: Any = type("Removed", (), {"__repr__": lambda self: "<removed>"})()

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from advice.afterwards.edits import with_value
-from resourceapi.field_path import Path
+from resourceapi.field_errors import Path
 
 if TYPE_CHECKING:
     from documents.errors import DocumentError

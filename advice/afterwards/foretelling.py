@@ -11,7 +11,7 @@ from advice.afterwards.later_rounds import LaterRounds, Mistake
 from advice.findings import Finding, Result
 from advice.interpreter import STRICT_DECODING, problems_of, strict_error
 from advice.lints.table import LINTS
-from resourceapi.field_path import Path, render
+from resourceapi.field_errors import Path, render
 from resourceapi.manifests import MISSING, value_at
 from resourceapi.request_body import schemas_of
 from validation.rule_names import WRONG_TYPE

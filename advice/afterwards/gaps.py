@@ -10,9 +10,9 @@ from advice.afterwards.edits import REMOVED, with_value
 from advice.afterwards.samples import NO_STRUCTS, Scalars, empty, filled
 from advice.hints.schema_walk import fields_of, struct_at, type_at
 from resourceapi.decoding import is_readable
-from resourceapi.field_path import Key, Path
+from resourceapi.field_errors import Key, Path
 from resourceapi.manifests import MISSING, value_at
-from resourceapi.nearness import nearest
+from resourceapi.phrases import nearest
 from resourceapi.schema import QUANTITY, Field, Schema, Type, ref
 
 # What a gap can be fixed to: a changed copy of an object.

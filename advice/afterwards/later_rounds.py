@@ -18,7 +18,7 @@ from advice.afterwards.effort import Effort
 from advice.afterwards.fixed import Fixed
 from advice.afterwards.moves import indent, rename, reshape, unwrap
 from resourceapi.decoding import MAX_PROBLEMS, DecodingError, Problem, all_errors
-from resourceapi.field_path import Path, render
+from resourceapi.field_errors import Path, render
 
 if TYPE_CHECKING:
     from documents.manifest import Manifest

@@ -9,9 +9,9 @@ from advice.afterwards.fixed import Fixed
 from advice.afterwards.gaps import TooManyGuessesError, free_places, is_in_another_entry
 from advice.hints.schema_walk import fields_of, struct_at, type_at
 from resourceapi.decoding import is_readable
-from resourceapi.field_path import Key, Path
+from resourceapi.field_errors import Key, Path
 from resourceapi.manifests import value_at
-from resourceapi.nearness import nearest
+from resourceapi.phrases import nearest
 from resourceapi.schema import Schema, Struct, Type
 
 # Fields that other versions or other kinds have around those of a struct.

@@ -6,7 +6,7 @@ from advice.hints.hint import Hint
 from advice.hints.problem import Problem
 from resourceapi.field_errors import TOO_LONG
 from resourceapi.manifests import mapping
-from resourceapi.object_names import ANNOTATIONS_BYTES
+from resourceapi.names import ANNOTATIONS_BYTES
 from validation.rule_names import FIELD_CONFLICT, GENERATED_NAME, PATCH_REFUSED, WRONG_TYPE
 
 

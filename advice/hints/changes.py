@@ -7,7 +7,7 @@ from typing import Any
 
 from advice.hints.hint import Change
 from advice.hints.problem import Problem
-from resourceapi.field_path import Path
+from resourceapi.field_errors import Path
 from resourceapi.manifests import MISSING
 
 

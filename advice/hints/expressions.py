@@ -13,7 +13,7 @@ from advice.hints.problem import Problem
 from deviceselectors.libraries import is_callable
 from resourceapi.field_errors import FORBIDDEN, INVALID
 from resourceapi.measured import MODERN_MINORS
-from resourceapi.nearness import did_you_mean
+from resourceapi.phrases import did_you_mean
 
 DEVICE_FIELDS = ("driver", "attributes", "capacity", "allowMultipleAllocations")
 NAMES = ("device", "quantity", "semver")

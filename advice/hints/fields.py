@@ -15,7 +15,7 @@ from resourceapi.manifests import MISSING, value_at
 from resourceapi.measured import MODERN_MINORS
 from resourceapi.model import workloads
 from resourceapi.model.versions import GROUP, schemas_in
-from resourceapi.nearness import nearest
+from resourceapi.phrases import nearest
 from resourceapi.releases import split_api_version
 from resourceapi.schema import Field, Struct
 from validation.rule_names import UNKNOWN_FIELD

@@ -14,7 +14,7 @@ from advice.hints.group import FORMER_KINDS, LAST_SERVED, is_of_the_group, newes
 from advice.hints.hint import Advice, Hint
 from advice.hints.problem import Problem
 from advice.hints.snippet import yaml
-from resourceapi.field_path import Path
+from resourceapi.field_errors import Path
 from resourceapi.kinds import CLAIM, DEVICE_CLASS
 from resourceapi.manifests import MISSING, entries, mapping, text, value_at
 from resourceapi.model.claims import FLAT_VERSIONS

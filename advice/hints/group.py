@@ -5,7 +5,7 @@ from __future__ import annotations
 from advice.hints.problem import Problem
 from resourceapi.kinds import KINDS, kinds_of
 from resourceapi.model.versions import GROUP, MISTAKEN_GROUP
-from resourceapi.nearness import nearest
+from resourceapi.phrases import nearest
 from resourceapi.releases import Profile
 
 #: The kinds of former versions, with the last release (1.x) that served each: facts of ``k8s.io/api``, from v0.26 to v0.33.

@@ -7,7 +7,7 @@ from typing import Any
 
 from advice.hints.problem import Problem
 from advice.hints.snippet import scalar
-from resourceapi.field_path import Path
+from resourceapi.field_errors import Path
 from resourceapi.manifests import MISSING
 
 Change = tuple[Path, Any]

@@ -10,7 +10,7 @@ from advice.hints.problem import Problem
 from resourceapi import names
 from resourceapi.field_errors import DUPLICATE, INVALID, NOT_SUPPORTED, REQUIRED
 from resourceapi.manifests import MISSING, entries, mapping, text
-from resourceapi.nearness import nearest
+from resourceapi.phrases import nearest
 from validation.version_texts import as_semantic_version
 
 REFERENCE = r"(constraints|config)\[\]\.requests\[\]$"

@@ -10,7 +10,7 @@ from advice.hints.problem import Problem
 from advice.hints.snippet import scalar, yaml
 from resourceapi.field_errors import DUPLICATE, INVALID, NOT_FOUND, REQUIRED
 from resourceapi.manifests import MISSING, entries, pod_spec, text, value_at
-from resourceapi.nearness import nearest
+from resourceapi.phrases import nearest
 from validation.rule_names import UNKNOWN_FIELD, WRONG_TYPE
 
 CONTAINER_CLAIM = r"ontainers\[\]\.resources\.claims\[\]"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from resourceapi.field_path import Key, Path, Segment
+from resourceapi.field_errors import Key, Path, Segment
 from resourceapi.manifests import text, value_at
 from resourceapi.request_body import schemas_of
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from resourceapi.field_path import Path
+from resourceapi.field_errors import Path
 from resourceapi.schema import Field, Schema, Struct, Type
 
 

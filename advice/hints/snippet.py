@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from documents import emitting
-from resourceapi.shortening import shortened
+from resourceapi.phrases import shortened
 
 MAX_LINES = 12
 MAX_WIDTH = 120

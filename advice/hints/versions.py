@@ -15,7 +15,7 @@ from resourceapi.kind import Kind
 from resourceapi.kinds import KINDS, kinds_of
 from resourceapi.manifests import MISSING, mapping
 from resourceapi.model.versions import GROUP, OWN_GROUP
-from resourceapi.nearness import nearest
+from resourceapi.phrases import nearest
 from resourceapi.releases import PROPOSALS, Profile, split_api_version
 from resourceapi.schema import Schema, Type
 from validation.rule_names import NOT_SERVED, SERVER_WARNING

@@ -10,7 +10,7 @@ from typing import Any
 
 from advice.lints.facts import Facts
 from advice.lints.table import CRASHING_STEP, LINTS, Lint, Warning
-from resourceapi.field_path import Path
+from resourceapi.field_errors import Path
 from resourceapi.kinds import DEVICE_CLASS, RESOURCE_SLICE, RESOURCE_SLICE_PATCH, claim_spec_of, kind_of
 from resourceapi.manifests import POD_SPECS, has_alternatives
 from resourceapi.model.versions import GROUP

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from advice.lints.table import FORMER_VERSION, Warning
-from resourceapi.field_path import Path, Segment
+from resourceapi.field_errors import Path, Segment
 from resourceapi.kinds import CLAIM, KINDS
 from resourceapi.limits import CEL_EXPRESSION_BYTES
 from resourceapi.manifests import entries, mapping, text

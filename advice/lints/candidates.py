@@ -11,8 +11,8 @@ from deviceselectors.environment import Environment
 from deviceselectors.libraries.semver import Semver
 from deviceselectors.lookups import ATTRIBUTES, Key, Lookup
 from deviceselectors.runtime.program import EvaluationError, Program, ProgramError
-from resourceapi.counting import number
 from resourceapi.measured import NEWEST
+from resourceapi.phrases import number
 
 if TYPE_CHECKING:
     from advice.device_inventory import DeviceInventory, NamedGroup
@@ -200,7 +200,7 @@ class Evaluations:
 
     def _near(self, lookup: Lookup) -> str:
         """A similar name in the domain, or a similar domain, or the names or domains that there are."""
-        from resourceapi.nearness import nearest
+        from resourceapi.phrases import nearest
 
         known = self._names_by_domain(lookup.map)
         names = known.get(lookup.domain)

@@ -12,10 +12,10 @@ from typing import Any
 from advice.lints.facts import Facts
 from advice.lints.pools import Counters
 from advice.lints.table import OVERCONSUMED, UNKNOWN_COUNTER, Warning
-from resourceapi.field_path import Key, Path
+from resourceapi.field_errors import Key, Path
 from resourceapi.kinds import RESOURCE_SLICE
 from resourceapi.manifests import devices_of, entries, mapping, text
-from resourceapi.nearness import did_you_mean
+from resourceapi.phrases import did_you_mean
 from resourceapi.quantity import QuantityError, parse
 from resourceapi.records.pools import SliceRecord
 

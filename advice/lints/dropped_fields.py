@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from advice.hints.schema_walk import fields_of
 from advice.lints.table import DROPPED, Warning
-from resourceapi.field_path import Key, Path
+from resourceapi.field_errors import Key, Path
 from resourceapi.manifests import containers, mapping, pod_spec
 from resourceapi.releases import Profile
 from resourceapi.schema import Schema, Struct, Type

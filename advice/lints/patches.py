@@ -11,10 +11,10 @@ from advice.lints.patched_devices import PatchedDevices
 from advice.lints.table import NULL_CAPACITY, WITHOUT_EFFECT, Warning
 from allocator.features import Features
 from resourceapi.decoding import DecodingError
-from resourceapi.field_path import Key
+from resourceapi.field_errors import Key
 from resourceapi.kinds import DEVICE_CLASS, RESOURCE_SLICE_PATCH
 from resourceapi.manifests import entries, mapping, name_of, text
-from resourceapi.nearness import nearest
+from resourceapi.phrases import nearest
 
 if TYPE_CHECKING:
     from allocator.patches import PatchFailure

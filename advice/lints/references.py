@@ -21,10 +21,10 @@ from advice.lints.table import (
     Lint,
     Warning,
 )
-from resourceapi.field_path import Path
+from resourceapi.field_errors import Path
 from resourceapi.kinds import CLAIM, CLAIM_TEMPLATE, DEVICE_CLASS, claim_spec_of, kinds_of
 from resourceapi.manifests import containers, entries, mapping, pod_spec, request_details, text
-from resourceapi.nearness import did_you_mean
+from resourceapi.phrases import did_you_mean
 
 ADD = "add its file, or give the cluster's objects with --inventory DIR"
 

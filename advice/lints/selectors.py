@@ -9,7 +9,7 @@ from advice.lints.facts import Facts
 from advice.lints.table import CRASHING_REQUEST, UNGUARDED, Warning
 from allocator.features import Features
 from deviceselectors import request_budget
-from resourceapi.field_path import Path
+from resourceapi.field_errors import Path
 from resourceapi.manifests import entries, mapping, request_details, text
 from resourceapi.measured import measured
 from resourceapi.model.claims import ALL

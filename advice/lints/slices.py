@@ -14,10 +14,10 @@ from advice.lints.table import (
     SLICE_COUNT,
     Warning,
 )
-from resourceapi.counting import number
-from resourceapi.field_path import Key
+from resourceapi.field_errors import Key
 from resourceapi.kinds import RESOURCE_SLICE
 from resourceapi.manifests import devices_of, mapping, text
+from resourceapi.phrases import number
 from resourceapi.quantity import QuantityError, parse
 from resourceapi.records.pools import COMPLETE_SINCE, SliceRecord
 

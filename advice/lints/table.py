@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from resourceapi.field_path import Path
-from resourceapi.nearness import nearest
+from resourceapi.field_errors import Path
+from resourceapi.phrases import nearest
 
 if TYPE_CHECKING:
     from documents.positions import Place

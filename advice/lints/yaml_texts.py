@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from advice.lints.table import BOOLEAN_KEY, CHANGED_EXPRESSION, Warning
-from resourceapi.field_path import Path
+from resourceapi.field_errors import Path
 from resourceapi.kinds import DEVICE_CLASS, claim_spec_of
 from resourceapi.manifests import entries, mapping, request_details
 

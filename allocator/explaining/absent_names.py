@@ -14,7 +14,7 @@ from allocator.patches import PatchFailure
 from allocator.patches.patch import Patch, removes
 from allocator.rules.selector_outcomes import SelectorOutcomes
 from deviceselectors.lookups import ATTRIBUTES
-from resourceapi.nearness import nearest
+from resourceapi.phrases import nearest
 
 #: Names of those that devices have that are kept.
 MAX_NAMES = 256

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from resourceapi.objects import Object
-from resourceapi.records.packed_devices import devices_of
+from resourceapi.records.claims import devices_of
 
 Change = Callable[[Object], Object]
 

@@ -12,8 +12,8 @@ from allocator.explaining.changes import parts, with_details
 from allocator.explaining.snapshot import CAPACITY, COUNTERS, GROUPS
 from allocator.explaining.steps import NodeView
 from allocator.explaining.trials import Trials, Undecided, Variation
-from resourceapi.counting import number
 from resourceapi.objects import Object
+from resourceapi.phrases import number
 from resourceapi.records.pools import PoolId
 
 DEVICES = "devices"

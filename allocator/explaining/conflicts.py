@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 from allocator.explaining.changes import constraints_of, requests_of, without
 from allocator.explaining.trials import Trials, Undecided, Variation
-from resourceapi.counting import number
 from resourceapi.manifests import key_of
 from resourceapi.objects import Object
+from resourceapi.phrases import number
 from resourceapi.records.claims import allocation_of
 
 REQUEST, CONSTRAINT, ALLOCATED = "request", "constraint", "allocated"

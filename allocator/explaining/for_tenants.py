@@ -18,8 +18,8 @@ from allocator.explaining.steps import Step
 from allocator.rules.capacity import Capacity
 from allocator.rules.constraints import Constraints
 from allocator.rules.selectors import RequestSelectors
-from resourceapi.counting import number
 from resourceapi.kinds import RESOURCE_SLICE_PATCH
+from resourceapi.phrases import number
 
 
 def for_tenants(explanation: Explanation, namespace: str) -> Iterator[Remedy]:

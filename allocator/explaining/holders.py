@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from resourceapi.counting import number
 from resourceapi.manifests import full_name
+from resourceapi.phrases import number
 from resourceapi.records.claims import Claim
 
 OwnerOf = Callable[[str], tuple[str, str] | None]

@@ -10,9 +10,8 @@ from allocator.explaining.explanation import CHANCE, ERROR, MAX_KINDS, MISFIT, U
 from allocator.explaining.finder import RELEASE, Remedy
 from allocator.explaining.patched_values import PatchedValue
 from allocator.explaining.steps import INCOMPLETE
-from resourceapi.counting import number, plural
 from resourceapi.kinds import RESOURCE_SLICE_PATCH
-from resourceapi.nearness import nearest
+from resourceapi.phrases import nearest, number, plural
 
 #: Names that are listed in a sentence, and requests or claims that get a sentence each.
 MAX_NAMES, MAX_REQUESTS = 6, 3

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from allocator.explaining.absent_names import AbsentName
 from allocator.explaining.finder import Finder
 from deviceselectors.unparsing import quoted
-from resourceapi.nearness import nearest, nearest_value
 from resourceapi.objects import Object
+from resourceapi.phrases import nearest, nearest_value
 
 if TYPE_CHECKING:
     from allocator.demand import Alternative

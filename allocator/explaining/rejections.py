@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, MutableMapping
 
 from allocator.rules.rule import Cause, Objection
-from resourceapi.counting import number
+from resourceapi.phrases import number
 
 #: Different values that are named.
 MAX_VALUES = 4

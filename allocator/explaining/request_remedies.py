@@ -18,14 +18,12 @@ from allocator.explaining.changes import (
 )
 from allocator.explaining.finder import ALTERNATIVE, CAPACITY, CLASS, COUNT, SELECTOR, Finder, Remedy
 from allocator.explaining.trials import Variation
-from resourceapi.amounts import value_of
 from resourceapi.limits import ALLOCATION_RESULTS
 from resourceapi.manifests import key_of
-from resourceapi.nearness import nearest
 from resourceapi.objects import Object
-from resourceapi.quantity import UNSET, Quantity
+from resourceapi.phrases import nearest, shortened
+from resourceapi.quantity import UNSET, Quantity, value_of
 from resourceapi.records.claims import allocation_of
-from resourceapi.shortening import shortened
 
 Claims = tuple[Object, ...]
 #: The most amounts of a capacity that are tried.

@@ -9,7 +9,7 @@ from allocator.explaining.finder import SELECTOR, Finder, Remedy
 from allocator.rules.selector_outcomes import SelectorOutcomes
 from deviceselectors.lookups import Comparison, Key
 from deviceselectors.unparsing import quoted, replaced
-from resourceapi.nearness import nearest_value
+from resourceapi.phrases import nearest_value
 
 #: Of more different texts of an attribute the nearest is not looked for.
 MAX_TEXTS = 1_000

@@ -16,7 +16,7 @@ from allocator.devices import Device
 from allocator.fitting.partitions import ONE, CounterSet, CounterSetState, Shape, as_number, placeable
 from allocator.fitting.waste import STANDARD_DOMAIN
 from allocator.states import PoolState
-from resourceapi.amounts import value_of
+from resourceapi.quantity import value_of
 from resourceapi.records.pools import PoolId
 
 Size = tuple[float, ...]

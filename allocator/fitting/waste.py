@@ -17,7 +17,7 @@ from allocator.constraint_state import published, values_of
 from allocator.devices import Device
 from allocator.fitting.partitions import CounterSet, CounterSetState, as_number, worth
 from allocator.states import PoolState
-from resourceapi.amounts import value_of
+from resourceapi.quantity import value_of
 from resourceapi.records.pools import DeviceId, PoolId
 
 Waste = tuple[float, ...]

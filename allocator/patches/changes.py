@@ -15,7 +15,7 @@ from allocator.patches.matcher import Matcher
 from allocator.patches.patch import Patch
 from allocator.patches.taint_rule import TaintRule
 from allocator.time_limit import TimeLimit
-from resourceapi.bounded_cache import remember
+from resourceapi.caches import remember
 
 _MAX_KNOWN = 16_384
 

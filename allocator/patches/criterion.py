@@ -16,10 +16,9 @@ from deviceselectors.runtime import effort
 from deviceselectors.runtime.device import Device as PreparedDevice
 from deviceselectors.runtime.program import EvaluationError, Program, ProgramError, program
 from deviceselectors.sight import Reads, Sight, Wanted, reads, scalar_value, wanted_value
-from resourceapi.bounded_cache import remember
+from resourceapi.caches import WeighedCache, remember
 from resourceapi.limits import PATCH_SELECTOR_STEPS
-from resourceapi.shortening import shortened
-from resourceapi.weighed_cache import WeighedCache
+from resourceapi.phrases import shortened
 
 Filter = tuple[str, ...]
 """The expressions of a patch and its class, as texts."""

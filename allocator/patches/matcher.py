@@ -15,7 +15,7 @@ from allocator.patches.device_names import NameIndex
 from allocator.patches.patch import Patch
 from allocator.patches.taint_rule import TaintRule
 from allocator.time_limit import TimeLimit
-from resourceapi.weighed_cache import WeighedCache
+from resourceapi.caches import WeighedCache
 
 #: How much memory the combinations of what applies to devices take, and about what one takes for each patch.
 _FOUND_BYTES, _PATCH_BYTES = 32 << 20, 100

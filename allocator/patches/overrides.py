@@ -10,7 +10,7 @@ from allocator.device_shapes import DeviceShape
 from allocator.patches.applied import Applied
 from allocator.patches.patch import removes
 from deviceselectors.device_properties import DeviceProperties
-from resourceapi.canonical import canonical
+from resourceapi.equality import canonical
 from resourceapi.objects import Object
 
 

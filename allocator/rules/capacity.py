@@ -21,10 +21,9 @@ from allocator.devices import Device
 from allocator.errors import AllocationError, Mention
 from allocator.rules.rule import Cause, Evidence, Objection, Rule, because
 from deviceselectors.lookups import CAPACITY
-from resourceapi.amounts import added
-from resourceapi.bounded_cache import remember
+from resourceapi.caches import remember
 from resourceapi.objects import EMPTY, Object
-from resourceapi.quantity import Quantity
+from resourceapi.quantity import Quantity, added
 
 
 class Capacity(Rule):

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from advice.device_inventory import DeviceInventory, effective_devices, read
-from resourceapi.counting import plural
 from resourceapi.decoding import DecodingError
 from resourceapi.errors import Unanswerable
 from resourceapi.kind import Kind
 from resourceapi.kinds import DEVICE_CLASS, RESOURCE_SLICE, RESOURCE_SLICE_PATCH, kind_of
 from resourceapi.manifests import mapping, name_of, text
+from resourceapi.phrases import plural
 
 if TYPE_CHECKING:
     from allocator.inventory import Inventory

@@ -42,9 +42,9 @@ from cluster.workloads import Workload
 from resourceapi.extended_resources import GATE
 from resourceapi.gates import switchable
 from resourceapi.manifests import key_of
-from resourceapi.nearness import nearest
 from resourceapi.node_selection import selects
 from resourceapi.objects import Object
+from resourceapi.phrases import nearest
 from resourceapi.records.claims import Claim, allocation_of
 
 INVALID, BYPASSED = "cannot be answered", "bypasses the scheduler"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from documents.manifest import Manifest
     from quota.account import Account
     from quota.inventory import Inventory
-    from resourceapi.field_path import Path
+    from resourceapi.field_errors import Path
     from resourceapi.releases import Profile
 
 

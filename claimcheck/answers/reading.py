@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 from advice.findings import ERROR, Finding, Result
 from claimcheck.answers.outcome import Failure
 from documents import DocumentError, parse
-from documents.sources import read_file
-from resourceapi.listed_objects import list_problems
-from resourceapi.recognition import is_list
+from documents.source import read_file
+from resourceapi.recognition import is_list, list_problems
 from validation.rule_names import MALFORMED
 
 if TYPE_CHECKING:
     from documents.manifest import Manifest
-    from resourceapi.field_path import Path
+    from resourceapi.field_errors import Path
     from resourceapi.releases import Profile
 
 

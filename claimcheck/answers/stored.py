@@ -11,9 +11,9 @@ from claimcheck.answers.treatment import ASK, treatment
 from conversion.hub import hub_object
 from resourceapi.decoding import DecodingError
 from resourceapi.errors import Unanswerable
-from resourceapi.key_order import with_sorted_keys
 from resourceapi.kinds import KINDS, kind_in, kind_of
 from resourceapi.manifests import mapping
+from resourceapi.recognition import with_sorted_keys
 from resourceapi.releases import split_api_version
 from validation.kinds import rules_of
 

@@ -57,7 +57,7 @@ def treatment(value: dict[str, Any]) -> str:
 def _untyped(value: dict[str, Any]) -> str:
     """An object without apiVersion or kind is an error if it looks like one of the group, and skipped otherwise."""
     from advice.hints.group import KINDS_OF_THE_GROUP
-    from resourceapi.nearness import nearest
+    from resourceapi.phrases import nearest
 
     kind = value.get("kind", value.get(nearest("kind", value)))
     if isinstance(kind, str) and (kind in KINDS_OF_THE_GROUP or kind in workloads.RESOURCES):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from resourceapi.counting import plural
 from resourceapi.kinds import CLAIM, DEVICE_CLASS, DEVICE_TAINT_RULE, RESOURCE_SLICE, RESOURCE_SLICE_PATCH
 from resourceapi.manifests import mapping
+from resourceapi.phrases import plural
 from resourceapi.records.claims import allocation_of
 
 if TYPE_CHECKING:

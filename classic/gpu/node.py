@@ -10,7 +10,7 @@ from classic.gpu.parameters import written
 from classic.kubelet.cdi import ContainerEdits, Device, Hook, HookName
 from classic.kubelet.claims import AllocatedClaim, RefusedClaim
 from classic.kubelet.plugin import InvalidSettings
-from resourceapi.shortening import shortened
+from resourceapi.phrases import shortened
 
 _NOT_IN_VARIABLES = re.compile(r"[^A-Z0-9]")
 _INIT_SECONDS = 30

@@ -11,8 +11,8 @@ from resourceapi import quantity
 from resourceapi.errors import ClaimcheckError
 from resourceapi.go_text import quote
 from resourceapi.objects import Object
+from resourceapi.phrases import shortened
 from resourceapi.quantity import Quantity, QuantityError
-from resourceapi.shortening import shortened
 
 GROUP = "gpu.example.com"
 VERSION = "v1"

@@ -16,7 +16,7 @@ from resourceapi.model.versions import GROUP
 
 if TYPE_CHECKING:
     from classic.migration.objects import Reference
-    from resourceapi.field_path import Path
+    from resourceapi.field_errors import Path
 
 #: What the requests of migrated claims are called.
 REQUEST = "device"

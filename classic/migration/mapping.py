@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from classic.migration.expressions import problem_of
 from documents import Document, DocumentError, parse
-from documents.sources import read_file
+from documents.source import read_file
 
 if TYPE_CHECKING:
-    from resourceapi.field_path import Path
+    from resourceapi.field_errors import Path
 
 #: Longer files are not read as mappings.
 MAX_BYTES = 200_000

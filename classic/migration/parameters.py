@@ -18,7 +18,7 @@ from classic.migration.remarks import CannotMigrate, step
 if TYPE_CHECKING:
     from classic.migration.mapping import Condition, ConfigRule, ParametersRule, SelectorRule
     from deviceselectors.ast import Node
-    from resourceapi.field_path import Path
+    from resourceapi.field_errors import Path
 
 #: Conditions of one selector, and how deep they may be in each other; longer ones fit in no selector.
 MAX_CONDITIONS, MAX_DEPTH = 500, 16

@@ -11,7 +11,7 @@ from validation.requests import WARN, create_request
 
 if TYPE_CHECKING:
     from classic.migration.remarks import Remarks
-    from resourceapi.field_path import Path
+    from resourceapi.field_errors import Path
     from validation.server import Server
 
 #: What held the names, in 1.26 to 1.30, and in early texts.

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from resourceapi.errors import ClaimcheckError
-from resourceapi.field_path import Key
+from resourceapi.field_errors import Key
 
 if TYPE_CHECKING:
     from documents import Document
-    from resourceapi.field_path import Path
+    from resourceapi.field_errors import Path
 
 ERROR, WARNING, NOTE = "error", "warning", "note"
 SEVERITIES = (ERROR, WARNING, NOTE)

@@ -9,7 +9,7 @@ from classic.migration.expressions import ExpressionError, attribute_name
 from classic.migration.metadata import migrated_metadata
 from classic.migration.remarks import CannotMigrate, items, members, string
 from resourceapi import limits
-from resourceapi.field_path import Path
+from resourceapi.field_errors import Path
 from resourceapi.manifests import name_of
 from resourceapi.model.versions import GROUP
 

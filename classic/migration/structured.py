@@ -8,11 +8,11 @@ from classic.migration.context import Context, opaque, selector
 from classic.migration.expressions import ExpressionError, for_devices, of_driver
 from classic.migration.remarks import CannotMigrate, Remarks, items, members, string
 from resourceapi import limits
-from resourceapi.field_path import render
+from resourceapi.field_errors import render
 
 if TYPE_CHECKING:
     from documents import Document
-    from resourceapi.field_path import Path
+    from resourceapi.field_errors import Path
 
 _TYPE = ("apiVersion", "kind", "metadata", "generatedFrom")
 #: What 1.30 asked for if a claim had no parameters, and what a selector need not say.

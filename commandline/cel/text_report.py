@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from claimcheck.answers.cel import FAILED, MATCH, NO_MATCH, Evaluation, Group
 from deviceselectors.cost import UNLIMITED
-from resourceapi.counting import number
+from resourceapi.phrases import number
 
 #: Groups, and devices of a group, that are listed; of the others only the number is shown.
 MAX_GROUPS, MAX_DEVICES = 20, 4

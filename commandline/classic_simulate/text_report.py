@@ -10,8 +10,8 @@ from classic.simulation.simulation import PodOutcome
 from classic.simulation.timeline import Change, Entry, Write
 from commandline.classic_simulate.report import Report
 from commandline.reports.writing import failure_lines, table
-from resourceapi.counting import number
 from resourceapi.manifests import entries, mapping, text
+from resourceapi.phrases import number
 
 #: Entries and nodes that are listed.
 MAX_ENTRIES, MAX_NODES = 1_000, 8

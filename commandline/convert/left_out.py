@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from documents.errors import DocumentError
-from documents.skipped import CHART, PATCH, SUFFIX
-from documents.sources import decode, read_file
+from documents.finding import CHART, PATCH, SUFFIX
+from documents.source import decode, read_file
 from resourceapi.model.versions import GROUP
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from commandline.errors import UsageError
 from commandline.exit_codes import NEGATIVE, SUCCESS
 from commandline.reports.escaping import complain, on_one_line, without_commands
 from documents.errors import DocumentError
-from documents.sources import STANDARD_INPUT
-from resourceapi.counting import number
+from documents.source import STANDARD_INPUT
+from resourceapi.phrases import number
 
 if TYPE_CHECKING:
     from argparse import Namespace

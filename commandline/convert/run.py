@@ -11,7 +11,7 @@ from commandline.options import insist_on_paths
 from commandline.reading import find, search
 from commandline.reports.escaping import complain
 from documents.errors import DocumentError
-from documents.sources import decode, read_file
+from documents.source import decode, read_file
 from resourceapi.releases import Profile
 
 if TYPE_CHECKING:

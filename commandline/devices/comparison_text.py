@@ -11,9 +11,9 @@ from claimcheck.answers.devices.cluster_devices import failure_text
 from claimcheck.answers.devices.comparison import ATTRIBUTE, CAPACITY, Change, Comparison, Hidden, PodOutcome
 from claimcheck.answers.scenario import WITH_PATCHES
 from commandline.devices import words
-from resourceapi.counting import number
 from resourceapi.kinds import RESOURCE_SLICE_PATCH
 from resourceapi.objects import EMPTY, Object
+from resourceapi.phrases import number
 from resourceapi.records.pools import DeviceId
 
 #: Devices, nodes, and claims that are named; of others only the number is shown.

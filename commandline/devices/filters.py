@@ -13,8 +13,8 @@ from allocator.selection import CompileError, Selectors
 from allocator.time_limit import TimeLimit
 from claimcheck.answers.devices.cluster_devices import ClusterDevices
 from commandline.errors import UsageError
-from resourceapi.nearness import nearest
 from resourceapi.objects import Object
+from resourceapi.phrases import nearest
 
 
 class Failed(NamedTuple):

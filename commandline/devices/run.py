@@ -116,7 +116,7 @@ def _insist_on_use(options: Namespace, state: ClusterState, proposal: Proposal) 
     :raises UsageError: if not.
     """
     from resourceapi.kinds import DEVICE_TAINT_RULE, RESOURCE_SLICE_PATCH
-    from resourceapi.nearness import nearest
+    from resourceapi.phrases import nearest
 
     stored = state.of(RESOURCE_SLICE_PATCH.name)
     for name in options.without:

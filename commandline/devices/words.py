@@ -10,8 +10,8 @@ from allocator.compatibility_groups import in_words, listed
 from allocator.devices import Device
 from allocator.pod_nodes import CORDONED
 from claimcheck.answers.devices.cluster_devices import ClusterDevices, GroupsOn, Use
-from resourceapi.amounts import value_of
 from resourceapi.objects import EMPTY, Object
+from resourceapi.quantity import value_of
 
 NONE = "<none>"
 ALL_NODES, BY_SELECTOR, UNKNOWN = "<all>", "<selected>", "<unknown>"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from allocator.pod_nodes import AFFINITY, DEFAULT_SCHEDULER, RESOURCES, Refusal, named_node
 from commandline.reports.allocations import device_lines
-from resourceapi.counting import number
+from resourceapi.phrases import number
 
 if TYPE_CHECKING:
     from claimcheck.answers.explain import Explained

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from allocator.explaining import in_words
 from allocator.explaining.explanation import Explanation, NodeKind
 from allocator.explaining.holders import held_by
-from resourceapi.counting import number
+from resourceapi.phrases import number
 
 #: Kinds of nodes that are shown.
 MAX_KINDS = 4

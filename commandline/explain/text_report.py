@@ -27,7 +27,7 @@ from commandline.explain.scope import scope
 from commandline.reports.allocations import device_lines
 from commandline.reports.places import place
 from commandline.reports.writing import failure_lines
-from resourceapi.counting import number
+from resourceapi.phrases import number
 
 if TYPE_CHECKING:
     from claimcheck.answers.explain import Answer, Explained

@@ -43,7 +43,7 @@ def overview() -> str:
 
 def unknown_command(given: str) -> tuple[str, str]:
     """The lines of what to say about a command that does not exist."""
-    from resourceapi.nearness import nearest
+    from resourceapi.phrases import nearest
 
     name = program()
     if given.startswith("-"):

@@ -56,8 +56,8 @@ def _lines_without_fixed(file: str, fixed: tuple[str, ...]) -> list[str | None]:
 
     :raises UsageError: if the file cannot be read, or if these share lines with other settings.
     """
+    from documents import load
     from documents.document import Document
-    from documents.loading import load
 
     try:
         lines: list[str | None] = [*Path(file).read_text("utf-8").rstrip().splitlines()]

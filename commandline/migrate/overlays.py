@@ -11,15 +11,14 @@ from classic.migration.kinds import is_classic, is_of_1_31
 from classic.migration.migration import Change
 from classic.migration.remarks import ERROR, Remark
 from documents import Document, DocumentError, parse
-from documents.finding import KUSTOMIZATIONS
+from documents.finding import KUSTOMIZATIONS, PATCH
 from documents.parsing import first_document
-from documents.skipped import PATCH
-from documents.sources import read_file
+from documents.source import read_file
 from resourceapi.manifests import MISSING, displayed_name, entries, group_of, mapping, name_of, text, value_at
 
 if TYPE_CHECKING:
     from documents.finding import Files
-    from resourceapi.field_path import Path
+    from resourceapi.field_errors import Path
 
 _RESOURCES = ("resources", "bases", "crds")
 _PATCHES = ("patches", "patchesStrategicMerge", "patchesJson6902")

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from classic.migration.remarks import NOTE, SEVERITIES
 from commandline.reports.escaping import complain, write_json
-from resourceapi.counting import number
-from resourceapi.field_path import render
+from resourceapi.field_errors import render
 from resourceapi.manifests import displayed_name, text
+from resourceapi.phrases import number
 
 if TYPE_CHECKING:
     from classic.migration.migration import Migration

@@ -17,7 +17,7 @@ from commandline.options import insist_on_paths, settle_namespace
 from commandline.reading import find, search
 from commandline.reports.escaping import complain
 from documents import Document, DocumentError, parse
-from documents.sources import decode, read_file
+from documents.source import decode, read_file
 
 if TYPE_CHECKING:
     from argparse import Namespace

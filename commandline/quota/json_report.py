@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from claimcheck.answers.quota import Answer
     from quota.account import Statement
     from quota.resource_quotas import ResourceQuota
-    from resourceapi.amounts import Amounts
+    from resourceapi.quantity import Amounts
 
 
 def document(answer: Answer) -> dict[str, Any]:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from commandline.reports.places import place
 from commandline.reports.writing import failure_lines, table
 from quota.account import REFUSED, STORED
-from resourceapi.counting import number
 from resourceapi.model.claims import ALL, EXACT_COUNT
+from resourceapi.phrases import number
 from resourceapi.quantity import ZERO
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from quota.account import Statement
     from quota.claims import Demand
     from quota.resource_quotas import ResourceQuota
-    from resourceapi.amounts import Amounts
+    from resourceapi.quantity import Amounts
 
 _SUBJECTS = {"ResourceClaim": "claim", "ResourceClaimTemplate": "template"}
 _VERDICTS = {STORED: "already exists"}

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from advice.findings import Finding, Result
 from commandline.reports.escaping import on_one_line
-from resourceapi.counting import number
+from resourceapi.phrases import number
 
 #: So many findings that are alike are each shown in full.
 SHOWN_IN_FULL = 3

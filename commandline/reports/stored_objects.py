@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from advice.findings import ERROR, NO_SUCH_API, UPDATES_ACCEPTED, UPDATES_REFUSED, Finding, Result
 from claimcheck.answers.outcome import Outcome
-from resourceapi.counting import number
+from resourceapi.phrases import number
 from validation import rule_names
 
 #: The lint about fields that the server drops; its module takes long to load.

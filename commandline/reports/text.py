@@ -11,7 +11,7 @@ from commandline.color import BLUE, BOLD, CYAN, RED, YELLOW, paint
 from commandline.reports.escaping import on_one_line, printable, without_commands
 from commandline.reports.grouping import grouped, place_of
 from commandline.reports.places import RENDERED
-from resourceapi.counting import number
+from resourceapi.phrases import number
 
 # Longer lines are cut to this many characters around the column they are shown for.
 EXCERPT = 120

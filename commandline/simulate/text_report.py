@@ -11,7 +11,7 @@ from allocator.simulation import Placement
 from claimcheck.answers.simulate import Report, Run
 from commandline.reports.writing import failure_lines, table
 from commandline.simulate import unplaced_report
-from resourceapi.counting import number
+from resourceapi.phrases import number
 from resourceapi.records.claims import Allocation
 
 #: Pods and devices that are listed.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from allocator.explaining import in_words
 from commandline.explain import node_report, remedy_report
-from resourceapi.counting import number
+from resourceapi.phrases import number
 
 if TYPE_CHECKING:
     from claimcheck.answers.unplaced import Unplaced

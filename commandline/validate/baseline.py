@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from commandline.errors import UsageError
 from documents.errors import DocumentError
 from documents.parsing import first_document
-from documents.sources import read_file
+from documents.source import read_file
 from resourceapi.manifests import entries, text
 
 if TYPE_CHECKING:

@@ -12,15 +12,15 @@ from claimcheck.answers.convert import rewritten
 from commandline.convert.results import Files
 from commandline.reports.escaping import complain
 from documents import Document, DocumentError, parse
-from resourceapi.counting import number
 from resourceapi.manifests import MISSING
+from resourceapi.phrases import number
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
     from advice.findings import Finding, Result
     from claimcheck.answers.outcome import Outcome
-    from resourceapi.field_path import Path
+    from resourceapi.field_errors import Path
 
 #: One mistake can hide others: so often the server is asked again.
 _MOST_ROUNDS = 10

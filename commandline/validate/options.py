@@ -17,7 +17,7 @@ from commandline.options import (
     describe,
 )
 from commandline.reports import FORMATS, TOGETHER
-from documents.sources import STANDARD_INPUT
+from documents.source import STANDARD_INPUT
 
 DESCRIPTION = (
     "Report what kube-apiserver would answer to `kubectl apply` of these manifests, and where to fix them."
@@ -274,7 +274,7 @@ def _check_patches(options: Namespace) -> None:
         raise UsageError("--server-side is for files that are applied: name them")
     if not options.server_side and (options.force_conflicts or options.field_manager):
         raise UsageError("--force-conflicts and --field-manager are about --server-side")
-    from resourceapi.object_names import field_manager
+    from resourceapi.names import field_manager
 
     for problem in field_manager(options.field_manager):
         raise UsageError(f"--field-manager: the server refuses this name: {problem.detail}")

@@ -16,7 +16,7 @@ from commandline.options import asks_for_cluster
 from commandline.reading import read_named
 from documents.errors import DocumentError
 from documents.parsing import first_document
-from documents.sources import read_file
+from documents.source import read_file
 
 if TYPE_CHECKING:
     from argparse import Namespace

@@ -20,8 +20,8 @@ from commandline.reading import find_and_render, insist_on_one_reader, read
 from commandline.reports.escaping import complain
 from commandline.validate.request import batch_of, existing, reviewer_of
 from documents.errors import DocumentError
-from documents.sources import STANDARD_INPUT
-from resourceapi.counting import number
+from documents.source import STANDARD_INPUT
+from resourceapi.phrases import number
 
 if TYPE_CHECKING:
     from argparse import Namespace

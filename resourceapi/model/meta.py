@@ -1,4 +1,4 @@
-"""Structs that all groups share: object metadata and conditions (``k8s.io/apimachinery/pkg/apis/meta/v1``)."""
+"""Structs that kinds share: node selectors (core/v1), object metadata and conditions (k8s.io/apimachinery/pkg/apis/meta/v1)."""
 
 from __future__ import annotations
 
@@ -62,4 +62,33 @@ Condition = Struct(
 
 METADATA = Field("metadata", ref("ObjectMeta", package="v1"), go="ObjectMeta")
 
-STRUCTS = (OwnerReference, ManagedFieldsEntry, ObjectMeta, Condition)
+
+# Structs of ``core/v1`` that DRA objects use: node selectors.
+
+NodeSelector = Struct(
+    "NodeSelector",
+    Field("nodeSelectorTerms", list_of(ref("NodeSelectorTerm", package="v1")), omitempty=False),
+    atomic=True,
+)
+NodeSelectorTerm = Struct(
+    "NodeSelectorTerm",
+    Field("matchExpressions", list_of(ref("NodeSelectorRequirement", package="v1"))),
+    Field("matchFields", list_of(ref("NodeSelectorRequirement", package="v1"))),
+    atomic=True,
+)
+NodeSelectorRequirement = Struct(
+    "NodeSelectorRequirement",
+    Field("key", STRING, omitempty=False),
+    Field("operator", named("v1.NodeSelectorOperator"), omitempty=False),
+    Field("values", list_of(STRING)),
+)
+
+STRUCTS = (
+    OwnerReference,
+    ManagedFieldsEntry,
+    ObjectMeta,
+    Condition,
+    NodeSelector,
+    NodeSelectorTerm,
+    NodeSelectorRequirement,
+)

@@ -5,7 +5,7 @@ It is the one version of classic DRA whose answers are known, and no other has i
 
 from __future__ import annotations
 
-from resourceapi.model import claims, core, meta
+from resourceapi.model import claims, meta
 from resourceapi.model.meta import METADATA
 from resourceapi.model.versions import CLASSIC_VERSION
 from resourceapi.objects import Object
@@ -194,7 +194,6 @@ V1ALPHA2 = Schema(
     CLASSIC_VERSION,
     (
         *meta.STRUCTS,
-        *core.STRUCTS,
         claims.ResourceClaimConsumerReference,
         *(each for each in tuple(globals().values()) if isinstance(each, Struct)),  # those of this file
     ),

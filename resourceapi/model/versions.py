@@ -12,7 +12,6 @@ from resourceapi.measured import NEWEST
 from resourceapi.model import (
     claims,
     classes,
-    core,
     meta,
     pool_status_requests,
     slice_patches,
@@ -41,7 +40,6 @@ _V1 = Schema(
     "v1",
     (
         *meta.STRUCTS,
-        *core.STRUCTS,
         *claims.STRUCTS,
         *classes.STRUCTS,
         *slices.STRUCTS,

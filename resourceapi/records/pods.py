@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 from urllib.parse import quote
 
-from resourceapi.bounded_cache import remember
+from resourceapi.caches import remember
 from resourceapi.manifests import entries, has_ended, labels_of, mapping, name_of, text, uid_of
 from resourceapi.objects import Object
 

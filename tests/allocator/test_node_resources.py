@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from allocator.node_resources import NodeResources, PodNeeds, counted
-from resourceapi.amounts import amounts_of
 from resourceapi.objects import Object
+from resourceapi.quantity import amounts_of
 
 
 def node(name: str = "n", **allocatable: str) -> Object:

@@ -15,7 +15,7 @@ from commandline.errors import UsageError
 from commandline.helm import render, render_all
 from commandline.main import main
 from documents import DocumentError
-from documents.sources import MAX_FILE_BYTES
+from documents.source import MAX_FILE_BYTES
 from resourceapi.releases import Profile
 
 PROFILE = Profile()

@@ -25,7 +25,7 @@ PARTS = ("decode", "to_hub", "apply_defaults")
 ALONE = {
     "conversion/hub.py",  # here they are put together
     "conversion/documents.py",  # the document itself is converted, not what it means
-    "resourceapi/listed_objects.py",  # metadata of objects of any kind, as kubectl reads it
+    "resourceapi/recognition.py",  # metadata of objects of any kind, as kubectl reads it
     "resourceapi/request_body.py",  # a body says itself what it is, which is checked beside decoding
     "validation/pod_kinds.py",  # kinds without a hub
 }

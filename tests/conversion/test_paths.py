@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from conversion.hub import path_to_hub, path_to_version
-from resourceapi.field_path import Path
+from resourceapi.field_errors import Path
 
 REQUEST = ("spec", "devices", "requests", 0)
 IN_TEMPLATE = ("spec", "spec", "devices", "requests", 0)

@@ -11,8 +11,7 @@ from collections.abc import Callable
 import pytest
 
 from documents import Document, DocumentError, parse
-from documents.expansion import FREE, SCALAR_WEIGHT, TIMES
-from documents.tree import MAX_DEPTH, MAX_VALUES
+from documents.tree import FREE, MAX_DEPTH, MAX_VALUES, SCALAR_WEIGHT, TIMES
 from resourceapi import deep_json
 
 MIB = 2**20

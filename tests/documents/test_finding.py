@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from documents.errors import EmptyDirectory
-from documents.exclusion import Exclusion
-from documents.finding import Files
+from documents.finding import Exclusion, Files
 
 TREE = (
     "ok.yaml",

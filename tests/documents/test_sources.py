@@ -12,7 +12,7 @@ import pytest
 
 from documents import DocumentError, load
 from documents.finding import find_files
-from documents.sources import MAX_FILE_BYTES, read_file
+from documents.source import MAX_FILE_BYTES, read_file
 
 
 @pytest.fixture

@@ -10,11 +10,10 @@ import pytest
 from resourceapi.kinds import KINDS
 from resourceapi.model.versions import SCHEMAS
 from resourceapi.objects import Object
-from resourceapi.openapi import struct_schema
 from tests.e2e.client import Answer, Client
 from tests.e2e.control_plane import ApiServer
 from tests.e2e.custom_resources import GROUP, Served, served_by_crds
-from webhook.crds import definitions
+from webhook.crds import definitions, struct_schema
 
 PROFILE = "1.37-all"
 HOME = "default"

@@ -25,7 +25,7 @@ from allocator.features import Features
 from allocator.scheduling import SchedulingState
 from allocator.time_limit import TimeLimit
 from resourceapi.objects import Object
-from resourceapi.records.packed_devices import devices_of
+from resourceapi.records.claims import devices_of
 from resourceapi.releases import Profile
 from scheduler import filtering, reasons
 from scheduler.cluster_picture import ClusterPicture

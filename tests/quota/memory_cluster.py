@@ -11,10 +11,9 @@ from quota.ledger import Charged
 from quota.names import ExtendedResources, devices_of
 from quota.resource_quotas import ResourceQuota
 from quota.store import Stored
-from resourceapi.amounts import Amounts, added
 from resourceapi.errors import Conflict
 from resourceapi.objects import Object
-from resourceapi.quantity import Quantity
+from resourceapi.quantity import Amounts, Quantity, added
 
 NAMESPACE, GPU = "team", devices_of("gpu")
 

@@ -12,8 +12,7 @@ from quota.amounts import written
 from quota.evaluators import ClaimEvaluator, PodEvaluator
 from quota.names import ExtendedResources
 from quota.resource_quotas import ResourceQuota
-from resourceapi.amounts import Amounts, amounts_of
-from resourceapi.quantity import Quantity
+from resourceapi.quantity import Amounts, Quantity, amounts_of
 from resourceapi.releases import Profile
 from tests.quota.objects import alternative, claim, container, exactly, first_of, pod
 

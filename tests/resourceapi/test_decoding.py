@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from resourceapi.decoding import DecodingError, decode
-from resourceapi.field_path import Key
+from resourceapi.field_errors import Key
 from resourceapi.json_text import Raw, parse
 from resourceapi.model.versions import V1, V1BETA1
 from resourceapi.quantity import Quantity

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from documents.source import json_pointer
-from resourceapi.field_path import ROOT, Key, Path, render
+from resourceapi.field_errors import ROOT, Key, Path, render
 
 
 @pytest.mark.parametrize(

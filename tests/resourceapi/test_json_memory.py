@@ -6,8 +6,8 @@ import tracemalloc
 
 import pytest
 
-from resourceapi.json_memory import JSONMemory
 from resourceapi.json_text import parse
+from resourceapi.json_values import JSONMemory
 
 COUNT = 50_000
 DISTINCT = ",".join(f'"{index:x}":-0' for index in range(COUNT))

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resourceapi import deep_json
-from resourceapi.field_path import Key
+from resourceapi.field_errors import Key
 from resourceapi.json_scanner import scan, sources_at
 from resourceapi.json_text import PackedRaw, Raw, Sources, may_have_literals, parse
 from resourceapi.json_values import MAX_DEPTH, MAX_INT_DIGITS, JSONError, Members, Number

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resourceapi import names, object_names
+from resourceapi import names
 from resourceapi.field_errors import TOO_LONG
 from resourceapi.names import DECLARATIVE, HANDWRITTEN
 from tests.resourceapi.tables import table
@@ -32,13 +32,13 @@ RULES = [
     names.uuid,
     names.extended_resource_name,
     names.semantic_version,
-    object_names.generate_name,
-    object_names.namespace_name,
-    object_names.path_segment,
-    object_names.finalizer,
-    object_names.unqualified_finalizer,
-    object_names.owner_api_version,
-    object_names.field_manager,
+    names.generate_name,
+    names.namespace_name,
+    names.path_segment,
+    names.finalizer,
+    names.unqualified_finalizer,
+    names.owner_api_version,
+    names.field_manager,
 ]
 
 TEXTS: dict[str, str] = json.loads(
@@ -75,7 +75,7 @@ def test_names_are_judged_as_by_the_server(case: dict[str, Any]) -> None:
 @pytest.mark.parametrize("case", table("object_names"))
 def test_metadata_is_judged_as_by_the_server(case: dict[str, Any]) -> None:
     """The same for what stands in metadata."""
-    problems = getattr(object_names, case["rule"])(spelled_out(case["value"]))
+    problems = getattr(names, case["rule"])(spelled_out(case["value"]))
     assert without_omitted_values(problems) == expected(case)
 
 
@@ -130,7 +130,7 @@ def test_extended_resource_name_by_hand_accepts_the_same() -> None:
 )
 def test_path_segment(value: str, prefix: bool, details: list[str]) -> None:
     """What stands in a URL is neither a dot nor two, and has no slash or per cent sign."""
-    assert [problem.detail for problem in object_names.path_segment(value, prefix=prefix)] == details
+    assert [problem.detail for problem in names.path_segment(value, prefix=prefix)] == details
 
 
 @pytest.mark.parametrize(
@@ -147,15 +147,15 @@ def test_path_segment(value: str, prefix: bool, details: list[str]) -> None:
 def test_unqualified_finalizers_are_those_of_kubernetes(value: str, accepted: bool) -> None:
     """A finalizer without a domain is one of three."""
     detail = "name is neither a standard finalizer name nor is it fully qualified"
-    assert [problem.detail for problem in object_names.unqualified_finalizer(value)] == (
+    assert [problem.detail for problem in names.unqualified_finalizer(value)] == (
         [] if accepted else [detail]
     )
 
 
 def test_finalizers_are_label_keys() -> None:
     """A finalizer's form is that of a label key."""
-    assert object_names.finalizer("example.com/x") == []
-    assert object_names.finalizer("a b") == names.label_key("a b")
+    assert names.finalizer("example.com/x") == []
+    assert names.finalizer("a b") == names.label_key("a b")
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def test_finalizers_are_label_keys() -> None:
 )
 def test_annotations_have_256_kib(key: str, value: str, accepted: bool) -> None:
     """Keys and values together have 256 KiB at most, counted in bytes."""
-    problems = object_names.annotations_size({key: value})
+    problems = names.annotations_size({key: value})
     assert [(problem.kind, problem.detail) for problem in problems] == (
         [] if accepted else [(TOO_LONG, "may not be more than 262144 bytes")]
     )

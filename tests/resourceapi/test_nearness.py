@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from resourceapi.nearness import edits, nearest
+from resourceapi.phrases import edits, nearest
 
 NAMES = ("name", "deviceClassName", "selectors", "allocationMode", "count", "cel", "tolerations", "kind")
 

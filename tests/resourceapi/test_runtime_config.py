@@ -7,15 +7,14 @@ import pytest
 from resourceapi.kind import GA_SINCE
 from resourceapi.kinds import KINDS
 from resourceapi.measured import OLDEST
-from resourceapi.releases import Profile
-from resourceapi.runtime_config import RuntimeConfigError, parse
+from resourceapi.releases import Profile, RuntimeConfigError, parse_runtime_config
 from tests.resourceapi.tables import recorded_releases, table
 
 
 @pytest.mark.parametrize("row", table("runtime_config"))
 def test_versions_that_are_served(row: dict[str, str]) -> None:
     """Of a claim, and of a kind that has other versions."""
-    profile = Profile(apis=parse(row["flag"]))
+    profile = Profile(apis=parse_runtime_config(row["flag"]))
     for resource in ("ResourceClaim", "DeviceTaintRule"):
         kind = KINDS[resource]
         served = [version for version in kind.versions if kind.served_by(version, profile)]
@@ -26,7 +25,7 @@ def test_versions_that_are_served(row: dict[str, str]) -> None:
 def test_refused_as_by_the_server(row: dict[str, str]) -> None:
     """The server does not start, and says why."""
     with pytest.raises(RuntimeConfigError) as caught:
-        parse(row["flag"])
+        parse_runtime_config(row["flag"])
     assert str(caught.value) == row["error"]
 
 

@@ -6,14 +6,14 @@ from random import Random
 
 import pytest
 
-from resourceapi import weighed_cache
-from resourceapi.weighed_cache import ENTRY_BYTES, WeighedCache
+from resourceapi import caches
+from resourceapi.caches import ENTRY_BYTES, WeighedCache
 
 
 @pytest.fixture(autouse=True)
 def light_entries(monkeypatch: pytest.MonkeyPatch) -> None:
     """Weights are those of the values alone."""
-    monkeypatch.setattr(weighed_cache, "ENTRY_BYTES", 0)
+    monkeypatch.setattr(caches, "ENTRY_BYTES", 0)
 
 
 def kept(cache: WeighedCache[str, str], keys: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from resourceapi.objects import Object
-from resourceapi.records.packed_devices import MIN_BYTES, DevicesReader, PackedDevices
+from resourceapi.records.claims import MIN_BYTES, DevicesReader, PackedDevices
 from scheduler.metrics import ChosenAlternative, chosen_alternatives
 
 

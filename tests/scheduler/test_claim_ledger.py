@@ -13,7 +13,7 @@ from allocator.demand import read_claim
 from allocator.time_limit import UNLIMITED
 from cluster.objects import ClusterObjects
 from resourceapi.objects import Object
-from resourceapi.records.packed_devices import devices_of
+from resourceapi.records.claims import devices_of
 from resourceapi.records.pools import DeviceId
 from resourceapi.releases import Profile
 from scheduler.cluster_picture import ClusterPicture

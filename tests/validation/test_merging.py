@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from conversion.hub import path_to_hub
-from resourceapi.field_errors import DUPLICATE, INVALID, REQUIRED, TOO_MANY, FieldError
-from resourceapi.field_path import Path
+from resourceapi.field_errors import DUPLICATE, INVALID, REQUIRED, TOO_MANY, FieldError, Path
 from validation.merging import merge
 
 A: Path = ("spec", "a")

@@ -8,8 +8,7 @@ import pytest
 
 from resourceapi.kinds import RESOURCE_SLICE_PATCH, kind_of
 from resourceapi.model.versions import GROUP, OWN_GROUP
-from resourceapi.releases import MODERN_RELEASES, Profile
-from resourceapi.runtime_config import parse
+from resourceapi.releases import MODERN_RELEASES, Profile, parse_runtime_config
 from tests.validation.rule_cases import fixture
 from validation.requests import CREATE, UPDATE, Answer, Request
 from validation.server import Server
@@ -39,7 +38,7 @@ def patch(group: str = OWN_GROUP, generation: int = 0, **devices: Any) -> dict[s
 @pytest.mark.parametrize("release", MODERN_RELEASES)
 def test_own_group_is_served_by_all(release: str) -> None:
     """It is that of a CRD, about which no release and no setting of a server says anything."""
-    for profile in (Profile(release), Profile(release, apis=parse("api/all=false"))):
+    for profile in (Profile(release), Profile(release, apis=parse_runtime_config("api/all=false"))):
         answer = ask(patch(), profile=profile)
         assert answer.accepted
         assert answer.object is not None
@@ -51,11 +50,11 @@ def test_group_of_kubernetes_has_it_only_as_a_custom_resource(release: str) -> N
     """No release serves it; the profile of proposals does, and a server of any release that has the CRDs."""
     obj = patch(GROUP)
     assert ask(obj, profile=Profile(release)).code == (201 if release == "kep" else 404)
-    assert ask(obj, profile=Profile(release, apis=parse("api/all=true"))).code == (
+    assert ask(obj, profile=Profile(release, apis=parse_runtime_config("api/all=true"))).code == (
         201 if release == "kep" else 404
     )
     assert ask(obj, profile=Profile(release, proposed_kinds=True)).code == 201
-    switched_off = parse(f"{GROUP}/v1alpha3=false")
+    switched_off = parse_runtime_config(f"{GROUP}/v1alpha3=false")
     assert ask(obj, profile=Profile("kep", apis=switched_off)).code == 404
 
 

@@ -12,8 +12,7 @@ from cluster.store import Collection
 from conversion.hub import hub_object
 from quota.counted_parts import counted_part_of_claim
 from resourceapi import decoding
-from resourceapi.field_errors import FieldError
-from resourceapi.field_path import Path
+from resourceapi.field_errors import FieldError, Path
 from resourceapi.manifests import labels_of
 from resourceapi.model.versions import SCHEMAS
 from resourceapi.objects import Object

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from resourceapi import limits, names
 from resourceapi.equality import equal
-from resourceapi.field_errors import DUPLICATE, FORBIDDEN, REQUIRED, TOO_LONG
-from resourceapi.field_path import Path
+from resourceapi.field_errors import DUPLICATE, FORBIDDEN, REQUIRED, TOO_LONG, Path
 from resourceapi.objects import EMPTY, Object
 from validation.checks import Checks
 from validation.classic.named_resources import check_result, model_of

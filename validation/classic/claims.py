@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from resourceapi.classic_kinds import CLAIM, CLAIM_TEMPLATE
 from resourceapi.equality import equal
-from resourceapi.field_errors import not_supported
-from resourceapi.field_path import Path
+from resourceapi.field_errors import Path, not_supported
 from resourceapi.model.v1alpha2 import ALLOCATION_MODES
 from resourceapi.objects import EMPTY, Object
 from validation import formats

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from resourceapi import names
-from resourceapi.field_errors import DUPLICATE, REQUIRED, Verbatim
-from resourceapi.field_path import Path
+from resourceapi.field_errors import DUPLICATE, REQUIRED, Path, Verbatim
 from resourceapi.go_text import quote
 from resourceapi.model.v1alpha2 import NamedResourcesAttributeValue
 from resourceapi.objects import Object

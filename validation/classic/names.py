@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from resourceapi import limits, names
-from resourceapi.field_errors import DUPLICATE, REQUIRED, TOO_LONG, too_long
-from resourceapi.field_path import Path
+from resourceapi.field_errors import DUPLICATE, REQUIRED, TOO_LONG, Path, too_long
 from resourceapi.objects import Object
 from validation import formats
 from validation.checks import Checks

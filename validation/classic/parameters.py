@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from resourceapi import object_names
+from resourceapi import names
 from resourceapi.classic_kinds import CLAIM_PARAMETERS, CLASS_PARAMETERS
 from resourceapi.equality import equal
-from resourceapi.field_errors import REQUIRED
-from resourceapi.field_path import Path
+from resourceapi.field_errors import REQUIRED, Path
 from resourceapi.objects import Object
 from validation.checks import Checks
 from validation.classic.kind_rules import ClassicKindRules
@@ -28,7 +27,7 @@ def check_class_parameters_reference(reference: Object | None, path: Path, check
     """A reference from a class, which may name a namespace."""
     check_parameters_reference(reference, path, checks)
     if reference is not None and reference.get("namespace"):
-        checks.problems(object_names.namespace_name(reference["namespace"]), (*path, "namespace"))
+        checks.problems(names.namespace_name(reference["namespace"]), (*path, "namespace"))
 
 
 class ResourceClaimParametersRules(ClassicKindRules):

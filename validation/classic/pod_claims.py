@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from resourceapi.field_errors import DUPLICATE, REQUIRED, Verbatim
-from resourceapi.field_path import Path
+from resourceapi.field_errors import DUPLICATE, REQUIRED, Path, Verbatim
 from resourceapi.go_syntax import go_syntax
 from resourceapi.measured import CLASSIC_MINOR
 from resourceapi.model import workloads

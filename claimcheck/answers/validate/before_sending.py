@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING, NamedTuple
 from claimcheck.answers.treatment import ASK, NOT_SERVED
 from claimcheck.answers.validate.sending import APPLY, CREATE_ONLY, SERVER_SIDE
 from resourceapi.field_errors import INVALID, REQUIRED
-from resourceapi.listed_objects import item_problems, metadata_problem
 from resourceapi.manifests import mapping, text
-from resourceapi.object_names import path_segment
-from resourceapi.recognition import is_manifest, is_of_kubernetes
+from resourceapi.names import path_segment
+from resourceapi.recognition import is_manifest, is_of_kubernetes, item_problems, metadata_problem
 from resourceapi.releases import split_api_version
 from validation.rule_names import GENERATED_NAME, WRONG_TYPE
 
 if TYPE_CHECKING:
     from documents.manifest import Manifest
-    from resourceapi.field_path import Path
+    from resourceapi.field_errors import Path
     from resourceapi.objects import Object
     from resourceapi.releases import Profile
 

@@ -14,7 +14,7 @@ from resourceapi.api_client import NOT_FOUND, Unavailable, expect_object
 from resourceapi.kinds import KINDS, kind_of
 from resourceapi.manifests import labels_of
 from resourceapi.model import workloads
-from resourceapi.object_names import is_dots
+from resourceapi.names import is_dots
 
 if TYPE_CHECKING:
     from advice.findings import Result

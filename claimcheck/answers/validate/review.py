@@ -22,12 +22,12 @@ from claimcheck.answers.validate.sending import (
 )
 from cluster.applying import applied, created
 from resourceapi.api_client import Unavailable
-from resourceapi.field_path import render
-from resourceapi.key_order import with_sorted_keys
+from resourceapi.field_errors import render
 from resourceapi.kinds import KINDS, kind_of
 from resourceapi.manifests import MISSING, group_of, mapping, text, value_at
 from resourceapi.model import workloads
 from resourceapi.model.versions import GROUP
+from resourceapi.recognition import with_sorted_keys
 from resourceapi.releases import split_api_version
 from validation.requests import CREATE, STATUS, UPDATE, Answer, Request
 from validation.rule_names import (
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from claimcheck.answers.validate.looking_ahead import LookingAhead
     from claimcheck.answers.validate.patching import Change
     from documents.manifest import Manifest
-    from resourceapi.field_path import Path
+    from resourceapi.field_errors import Path
     from validation.server import Server
 
 

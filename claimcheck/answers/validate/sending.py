@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from resourceapi.deep_json import most_bytes
 from resourceapi.errors import ClaimcheckError
 from resourceapi.go_text import json_text
-from resourceapi.key_order import with_sorted_keys
+from resourceapi.recognition import with_sorted_keys
 from validation import statuses
 from validation.requests import CREATE, WARN
 
 if TYPE_CHECKING:
     from documents.manifest import Manifest
-    from resourceapi.field_path import Path
+    from resourceapi.field_errors import Path
     from resourceapi.objects import Object
     from validation.requests import Answer, Request
     from validation.server import Server

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from advice.afterwards.edits import REMOVED, with_value
 from advice.afterwards.gaps import is_in_another_entry
-from resourceapi.field_path import Path
+from resourceapi.field_errors import Path
 from resourceapi.manifests import MISSING, value_at
 
 Json = Any

@@ -14,7 +14,7 @@ from claimcheck.answers.validate.knowledge import Knowledge
 from claimcheck.answers.validate.review import Reviewer
 from documents.document import Document
 from documents.parsing import parse
-from resourceapi.field_path import render
+from resourceapi.field_errors import render
 from resourceapi.releases import Profile
 from tests.advice.afterwards.breakage import Breakage
 from validation.server import Server

@@ -17,7 +17,7 @@ from advice.hints.problem import Problem
 from commandline.main import main
 from documents.document import Document
 from documents.parsing import parse
-from resourceapi.field_path import render
+from resourceapi.field_errors import render
 from resourceapi.manifests import MISSING
 from tests.advice.hints.breakage import broken_objects, good_objects
 from tests.advice.hints.test_hints import CASES

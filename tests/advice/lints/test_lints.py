@@ -13,7 +13,7 @@ from advice.lints import LINTS, Facts, Warning, lint
 from advice.lints.facts import REFERRED
 from advice.lints.pages import page_of
 from documents import Document, parse
-from resourceapi.field_path import render
+from resourceapi.field_errors import render
 from resourceapi.releases import Profile
 from tests.case_files import read_yaml
 

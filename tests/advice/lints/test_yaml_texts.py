@@ -6,7 +6,7 @@ import pytest
 
 from advice.lints import yaml_texts
 from documents import Document, parse
-from resourceapi.field_path import render
+from resourceapi.field_errors import render
 
 CLASS = """apiVersion: resource.k8s.io/v1
 kind: DeviceClass

@@ -10,7 +10,7 @@ from classic.migration.mapping import Mappings, built_in
 from classic.migration.migration import Migration, migrated_text
 from classic.migration.remarks import ERROR
 from documents import Document, parse
-from resourceapi.field_path import render
+from resourceapi.field_errors import render
 from resourceapi.manifests import displayed_name, text
 from resourceapi.measured import NEWEST
 from resourceapi.releases import Profile

@@ -15,7 +15,7 @@ from commandline.main import main
 from quota.explanation import NAMED_USERS
 from quota.inventory import MAX_QUOTAS, Inventory
 from quota.namespace import Namespace
-from resourceapi.amounts import amounts_of
+from resourceapi.quantity import amounts_of
 from resourceapi.releases import Profile
 from validation.server import Server
 

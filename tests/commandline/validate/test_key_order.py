@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from commandline.main import main
-from resourceapi.key_order import with_sorted_keys
+from resourceapi.recognition import with_sorted_keys
 
 RECORDED = json.loads(Path(__file__).with_name("key_order.json").read_text(encoding="utf-8"))
 

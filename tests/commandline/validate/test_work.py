@@ -13,7 +13,7 @@ import pytest
 from advice.findings import Result
 from claimcheck.answers.reading import Text, read_files
 from commandline.main import main
-from resourceapi.listed_objects import item_problems, list_problems
+from resourceapi.recognition import item_problems, list_problems
 from resourceapi.releases import Profile
 
 CLAIM = (

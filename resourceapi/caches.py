@@ -1,14 +1,16 @@
-"""A cache that is bounded by the memory of its entries, so that nobody who fills it takes the room of others.
-
-Each entry belongs to an owner: the namespace or the pool whose objects it has been made from. Where there is no room left, the
-owner with most bytes loses the entry that it has not used for the longest time. So whoever has no more than an equal share loses nothing.
-"""
+"""Caches, which do not grow without bounds."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
+
+# A cache that is bounded by the memory of its entries, so that nobody who fills it takes the room of
+# others.
+# Each entry belongs to an owner: the namespace or the pool whose objects it has been made from. Where
+# there is no room left, the owner with most bytes loses the entry that it has not used for the longest
+# time. So whoever has no more than an equal share loses nothing.
 
 #: What an entry takes beside its value: the key, and places in dictionaries.
 ENTRY_BYTES = 400
@@ -126,3 +128,13 @@ class WeighedCache(Generic[Key, Value]):
         while self.bytes > self.most_bytes:
             owner = max(self._bytes_of, key=self._bytes_of.__getitem__)
             self.pop(next(iter(self._keys[owner])))
+
+
+# Dictionaries of what could be found out again, which do not grow without bounds.
+
+
+def remember(memory: dict[Key, Value], key: Key, value: Value, limit: int = 1024) -> None:
+    """Keep a value, after forgetting all others if there are `limit` of them."""
+    if len(memory) >= limit:
+        memory.clear()
+    memory[key] = value

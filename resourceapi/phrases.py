@@ -1,8 +1,31 @@
-"""Did you mean …? Which of the possible names a misspelt one stands for."""
+"""Parts of messages: numbers of things, texts cut short, and the name that was meant."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+
+# Numbers of things in words.
+
+
+def number(count: int, noun: str) -> str:
+    """`1 object`, `2,000 objects`, `2 classes`."""
+    return f"{count:,} {noun if count == 1 else plural(noun)}"
+
+
+def plural(noun: str) -> str:
+    """`objects`, `classes`, `patches`."""
+    return f"{noun}es" if noun.endswith(("s", "ch")) else f"{noun}s"
+
+
+# Texts of bounded length.
+
+
+def shortened(text: str, limit: int) -> str:
+    """A text of at most so many characters; one that was longer ends in an ellipsis."""
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
+
+
+# Did you mean …? Which of the possible names a misspelt one stands for.
 
 
 def nearest(word: str, candidates: Iterable[str]) -> str:
