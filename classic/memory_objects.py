@@ -29,7 +29,7 @@ class Write(NamedTuple):
 
 
 class MemoryObjects:
-    """Implements :class:`classic.objects.Objects`; the other methods are for whoever plays the rest of the cluster."""
+    """Implements :class:`classic.writes.Objects`; the other methods are for whoever plays the rest of the cluster."""
 
     def __init__(self) -> None:
         self.writes: list[Write] = []

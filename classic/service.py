@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import signal
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
@@ -17,16 +18,17 @@ from functools import partial
 from threading import Event, Thread
 from typing import Any, NamedTuple
 
-from classic.claims import allocation_mode, class_name_of, is_allocated
+from classic.claims import NotYet, SyncError, allocation_mode, class_name_of, is_allocated
 from classic.controller import Controller, Next
 from classic.driver import Driver, Restored
 from classic.driver_calls import CALL_SECONDS
-from classic.errors import NotYet, SyncError
-from classic.live_objects import LiveObjects
-from classic.take_over import TakeOver
+from classic.live_objects import LiveObjects, TakeOver
 from classic.work_queue import WorkQueue
+from cluster.access import Access, in_cluster
 from cluster.client import Client
+from cluster.context_access import access_of
 from cluster.event_writer import EventWriter
+from cluster.kubeconfig import Kubeconfig, kubeconfig_files
 from cluster.leading import Candidate, Fence, Leadership, NotLeading, Unopposed
 from cluster.store import Change, Listener
 from resourceapi.errors import Conflict
@@ -276,3 +278,19 @@ class _Service:
                 self._queue.add_after(key, self._options.recheck_seconds)
             return
         self._queue.retry(key)
+
+
+# How a driver's program reaches its cluster.
+
+
+def reach(kubeconfig: str = "", environment: Mapping[str, str] = os.environ) -> tuple[Access, str]:
+    """Access to a cluster, and the namespace of requests that name none.
+
+    :param kubeconfig: a file; if empty, the service account of the pod that this runs in, else what kubectl would use.
+    :raises cluster.kubeconfig.KubeconfigError: if there is no such cluster; OSError if its files cannot be read.
+    """
+    found = None if kubeconfig else in_cluster(environment)
+    if found is not None:
+        return found
+    context = Kubeconfig([kubeconfig] if kubeconfig else kubeconfig_files(environment)).context()
+    return access_of(context, environment=environment), context.namespace or "default"

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from claimcheck.answers.migratable import can_migrate
-from classic.migration.kinds import is_classic
+from classic.migration.objects import is_classic
 from conversion.documents import ConversionError, convert_document
 from documents import Document, DocumentError, parse
 from documents.comments import comments_in_text

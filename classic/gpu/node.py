@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 
-from classic.gpu.allocation import UnreadableAllocation, read_data
+from classic.gpu.ledger import UnreadableAllocation, read_data
 from classic.gpu.parameters import written
 from classic.kubelet.cdi import ContainerEdits, Device, Hook, HookName
-from classic.kubelet.claims import AllocatedClaim, RefusedClaim
 from classic.kubelet.plugin import InvalidSettings
+from classic.kubelet.preparation import AllocatedClaim, RefusedClaim
 from resourceapi.phrases import shortened
 
 _NOT_IN_VARIABLES = re.compile(r"[^A-Z0-9]")
@@ -18,7 +18,7 @@ _MOST_SHOWN = 100
 
 
 class GPUNode:
-    """A :class:`classic.kubelet.node_driver.NodeDriver`.
+    """A :class:`classic.kubelet.preparation.NodeDriver`.
 
     The GPUs exist in this example only: a container gets the variable ``GPU_0_MEMORY`` for its part of ``gpu-0``. Nothing is kept
     here, so that a restart changes nothing.

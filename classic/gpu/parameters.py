@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 from urllib.parse import quote as url_quote
 
 from resourceapi import quantity
+from resourceapi.api_client import NOT_FOUND, Api, Unavailable, get_object
 from resourceapi.errors import ClaimcheckError
 from resourceapi.go_text import quote
 from resourceapi.objects import Object
@@ -146,3 +148,29 @@ def written(memory: int) -> str:
 
 def _shown(value: object) -> str:
     return quote(shortened(value if isinstance(value, str) else repr(value), MOST_SHOWN))
+
+
+# Reading the objects that hold parameters from the API server, whenever they are needed: they may have
+# changed.
+
+
+class ParameterObjects:
+    """The GPURequirements and GPUInits of a cluster."""
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+
+    async def read(self, reference: Reference) -> Object:
+        """The object that a reference names.
+
+        :raises ParametersError: if there is none; Unavailable if the API server does not say.
+        """
+        try:
+            return await asyncio.to_thread(
+                get_object, self._api, reference.path, reference.kind, reference.name
+            )
+        except Unavailable as error:
+            if error.code != NOT_FOUND:
+                raise
+            where = f" in namespace {reference.namespace}" if reference.namespace else ""
+            raise ParametersError(f"there is no {reference.kind}.{GROUP} {reference.name}{where}") from None

@@ -1,27 +1,261 @@
-"""ResourceClaim and ResourceClaimTemplate of v1alpha2 → v1."""
+"""ResourceClass, ResourceClaim and ResourceClaimTemplate of v1alpha2, with structured parameters → v1."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from classic.migration.context import Context, opaque, selector
-from classic.migration.kinds import CLAIM_PARAMETERS, RESOURCE_CLAIM_TEMPLATE
-from classic.migration.metadata import migrated_metadata
-from classic.migration.remarks import CannotMigrate, members, string
-from classic.migration.resource_classes import class_fields
-from classic.migration.structured import claim_parameters
+from classic.migration.expressions import (
+    ExpressionError,
+    for_devices,
+    of_driver,
+    of_drivers,
+    unless_of_driver,
+)
+from classic.migration.objects import (
+    CLAIM_PARAMETERS,
+    CLASS_PARAMETERS,
+    RESOURCE_CLAIM_TEMPLATE,
+    migrated_metadata,
+)
+from classic.migration.remarks import CannotMigrate, Remarks, items, members, string
+from resourceapi import limits
+from resourceapi.field_errors import render
+from resourceapi.kinds import DEVICE_CLASS
 from resourceapi.manifests import mapping, text
 from resourceapi.model.v1alpha2 import IMMEDIATE
 from resourceapi.model.versions import GROUP
 
 if TYPE_CHECKING:
     from classic.migration.objects import Reference
+    from documents import Document
     from resourceapi.field_errors import Path
+
+
+# Structured parameters, which kube-scheduler of 1.30 read itself: ResourceClassParameters and
+# ResourceClaimParameters.
+
+_PARAMETERS_TYPE = ("apiVersion", "kind", "metadata", "generatedFrom")
+#: What 1.30 asked for if a claim had no parameters, and what a selector need not say.
+_ANY = "true"
+
+
+class ClassParameters(NamedTuple):
+    """What parameters add to a class.
+
+    :ivar filters: drivers, and the conditions that their devices have to meet.
+    :ivar drivers: the drivers that the parameters are about.
+    """
+
+    filters: list[tuple[str, str]]
+    config: list[dict[str, Any]]
+    drivers: list[str]
+
+
+class ClaimParameters(NamedTuple):
+    """What parameters add to a claim: requests without names, and configuration with the numbers of requests."""
+
+    requests: list[dict[str, Any]]
+    config: list[tuple[list[int], dict[str, Any]]]
+
+
+def class_parameters(document: Document, context: Context) -> ClassParameters:
+    """What a ResourceClassParameters adds to its class.
+
+    :raises CannotMigrate: with the place in that object, if there is no equivalent.
+    """
+    value = document.value
+    remarks = Remarks(document)
+    filters: list[tuple[str, str]] = []
+    config: list[dict[str, Any]] = []
+    drivers = []
+    with _In(document):
+        remarks.warn_of_unknown(value, (*_PARAMETERS_TYPE, "vendorParameters", "filters"))
+        for path, entry in items(value.get("vendorParameters"), ("vendorParameters",)):
+            _insist_on_room(len(config), limits.CONFIGS, path, "a class can have {} configurations")
+            driver = context.driver(entry, path)
+            if entry.get("parameters") is not None:
+                config.append(opaque(driver, entry["parameters"], path))
+                drivers.append(driver)
+        for number, (path, entry) in enumerate(items(value.get("filters"), ("filters",))):
+            _insist_on_room(number, limits.SELECTORS, path, "a class can have {} selectors")
+            driver = context.driver(entry, path)
+            expression = _selector(entry, path, driver, context)
+            drivers.append(driver)
+            if expression != _ANY:
+                filters.append((driver, expression))
+    context.remarks.found += remarks.found
+    return ClassParameters(filters, config, drivers)
+
+
+def claim_parameters(
+    document: Document, context: Context, class_name: str, drivers_of_class: list[str]
+) -> ClaimParameters:
+    """What a ResourceClaimParameters asks for.
+
+    :param class_name: the class that all requests name.
+    :param drivers_of_class: the drivers of which the class selects devices; empty if they are not known.
+    :raises CannotMigrate: with the place in that object, if there is no equivalent.
+    """
+    value = document.value
+    remarks = Remarks(document)
+    requests: list[dict[str, Any]] = []
+    config: list[tuple[list[int], dict[str, Any]]] = []
+    with _In(document):
+        remarks.warn_of_unknown(value, (*_PARAMETERS_TYPE, "shareable", "driverRequests"))
+        if not value.get("shareable"):
+            remarks.note(
+                ("shareable",) if "shareable" in value else (),
+                "only one pod could use the claim at a time; now up to 256 can: use a template for a claim per pod",
+            )
+        for path, entry in items(value.get("driverRequests"), ("driverRequests",)):
+            driver = context.driver(entry, path)
+            if drivers_of_class and driver not in drivers_of_class:
+                raise CannotMigrate(
+                    (*path, "driverName"),
+                    f"the class {class_name} is about devices of {', '.join(drivers_of_class)} only: a request for devices of "
+                    "another driver needs a class of its own",
+                )
+            numbers = []
+            for place, request in items(entry.get("requests"), (*path, "requests")):
+                _insist_on_room(len(requests), limits.REQUESTS, place, "a claim can have {} requests")
+                numbers.append(len(requests))
+                expressions = [of_driver(driver)] if len(drivers_of_class) != 1 else []
+                expressions.append(_selector(request, place, driver, context))
+                asked: dict[str, Any] = {"deviceClassName": class_name}
+                if selectors := [selector(each) for each in expressions if each != _ANY]:
+                    asked["selectors"] = selectors
+                requests.append(asked)
+                if request.get("vendorParameters") is not None:
+                    config.append((numbers[-1:], opaque(driver, request["vendorParameters"], place)))
+            if entry.get("vendorParameters") is not None:
+                config.append((numbers, opaque(driver, entry["vendorParameters"], path)))
+    context.remarks.found += remarks.found
+    return ClaimParameters(requests, config)
+
+
+def _insist_on_room(there: int, most: int, path: Path, text: str) -> None:
+    """Refuse what will be too much, before it is made: any number of objects may refer to parameters of any length.
+
+    :raises CannotMigrate: if there is no room for one more.
+    """
+    if there >= most:
+        raise CannotMigrate(path, f"{text.format(most)} at most")
+
+
+def _selector(entry: dict[str, Any], path: Path, driver: str, context: Context) -> str:
+    """The condition of a request or filter."""
+    resources = members(entry.get("namedResources"), (*path, "namedResources"))
+    place = (*path, "namedResources", "selector")
+    expression = string(resources, "selector", (*path, "namedResources"))
+    if not expression:
+        raise CannotMigrate(place, "is missing")
+    classic = string(entry, "driverName", path) or driver
+    try:
+        return for_devices(expression, driver, context.mappings.attributes(classic))
+    except ExpressionError as error:
+        raise CannotMigrate(place, str(error)) from None
+
+
+class _In:
+    """What goes wrong here is about another object than the one that is migrated: says where that is."""
+
+    def __init__(self, document: Document) -> None:
+        self._document = document
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, CannotMigrate):
+            place = self._document.locate(error.path)
+            where = f"{self._document.file}:{place.line}: {render(error.path)}"
+            raise CannotMigrate((), f"{where}: {error.text}", error.hint) from None
+
+
+# ResourceClass → DeviceClass.
+
+_TYPE = ("apiVersion", "kind", "metadata")
+_CLASS_FIELDS = ("driverName", "parametersRef", "suitableNodes", "structuredParameters")
+
+
+def migrate_resource_class(value: dict[str, Any], context: Context) -> dict[str, Any]:
+    """The DeviceClass for a ResourceClass.
+
+    :raises CannotMigrate: if there is none.
+    """
+    value = migrated_metadata(value, context.remarks)
+    fields, path = class_fields(value)
+    if path:
+        context.remarks.note(path, "a ResourceClass had no spec; its fields are taken from there")
+    context.remarks.warn_of_unknown(
+        {name: each for name, each in fields.items() if path or name not in _TYPE}, _CLASS_FIELDS, path
+    )
+    if path:
+        context.remarks.warn_of_unknown(value, (*_TYPE, "spec"))
+    driver = string(fields, "driverName", path)
+    today = context.driver(fields, path, "is missing: the class does not say whose devices it is about")
+    if today != driver:
+        context.remarks.note((*path, "driverName"), f"{driver} is called {today} now")
+    if fields.get("suitableNodes") is not None:
+        context.remarks.warn(
+            (*path, "suitableNodes"),
+            "a class does not choose nodes: a node has what its ResourceSlices say; to keep pods off other nodes, use their "
+            "nodeSelector or affinity",
+        )
+    parameters = _parameters(fields, path, context, today)
+    spec: dict[str, Any] = {"selectors": [selector(each) for each in _selectors(today, parameters)]}
+    if parameters.config:
+        spec["config"] = parameters.config
+    kept = {name: value[name] for name in ("metadata",) if name in value}
+    return {"apiVersion": f"{GROUP}/v1", "kind": DEVICE_CLASS.name, **kept, "spec": spec}
+
+
+def class_fields(value: dict[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """The fields of a ResourceClass, and where they are: in a spec only by mistake."""
+    spec = value.get("spec")
+    if isinstance(spec, dict) and "driverName" not in value:
+        return spec, ("spec",)
+    return value, ()
+
+
+def _selectors(driver: str, parameters: ClassParameters) -> list[str]:
+    """A class of one driver selects its devices; of several, each filter is for the devices of its driver only."""
+    drivers = list(dict.fromkeys([driver, *parameters.drivers]))
+    if len(drivers) == 1:
+        return [of_driver(driver), *(expression for _, expression in parameters.filters)]
+    return [of_drivers(drivers), *(unless_of_driver(*each) for each in parameters.filters)]
+
+
+def _parameters(
+    fields: dict[str, Any], path: tuple[str, ...], context: Context, driver: str
+) -> ClassParameters:
+    if fields.get("parametersRef") is None:
+        return ClassParameters([], [], [])
+    place = (*path, "parametersRef")
+    named = members(fields["parametersRef"], place)
+    reference = context.reference(named, place, string(named, "namespace", place))
+    if (reference.group, reference.kind) == (GROUP, CLASS_PARAMETERS):
+        return class_parameters(context.take(reference, place), context)
+    if fields.get("structuredParameters") is True:
+        generated = context.objects.generated_from(CLASS_PARAMETERS, reference)
+        if generated is not None:
+            if (source := context.objects.find(reference)) is not None:
+                context.used.append(source)
+            context.used.append(generated)
+            return class_parameters(generated, context)
+    found = context.find(reference, place, driver)
+    config = found.parameters.config
+    return ClassParameters(
+        [(found.driver, each) for each in found.parameters.selectors],
+        [] if config is None else [opaque(found.driver, config, place)],
+        [found.driver] if found.parameters.selectors or config else [],
+    )
+
 
 #: What the requests of migrated claims are called.
 REQUEST = "device"
-_TYPE = ("apiVersion", "kind", "metadata")
-_FIELDS = ("resourceClassName", "parametersRef", "allocationMode")
+_CLAIM_FIELDS = ("resourceClassName", "parametersRef", "allocationMode")
 
 
 def migrate_claim(value: dict[str, Any], context: Context) -> dict[str, Any]:
@@ -56,7 +290,7 @@ def _spec(spec: dict[str, Any], path: Path, context: Context) -> dict[str, Any]:
             (*path, "resourceClassName"),
             "is missing: no release has served such an object, so there is nothing to migrate it from",
         )
-    context.remarks.warn_of_unknown(spec, _FIELDS, path)
+    context.remarks.warn_of_unknown(spec, _CLAIM_FIELDS, path)
     if spec.get("allocationMode") == IMMEDIATE:
         context.remarks.warn(
             (*path, "allocationMode"),

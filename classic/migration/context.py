@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from classic.migration.mapping import UNKNOWN
+from classic.migration.mapping import UNKNOWN, Parameters, read_parameters
 from classic.migration.objects import Objects, Reference, group_without_version
-from classic.migration.parameters import Parameters, read_parameters
 from classic.migration.remarks import WARNING, CannotMigrate, Remark, Remarks, string
 from resourceapi.field_errors import render
 from resourceapi.limits import DRIVER_NAME_CHARACTERS

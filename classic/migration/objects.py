@@ -5,11 +5,76 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from classic.migration.kinds import CLAIM_PARAMETERS, CLASS_PARAMETERS, RESOURCE_CLASS, RESOURCE_SLICE
+from classic.claims import PROTECTION
+from classic.migration.remarks import Remarks, members
+from resourceapi.kinds import CLAIM, CLAIM_TEMPLATE, DEVICE_CLASS
+from resourceapi.kinds import RESOURCE_SLICE as SLICE
 from resourceapi.manifests import group_of, mapping, name_of, namespace_of, text
+from resourceapi.model.versions import CLASSIC_VERSIONS, GROUP, MISTAKEN_GROUP
+from resourceapi.model.workloads import KINDS as WORKLOADS
+from resourceapi.releases import split_api_version
 
 if TYPE_CHECKING:
     from documents import Document
+
+
+# The kinds of classic DRA, and how an object of one is recognised.
+
+RESOURCE_CLASS = "ResourceClass"
+CLAIM_PARAMETERS = "ResourceClaimParameters"
+CLASS_PARAMETERS = "ResourceClassParameters"
+SCHEDULING_CONTEXTS = ("PodSchedulingContext", "PodScheduling")
+RESOURCE_CLAIM, RESOURCE_CLAIM_TEMPLATE = CLAIM.name, CLAIM_TEMPLATE.name
+RESOURCE_SLICE = SLICE.name
+#: Kinds that only the classic API has.
+CLASSIC_ONLY = (RESOURCE_CLASS, CLAIM_PARAMETERS, CLASS_PARAMETERS, *SCHEDULING_CONTEXTS)
+V1ALPHA3 = "v1alpha3"
+#: What v1alpha3 has as of 1.31; the kinds that it got later stay there.
+_OF_1_31 = (RESOURCE_CLAIM, RESOURCE_CLAIM_TEMPLATE, DEVICE_CLASS.name, RESOURCE_SLICE)
+
+
+def is_classic(value: dict[str, Any]) -> bool:
+    """Whether an object has the shape of v1alpha1 or v1alpha2, whatever version it names."""
+    kind = text(value, "kind")
+    group, version = _type(value)
+    if group not in (GROUP, MISTAKEN_GROUP):
+        return False
+    if kind in CLASSIC_ONLY or (
+        kind in (*_OF_1_31, "ResourcePool", "DevicePool") and version in CLASSIC_VERSIONS
+    ):
+        return True
+    return kind in (RESOURCE_CLAIM, RESOURCE_CLAIM_TEMPLATE) and "resourceClassName" in claim_spec(value)
+
+
+def is_of_1_31(value: dict[str, Any]) -> bool:
+    """Whether an object is one of v1alpha3 as 1.31 had it."""
+    return _type(value) == (GROUP, V1ALPHA3) and text(value, "kind") in _OF_1_31
+
+
+def is_misplaced_workload(value: dict[str, Any]) -> bool:
+    """Whether it is a pod, or a kind with a pod template, in a group of DRA."""
+    return _type(value)[0] in (GROUP, MISTAKEN_GROUP) and text(value, "kind") in _WORKLOAD_VERSIONS
+
+
+def workload_version(kind: str) -> str:
+    """The apiVersion of a pod, or a kind with a pod template."""
+    return _WORKLOAD_VERSIONS[kind]
+
+
+def claim_spec(value: dict[str, Any]) -> dict[str, Any]:
+    """The spec of a claim, also that in a template."""
+    if text(value, "kind") == RESOURCE_CLAIM_TEMPLATE:
+        return mapping(value, "spec", "spec")
+    return mapping(value, "spec")
+
+
+def _type(value: dict[str, Any]) -> tuple[str, str]:
+    return split_api_version(text(value, "apiVersion"))
+
+
+_WORKLOAD_VERSIONS = {
+    kind: f"{group}/v1" if group else "v1" for group, kinds in WORKLOADS.items() for kind in kinds
+}
 
 
 class Reference(NamedTuple):
@@ -102,3 +167,54 @@ class Objects:
     def dropped_parameters(self) -> list[Document]:
         """The parameters that no object needs any more."""
         return [each for key, each in self.taken_over.items() if key not in self.still_needed]
+
+
+# The metadata of an object for another cluster: without what the server and the classic driver have
+# written into it.
+
+_OF_SERVER = (
+    "uid",
+    "resourceVersion",
+    "creationTimestamp",
+    "generation",
+    "managedFields",
+    "selfLink",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+)
+#: How the finalizers end with which classic drivers, and kube-controller-manager, kept allocated claims.
+_PROTECTION = (f"/{PROTECTION}", "/delete-protection")
+
+
+def migrated_metadata(value: dict[str, Any], remarks: Remarks) -> dict[str, Any]:
+    """The object with its metadata as somebody would have written it.
+
+    :raises CannotMigrate: if it is no mapping.
+    """
+    metadata = members(value.get("metadata"), ("metadata",))
+    written = [name for name in _OF_SERVER if metadata.get(name) is not None]
+    if written:
+        remarks.note(("metadata",), f"{', '.join(written)}: written by the server, so left out")
+    kept = {name: each for name, each in metadata.items() if name not in _OF_SERVER}
+    finalizers = kept.get("finalizers")
+    if isinstance(finalizers, list):
+        others = [each for each in finalizers if not str(each).endswith(_PROTECTION)]
+        if len(others) < len(finalizers):
+            remarks.note(("metadata", "finalizers"), "the finalizers of the allocation are left out with it")
+        kept["finalizers"] = others
+        if not others:
+            del kept["finalizers"]
+    owners = kept.pop("ownerReferences", None)
+    if owners:
+        remarks.warn(("metadata", "ownerReferences"), _about_owners(owners))
+    return {**value, "metadata": kept} if kept != metadata else value
+
+
+def _about_owners(owners: Any) -> str:
+    owner = owners[0] if isinstance(owners, list) else None
+    if isinstance(owner, dict) and owner.get("kind") == "Pod":
+        return (
+            f"left out: the claim was made from a template for the pod {owner.get('name')}; if the pod and its template "
+            "are migrated, the cluster makes it anew, and this object is not needed"
+        )
+    return "left out: the owner has another uid in another cluster"

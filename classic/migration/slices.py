@@ -6,7 +6,7 @@ from typing import Any
 
 from classic.migration.context import Context
 from classic.migration.expressions import ExpressionError, attribute_name
-from classic.migration.metadata import migrated_metadata
+from classic.migration.objects import migrated_metadata
 from classic.migration.remarks import CannotMigrate, items, members, string
 from resourceapi import limits
 from resourceapi.field_errors import Path

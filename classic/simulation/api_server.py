@@ -5,16 +5,89 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable
+from functools import cache
 
 from classic import memory_objects
 from classic.claims import namespace_of
 from classic.memory_objects import MemoryObjects
-from classic.simulation.admission import CLAIM, NotAdmitted, with_claim_status
-from classic.simulation.timeline import Entry, Timeline, Write, changes
-from classic.simulation.virtual_time import now
-from resourceapi.errors import Conflict
-from resourceapi.manifests import key_of, mapping, name_of
+from classic.simulation.timeline import Entry, Timeline, Write, changes, now
+from cluster.objects import read_node
+from resourceapi.decoding import DecodingError
+from resourceapi.errors import ClaimcheckError, Conflict
+from resourceapi.manifests import key_of, mapping, name_of, text
+from resourceapi.model.versions import CLASSIC_API_VERSION
 from resourceapi.objects import Object
+from resourceapi.releases import CLASSIC, Profile
+from validation.requests import STATUS, create_request
+from validation.server import Server
+
+# The objects of a scenario as kube-apiserver 1.30 would store them.
+
+NODE, POD, CLASS, CLAIM, TEMPLATE = "Node", "Pod", "ResourceClass", "ResourceClaim", "ResourceClaimTemplate"
+_KINDS = {"v1": (NODE, POD), CLASSIC_API_VERSION: (CLASS, CLAIM, TEMPLATE)}
+_CLUSTER_WIDE = (NODE, CLASS)
+
+
+class NotAdmitted(ClaimcheckError):
+    """An object that the API server would not store."""
+
+
+def is_stored(obj: Object) -> bool:
+    """Whether an object takes part in a negotiation; others may hold parameters."""
+    return text(obj, "kind") in _KINDS.get(text(obj, "apiVersion"), ())
+
+
+def admitted(obj: Object, namespace: str) -> Object:
+    """An object with defaults, in its namespace.
+
+    :param namespace: of an object that does not name one.
+    :raises NotAdmitted: with the API server's answer, if it does not store it.
+    """
+    kind = text(obj, "kind")
+    if not is_stored(obj):
+        return _placed(obj, namespace)
+    if kind == NODE:
+        node = read_node(obj)
+        if node is None:
+            raise NotAdmitted("a Node has no name")
+        return {"apiVersion": "v1", "kind": kind, **node}
+    try:
+        stored = _created(obj, namespace)
+        if kind == CLAIM and mapping(obj, "status"):
+            stored = with_claim_status(stored, mapping(obj, "status"))
+    except DecodingError as error:
+        raise NotAdmitted(f"{kind} {name_of(obj)}: {error.text}") from None
+    return stored if kind in _CLUSTER_WIDE else _placed(stored, namespace)
+
+
+def _created(obj: Object, namespace: str) -> Object:
+    answer = _server().handle(create_request(obj, namespace))
+    if not answer.accepted or answer.object is None:
+        raise NotAdmitted(answer.message)
+    return {**answer.object, "apiVersion": obj["apiVersion"], "kind": obj["kind"]}
+
+
+def with_claim_status(stored: Object, status: Object) -> Object:
+    """A claim with a status that somebody has written.
+
+    :raises NotAdmitted: with the API server's answer, if it refuses the status.
+    """
+    request = create_request(stored, "")._replace(verb=STATUS, old=stored, body={**stored, "status": status})
+    answer = _server().handle(request)
+    if not answer.accepted or answer.object is None:
+        raise NotAdmitted(answer.message)
+    return {**stored, "status": mapping(answer.object, "status")}
+
+
+@cache
+def _server() -> Server:
+    return Server(Profile(CLASSIC))
+
+
+def _placed(obj: Object, namespace: str) -> Object:
+    metadata = mapping(obj, "metadata")
+    return {**obj, "metadata": {**metadata, "namespace": text(metadata, "namespace") or namespace}}
+
 
 #: A request takes this long to be stored, a watch tells of it after this much more, and then the answer comes.
 STORED_SECONDS, WATCHED_SECONDS, ANSWERED_SECONDS = 0.002, 0.001, 0.002
@@ -85,7 +158,7 @@ class ApiServer:
 
 
 class Client:
-    """Somebody who asks an API server, for a certain purpose; implements :class:`classic.objects.Objects`.
+    """Somebody who asks an API server, for a certain purpose; implements :class:`classic.writes.Objects`.
 
     :ivar name: who it is.
     :ivar about: about which pod, with its namespace; empty if that depends on the object.

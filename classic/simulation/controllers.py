@@ -7,13 +7,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from classic import memory_objects
-from classic.claims import controlling_owner, namespace_of
+from classic.claims import NotYet, SyncError, controlling_owner, namespace_of
 from classic.controller import Controller, Next
 from classic.driver import Driver
-from classic.errors import NotYet, SyncError
 from classic.simulation.api_server import ApiServer, Client
-from classic.simulation.timeline import Entry
-from classic.simulation.virtual_time import now
+from classic.simulation.timeline import Entry, now
 from classic.work_queue import WorkQueue
 from resourceapi.errors import Conflict
 from resourceapi.manifests import claim_from_template, key_of, mapping, name_of

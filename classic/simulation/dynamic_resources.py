@@ -12,7 +12,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from classic import claims as of_claim
-from classic.errors import NotYet, SyncError
+from classic.claims import NotYet, SyncError
 from classic.memory_objects import MemoryObjects
 from classic.simulation.api_server import Client
 from resourceapi import limits

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from importlib.resources import files
 from typing import Any
 
+import documents
 from allocator.pod_nodes import HOSTNAME
-from classic.simulation.admission import CLASS, NODE, POD, NotAdmitted, admitted, is_stored
+from classic.simulation.api_server import CLASS, NODE, POD, NotAdmitted, admitted, is_stored
 from classic.simulation.devices import DriverSettings
 from resourceapi.errors import ClaimcheckError
 from resourceapi.manifests import entries, mapping, name_of, text
@@ -207,3 +209,36 @@ def _check_devices(scenario: Scenario) -> None:
 def stored(objects: Iterable[Object]) -> list[Object]:
     """The objects that the API server has, in an order in which they can be created: pods last."""
     return sorted(filter(is_stored, objects), key=lambda each: text(each, "kind") == POD)
+
+
+# The scenarios that come with the program: the best case, and what can make it longer.
+
+BEST_CASE, SLOW_DRIVER, UNSUITABLE_NODE, NODE_FILLED, CLAIM_DEALLOCATED = NAMES = (
+    "best-case",
+    "slow-driver",
+    "unsuitable-node",
+    "node-filled",
+    "claim-deallocated",
+)
+#: What all of them have.
+_CLUSTER = "cluster"
+
+
+def ready_scenario(name: str) -> Scenario:
+    """A scenario by its name, one of `NAMES`."""
+    return scenario_from((each for part in (_CLUSTER, name) for each in _objects(part)), "default")
+
+
+def scenario_text(name: str) -> str:
+    """The documents of a scenario, to be changed and used as a file."""
+    return "---\n".join(_text(part) for part in (name, _CLUSTER))
+
+
+def _objects(name: str) -> Iterator[Object]:
+    for each in documents.parse(_text(name), f"{name}.yaml"):
+        assert isinstance(each, documents.Document), each
+        yield each.value
+
+
+def _text(name: str) -> str:
+    return files("classic.simulation").joinpath("scenarios", f"{name}.yaml").read_text("utf-8")

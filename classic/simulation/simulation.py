@@ -12,8 +12,7 @@ from classic.simulation.controllers import ClaimMaker, DriverController, DriverN
 from classic.simulation.devices import CountingDriver
 from classic.simulation.kube_scheduler import KubeScheduler
 from classic.simulation.scenario import Scenario, ScenarioError, stored
-from classic.simulation.timeline import Timeline
-from classic.simulation.virtual_time import now, run
+from classic.simulation.timeline import Timeline, now, run
 from resourceapi.errors import Conflict
 from resourceapi.manifests import key_of, mapping, text
 from resourceapi.objects import Object

@@ -9,11 +9,18 @@ from allocator.scheduling import Mode, SchedulingState
 from allocator.simulation import Limits, Pod, Simulation
 from allocator.time_limit import TimeLimit
 from classic.claims import class_name_of, namespace_of
-from classic.simulation.admission import CLAIM, CLASS, NODE, POD, TEMPLATE
-from classic.simulation.api_server import ANSWERED_SECONDS, STORED_SECONDS, WATCHED_SECONDS
+from classic.simulation.api_server import (
+    ANSWERED_SECONDS,
+    CLAIM,
+    CLASS,
+    NODE,
+    POD,
+    STORED_SECONDS,
+    TEMPLATE,
+    WATCHED_SECONDS,
+)
 from classic.simulation.devices import device_count
-from classic.simulation.kube_scheduler import ATTEMPT_SECONDS, is_of_this_scheduler, scheduling_gates
-from classic.simulation.nodes import Nodes
+from classic.simulation.kube_scheduler import ATTEMPT_SECONDS, Nodes, is_of_this_scheduler, scheduling_gates
 from classic.simulation.scenario import Arrival, Scenario, stored
 from classic.simulation.simulation import PodOutcome
 from resourceapi.manifests import claim_from_template, key_of, mapping, name_of, text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from classic.kubelet.node_directories import CDI_SPECS, KUBELET
+from classic.kubelet import CDI_SPECS, KUBELET
 from commandline.options import add_cluster, describe
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
 
     from claimcheck.answers.live_cluster import LiveCluster
-    from classic.gpu.assembly import GPUController, Settings
+    from classic.gpu.driver import GPUController, Settings
     from cluster.leading import Candidate
 
 LEASE_SECONDS = 15
@@ -49,7 +49,7 @@ def _check_name(name: str) -> None:
 
 
 def _run_controller(options: Namespace) -> int:
-    from classic.gpu.assembly import GPUController
+    from classic.gpu.driver import GPUController
     from classic.service import run_until_stopped
     from cluster.leading import NotLeading
     from commandline.live_cluster import live_cluster
@@ -116,7 +116,7 @@ def _insist_on_classic_api(cluster: LiveCluster) -> None:
 
 
 def _settings(options: Namespace) -> Settings:
-    from classic.gpu.assembly import Settings
+    from classic.gpu.driver import Settings
     from classic.gpu.inventory import GPUs, number_of_gpus
     from classic.gpu.parameters import ParametersError, memory_bytes
 
@@ -170,8 +170,13 @@ def _candidate(options: Namespace, cluster: LiveCluster) -> Candidate | None:
 def _run_node_plugin(options: Namespace) -> int:
     try:
         from classic.kubelet.cdi import InvalidDevice
-        from classic.kubelet.plugin import InvalidSettings, NodePlugin, PluginSettings, run_until_signal
-        from classic.kubelet.socket_server import CannotListen
+        from classic.kubelet.plugin import (
+            CannotListen,
+            InvalidSettings,
+            NodePlugin,
+            PluginSettings,
+            run_until_signal,
+        )
     except ImportError as error:
         raise UsageError(
             f"classic-driver: --node-plugin needs the package {error.name}, which is not installed: "
@@ -180,7 +185,7 @@ def _run_node_plugin(options: Namespace) -> int:
     import asyncio
 
     from classic.gpu.node import GPUNode
-    from classic.kubelet.node_directories import PLUGINS, REGISTRY
+    from classic.kubelet import PLUGINS, REGISTRY
 
     if asks_for_cluster(options):
         raise UsageError(

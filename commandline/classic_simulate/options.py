@@ -29,7 +29,7 @@ device on each node and answers at once, unless a document of the kind ClassicSc
 
 exit codes: 0 all pods are bound, 1 some are not, 2 some input could not be read, or the simulation took too long
 """
-#: As in classic.simulation.ready, which is not loaded for --help.
+#: As in classic.simulation.scenario, which is not loaded for --help.
 SCENARIOS = ("best-case", "slow-driver", "unsuitable-node", "node-filled", "claim-deallocated")
 FORMATS = ("text", "json", "yaml")
 

@@ -22,7 +22,7 @@ def run(options: Namespace) -> int:
 
     :raises UsageError: for options that contradict each other, or a scenario that cannot be used.
     """
-    from classic.simulation.ready import ready_scenario, scenario_text
+    from classic.simulation.scenario import ready_scenario, scenario_text
     from commandline.classic_simulate import json_report, text_report
     from commandline.reports.writing import write_answer
 

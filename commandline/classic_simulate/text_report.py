@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from classic.simulation.scheduling_queue import ACTIVE, BACKOFF, NOT_QUEUED
+from classic.simulation.kube_scheduler import ACTIVE, BACKOFF, NOT_QUEUED
 from classic.simulation.simulation import PodOutcome
 from classic.simulation.timeline import Change, Entry, Write
 from commandline.classic_simulate.report import Report

@@ -7,8 +7,8 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from classic.migration.kinds import is_classic, is_of_1_31
 from classic.migration.migration import Change
+from classic.migration.objects import is_classic, is_of_1_31
 from classic.migration.remarks import ERROR, Remark
 from documents import Document, DocumentError, parse
 from documents.finding import KUSTOMIZATIONS, PATCH

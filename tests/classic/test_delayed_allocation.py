@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
+from classic.claims import MOST_CHARACTERS, NotYet, SyncError, together
 from classic.controller import MOST_CLAIMS, Controller, Next
-from classic.errors import MOST_CHARACTERS, NotYet, SyncError, together
 from classic.memory_objects import Write
 from resourceapi.errors import Conflict
 from resourceapi.manifests import name_of

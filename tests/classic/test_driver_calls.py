@@ -7,9 +7,9 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import pytest
 
+from classic.claims import NotYet, SyncError
 from classic.controller import Next
 from classic.driver import ClaimAllocation
-from classic.errors import NotYet, SyncError
 from cluster.event_writer import shown
 from cluster.leading import NotLeading
 from resourceapi.objects import Object

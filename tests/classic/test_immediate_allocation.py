@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from classic.errors import SyncError
+from classic.claims import SyncError
 from tests.classic.scenes import DRIVER, FINALIZER, Scene, allocation_on, claim, resource_class
 
 

@@ -7,8 +7,7 @@ from threading import Event, Thread
 
 import pytest
 
-from classic.live_objects import LiveObjects
-from classic.take_over import TakeOver
+from classic.live_objects import LiveObjects, TakeOver
 from cluster.leading import NotLeading
 from resourceapi.api_client import Unavailable
 from resourceapi.manifests import name_of

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
+from classic.controller import MOST_CHARACTERS, nodes_to_check, reported, with_unsuitable_nodes
 from classic.driver import ClaimAllocation
-from classic.unsuitable_nodes import MOST_CHARACTERS, nodes_to_check, reported, with_unsuitable_nodes
 from tests.classic.scenes import claim, context, resource_class
 
 MANY = [f"node-{number}" for number in range(129)]

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 import yaml
 
+from classic.claims import SyncError
 from classic.controller import Controller
 from classic.driver import Restored
-from classic.errors import SyncError
 from resourceapi.objects import Object
 from tests.classic.scenes import Scene, context
 from tests.scheduler.fake_api import FakeApi

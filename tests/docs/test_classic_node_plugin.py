@@ -10,8 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from classic.kubelet.node_driver import NodeDriver
 from classic.kubelet.plugin import NodePlugin, PluginSettings
+from classic.kubelet.preparation import NodeDriver
 from classic.kubelet.wire.node_v1alpha3 import NodePrepareResourceResponse
 from tests.classic.kubelet.fake_kubelet import FakeKubelet
 from tests.classic.kubelet.node import claim, uid

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from classic.gpu.allocation import allocation_of
+from classic.gpu.ledger import allocation_of
 from manifests.kustomize import DIRECTORY, render
 from resourceapi.objects import Object
 from tests.case_files import read_all

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 
 from classic.driver import ClaimAllocation, Driver
-from classic.gpu.assembly import GPUController, Settings
+from classic.gpu.driver import GPUController, Settings
 from classic.gpu.inventory import GPUs
 from classic.service import Options, run_until_stopped
 from cluster.client import Client

@@ -20,8 +20,7 @@ from threading import Lock
 from typing import Any
 
 from classic.driver import ClaimAllocation
-from classic.reaching import reach
-from classic.service import Options, run, run_until_stopped
+from classic.service import Options, reach, run, run_until_stopped
 from cluster.access import Access
 from cluster.client import Client
 from cluster.leading import Election, unique_identity

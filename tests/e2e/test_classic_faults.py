@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
-from classic.gpu.allocation import allocation_of
+from classic.gpu.ledger import allocation_of
 from resourceapi.objects import Object
 from tests.e2e.classic_cluster import classic_cluster, node, until
 from tests.e2e.classic_gpu import DRIVER, SECOND_DRIVER, GPUCluster, pod, requirements, template, used

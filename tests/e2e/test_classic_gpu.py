@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from classic.gpu.allocation import allocation_of
+from classic.gpu.ledger import allocation_of
 from manifests.kustomize import DIRECTORY, render
 from resourceapi.objects import Object
 from tests.e2e.classic_cluster import classic_cluster, node, until

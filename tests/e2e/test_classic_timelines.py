@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from classic.simulation.admission import CLAIM, CLASS, POD, TEMPLATE
+from classic.simulation.api_server import CLAIM, CLASS, POD, TEMPLATE
 from classic.simulation.devices import DriverSettings
-from classic.simulation.ready import CLAIM_DEALLOCATED, NODE_FILLED, SLOW_DRIVER
-from classic.simulation.scenario import Scenario
+from classic.simulation.scenario import CLAIM_DEALLOCATED, NODE_FILLED, SLOW_DRIVER, Scenario
 from resourceapi.manifests import text
 from resourceapi.objects import Object
 from tests.classic.simulation.sequences import by_actor, expectations, recorded, scenario_named

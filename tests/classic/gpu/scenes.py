@@ -6,12 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from classic.driver import ClaimAllocation
-from classic.gpu.allocation import Allocation, allocation_of, allocation_result
 from classic.gpu.driver import GPUDriver
 from classic.gpu.inventory import GPUs, Inventory
-from classic.gpu.ledger import Ledger
-from classic.gpu.parameter_objects import ParameterObjects
-from classic.gpu.parameters import GPUInit, GPURequirements
+from classic.gpu.ledger import Allocation, Ledger, allocation_of, allocation_result
+from classic.gpu.parameters import GPUInit, GPURequirements, ParameterObjects
 from cluster.store import VersionedCollection
 from resourceapi.objects import Object
 

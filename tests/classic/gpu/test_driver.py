@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from classic.gpu.allocation import allocation_of
-from classic.gpu.parameter_objects import ParameterObjects
-from classic.gpu.parameters import GPUInit, GPURequirements, ParametersError, Reference
+from classic.gpu.ledger import allocation_of
+from classic.gpu.parameters import GPUInit, GPURequirements, ParameterObjects, ParametersError, Reference
 from resourceapi.api_client import Unavailable
 from resourceapi.objects import Object
 from tests.classic.gpu.scenes import DRIVER, GI, Scene, StoredParameters, claim, described

@@ -8,8 +8,7 @@ from contextlib import suppress
 
 import pytest
 
-from classic.gpu.allocation import Allocation
-from classic.gpu.ledger import ClaimChanged, Ledger
+from classic.gpu.ledger import Allocation, ClaimChanged, Ledger
 from cluster.store import VersionedCollection
 from resourceapi.objects import Object
 from tests.classic.gpu.scenes import DRIVER, claim

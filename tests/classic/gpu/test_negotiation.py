@@ -10,14 +10,13 @@ from typing import Any
 
 import pytest
 
+from classic.claims import NotYet, SyncError
 from classic.controller import Controller
 from classic.driver import ClaimAllocation
-from classic.errors import NotYet, SyncError
-from classic.gpu.allocation import allocation_of
 from classic.gpu.driver import GPUDriver
 from classic.gpu.inventory import GPUs, Inventory
-from classic.gpu.ledger import Ledger
-from classic.gpu.parameter_objects import ParameterObjects
+from classic.gpu.ledger import Ledger, allocation_of
+from classic.gpu.parameters import ParameterObjects
 from classic.memory_objects import MemoryObjects, Write
 from cluster.store import VersionedCollection
 from resourceapi.errors import Conflict

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from classic.gpu.allocation import Allocation, allocation_result
+from classic.gpu.ledger import Allocation, allocation_result
 from classic.gpu.node import GPUNode
 from classic.kubelet.cdi import Device
-from classic.kubelet.claims import AllocatedClaim, RefusedClaim
 from classic.kubelet.plugin import InvalidSettings
+from classic.kubelet.preparation import AllocatedClaim, RefusedClaim
 from classic.kubelet.wire.structured_handle import StructuredResourceHandle
 
 GI = 1024**3

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from classic.gpu.inventory import MOST_CLAIMS, MOST_DEAD_ENDS, Suitability, place
 from classic.gpu.parameters import GPURequirements
-from classic.gpu.placement import MOST_CLAIMS, MOST_DEAD_ENDS, Suitability, place
 
 
 def asks(text: str) -> list[GPURequirements]:

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from classic.kubelet.cdi import ContainerEdits, Device
-from classic.kubelet.claims import AllocatedClaim
 from classic.kubelet.plugin import NodePlugin, PluginSettings
+from classic.kubelet.preparation import AllocatedClaim
 from classic.kubelet.wire.node_v1alpha3 import Claim
 from tests.classic.kubelet.fake_kubelet import FakeKubelet
 

@@ -10,8 +10,8 @@ from grpc import Compression, StatusCode
 from grpc.aio import AioRpcError, UnaryUnaryMultiCallable, insecure_channel
 
 from classic.kubelet.cdi import ContainerEdits, Device
-from classic.kubelet.node_service import MOST_CLAIMS
-from classic.kubelet.socket_server import MOST_REQUEST_BYTES
+from classic.kubelet.plugin import MOST_REQUEST_BYTES
+from classic.kubelet.services import MOST_CLAIMS
 from classic.kubelet.wire import node_v1alpha3
 from classic.kubelet.wire.node_v1alpha3 import Claim, NodePrepareResourceResponse
 from classic.kubelet.wire.structured_handle import RawExtension, StructuredResourceHandle

@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from classic.kubelet.claims import AllocatedClaim
-from classic.kubelet.plugin import InvalidSettings, NodePlugin, PluginSettings
-from classic.kubelet.socket_server import CannotListen
+from classic.kubelet.plugin import CannotListen, InvalidSettings, NodePlugin, PluginSettings
+from classic.kubelet.preparation import AllocatedClaim
 from classic.kubelet.wire import registration
 from classic.kubelet.wire.node_v1alpha3 import NodePrepareResourceResponse, NodeUnprepareResourceResponse
 from tests.classic.kubelet.fake_kubelet import SECONDS, call

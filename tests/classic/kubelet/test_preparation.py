@@ -9,9 +9,7 @@ from pathlib import Path
 import pytest
 
 from classic.kubelet.cdi import DeviceKind
-from classic.kubelet.claims import AllocatedClaim
-from classic.kubelet.preparation import Preparation, TookTooLong
-from classic.kubelet.spec_directory import SpecDirectory
+from classic.kubelet.preparation import AllocatedClaim, Preparation, SpecDirectory, TookTooLong
 from tests.classic.kubelet.node import DRIVER, RecordingDriver, uid
 
 LONG = 60.0

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from classic.kubelet.cdi import ContainerEdits, Device, DeviceKind
-from classic.kubelet.claims import AllocatedClaim
-from classic.kubelet.spec_directory import SpecDirectory
+from classic.kubelet.preparation import AllocatedClaim, SpecDirectory
 from tests.classic.kubelet.node import DRIVER, UID
 
 CLAIM = AllocatedClaim("default", "claim", UID)

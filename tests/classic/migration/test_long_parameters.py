@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from classic.migration import structured
+from classic.migration import claims
 from commandline.main import main
 
 VERSION = "resource.k8s.io/v1alpha2"
@@ -73,7 +73,7 @@ def test_long_parameters(
         read.append(expression)
         return expression
 
-    monkeypatch.setattr(structured, "for_devices", counted)
+    monkeypatch.setattr(claims, "for_devices", counted)
     file = tmp_path / "classic.json"
     file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
     assert main(["migrate", str(file)]) == 1

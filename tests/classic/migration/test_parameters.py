@@ -7,8 +7,14 @@ from typing import Any
 import pytest
 
 from classic.migration import expressions
-from classic.migration.mapping import ParametersRule, built_in
-from classic.migration.parameters import MAX_CONDITIONS, MAX_DEPTH, Parameters, read_parameters
+from classic.migration.mapping import (
+    MAX_CONDITIONS,
+    MAX_DEPTH,
+    Parameters,
+    ParametersRule,
+    built_in,
+    read_parameters,
+)
 from classic.migration.remarks import CannotMigrate
 from deviceselectors.ast import Node
 from deviceselectors.unparsing import unparse

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from classic.simulation.ready import NAMES, ready_scenario
-from classic.simulation.scenario import Scenario, scenario_from
+from classic.simulation.scenario import NAMES, Scenario, ready_scenario, scenario_from
 from classic.simulation.timeline import Change, Entry, changes
 from resourceapi.manifests import entries, mapping, text
 

@@ -11,8 +11,7 @@ from classic.memory_objects import MemoryObjects
 from classic.simulation import dynamic_resources as plugin
 from classic.simulation.api_server import ApiServer, Client
 from classic.simulation.dynamic_resources import Code, CycleState, PodClaim
-from classic.simulation.timeline import Timeline
-from classic.simulation.virtual_time import run
+from classic.simulation.timeline import Timeline, run
 from resourceapi.objects import Object
 
 POD: Object = {

@@ -6,8 +6,7 @@ import pytest
 import yaml
 
 from allocator.time_limit import UNLIMITED
-from classic.simulation.ready import NAMES, ready_scenario
-from classic.simulation.scenario import scenario_from
+from classic.simulation.scenario import NAMES, ready_scenario, scenario_from
 from classic.simulation.simulation import simulate
 from tests.classic.simulation.sequences import expectations, scenario_named, simulated
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from classic.simulation.scheduling_queue import ACTIVE, BACKOFF, UNSCHEDULABLE, QueuedPod, SchedulingQueue
-from classic.simulation.virtual_time import NothingLeft, now, run
+from classic.simulation.kube_scheduler import ACTIVE, BACKOFF, UNSCHEDULABLE, QueuedPod, SchedulingQueue
+from classic.simulation.timeline import NothingLeft, now, run
 
 PLUGIN = frozenset(("DynamicResources",))
 NOBODY: frozenset[str] = frozenset()

@@ -91,6 +91,6 @@ def test_lease_that_is_lost_ends_the_process_with_the_code_that_the_help_promise
         raise NotLeading("another process leads")
 
     monkeypatch.setattr("cluster.client.Client.request", lambda *_, **__: (200, {"kind": "APIResourceList"}))
-    monkeypatch.setattr("classic.gpu.assembly.GPUController.run", lose)
+    monkeypatch.setattr("classic.gpu.driver.GPUController.run", lose)
     assert main(["classic-driver", "--example", "gpu", "--kubeconfig", kubeconfig, "--leader-elect"]) == 2
     assert "claimcheck: classic-driver: another process leads; start it again" in capsys.readouterr().err

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from classic.simulation import ready
+from classic.simulation import scenario
 from commandline.classic_simulate.options import SCENARIOS
 from commandline.main import main
 from tests.commandline import snapshot_files
@@ -27,10 +27,10 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, 
 
 def test_scenarios_are_offered() -> None:
     """The option knows the scenarios without loading them."""
-    assert SCENARIOS == ready.NAMES
+    assert SCENARIOS == scenario.NAMES
 
 
-@pytest.mark.parametrize("name", ready.NAMES)
+@pytest.mark.parametrize("name", scenario.NAMES)
 def test_text(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     """The timeline for people says exactly this."""
     code, text, _ = run(capsys, "--scenario", name)
@@ -230,7 +230,7 @@ def test_time_limit(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize("seed", range(60))
 def test_odd_values(seed: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Whatever files have, there is an answer, and never a traceback."""
-    documents = list(yaml.safe_load_all(ready.scenario_text("claim-deallocated")))
+    documents = list(yaml.safe_load_all(scenario.scenario_text("claim-deallocated")))
     chance = random.Random(seed)
     for _ in range(chance.randint(1, 3)):
         spoil(documents, chance)

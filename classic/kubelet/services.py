@@ -1,4 +1,4 @@
-"""The services ``v1alpha3.Node`` and ``v1alpha2.Node``: kubelet's calls, answered by a :class:`Preparation`."""
+"""The services by which kubelet and a driver talk on a node: answers to kubelet's calls, and the registration."""
 
 from __future__ import annotations
 
@@ -6,19 +6,74 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TypeVar
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias, TypeVar
 
+import grpc
 from grpc import StatusCode
+from grpc.aio import ServicerContext
 
 from classic.kubelet.cdi import InvalidDevice
-from classic.kubelet.claims import AllocatedClaim, RefusedClaim
-from classic.kubelet.preparation import Preparation, TookTooLong
-from classic.kubelet.rpc import CallFailed, Service, method
-from classic.kubelet.wire import node_v1alpha2, node_v1alpha3
+from classic.kubelet.preparation import AllocatedClaim, Preparation, RefusedClaim, TookTooLong
+from classic.kubelet.wire import node_v1alpha2, node_v1alpha3, registration
+from classic.kubelet.wire.message import Message, UnreadableMessage
 from classic.kubelet.wire.node_v1alpha2 import ClaimRequest
 from classic.kubelet.wire.node_v1alpha3 import Claim
 from cluster.event_writer import shown
+from resourceapi.errors import ClaimcheckError
 from resourceapi.logs import LOGGER, log
+
+# One gRPC method as a function from message to message.
+
+RequestT = TypeVar("RequestT", bound=Message)
+
+# Quoted: what is generic for the type checker is not when it runs.
+Method: TypeAlias = "grpc.RpcMethodHandler[bytes, bytes]"
+
+
+@dataclass(frozen=True)
+class Service:
+    """A service and what answers its methods, by name."""
+
+    name: str
+    methods: dict[str, Method]
+
+
+class CallFailed(ClaimcheckError):
+    """The call gets this status instead of an answer."""
+
+    def __init__(self, code: grpc.StatusCode, text: str) -> None:
+        super().__init__(text)
+        self.code = code
+
+
+def method(
+    request_type: type[RequestT], answer: Callable[[RequestT, float | None], Awaitable[Message]]
+) -> Method:
+    """What answers a method with one request and one response.
+
+    :param answer: takes the request and for how many seconds the caller still waits (None: it hasn't said), and may raise
+        :class:`CallFailed`.
+    """
+
+    async def serve(data: bytes, context: ServicerContext[bytes, bytes]) -> bytes:
+        try:
+            # Read here, not by gRPC: it would log a traceback for bytes that are no request.
+            response = await answer(request_type.from_bytes(data), context.time_remaining())
+            return response.to_bytes()
+        except UnreadableMessage as error:
+            failed = CallFailed(grpc.StatusCode.INVALID_ARGUMENT, str(error))
+        except CallFailed as error:
+            # Without its traceback, which would keep the request, and all that was made of it, while the call ends.
+            failed = error.with_traceback(None)
+        await context.abort(failed.code, shown(str(failed)))
+
+    return grpc.unary_unary_rpc_method_handler(serve)
+
+
+# The services ``v1alpha3.Node`` and ``v1alpha2.Node``: kubelet's calls, answered by a
+# :class:`Preparation`.
 
 #: kubelet sends together the claims of one pod that have the same driver.
 MOST_CLAIMS = 1_000
@@ -181,3 +236,55 @@ def _failure(error: Exception) -> CallFailed:
             return CallFailed(StatusCode.INTERNAL, f"the driver's devices: {error}")
         case _:
             return CallFailed(StatusCode.INTERNAL, f"{type(error).__name__}: {error}")
+
+
+# The service by which a plugin becomes known to kubelet, which finds its socket in the registry's
+# directory.
+
+
+class RegistrationService:
+    """Says who the plugin is and where its services are, and hears whether kubelet took it.
+
+    :ivar registered: set while kubelet's last word is that it took the plugin.
+    """
+
+    def __init__(self, driver_name: str, endpoint: Path) -> None:
+        self.registered = asyncio.Event()
+        self._info = registration.PluginInfo(
+            type=registration.DRA_PLUGIN,
+            name=driver_name,
+            endpoint=str(endpoint),
+            supported_versions=(registration.API_VERSION,),
+        )
+
+    def service(self) -> Service:
+        """What the server needs."""
+        return Service(
+            registration.SERVICE,
+            {
+                registration.GET_INFO: method(registration.InfoRequest, self._get_info),
+                registration.NOTIFY: method(registration.RegistrationStatus, self._notify),
+            },
+        )
+
+    async def _get_info(
+        self, _request: registration.InfoRequest, _seconds: float | None
+    ) -> registration.PluginInfo:
+        return self._info
+
+    async def _notify(
+        self, status: registration.RegistrationStatus, _seconds: float | None
+    ) -> registration.RegistrationStatusResponse:
+        """Kubelet tries again after a refusal, so that it is no reason to end."""
+        if status.plugin_registered:
+            self.registered.set()
+            log(logging.INFO, "kubelet has registered the plugin", driver=self._info.name)
+        else:
+            self.registered.clear()
+            log(
+                logging.ERROR,
+                "kubelet refuses the plugin",
+                driver=self._info.name,
+                reason=shown(status.error),
+            )
+        return registration.RegistrationStatusResponse()
