@@ -22,6 +22,7 @@ class NodeAnswer(NamedTuple):
         parts, so do not change them.
     :param error_kind: FATAL if other nodes cannot help, NODE if they may.
     :param fix: advice on the error.
+    :param unnamed: the error without names of devices and pools, for readers who may not list ResourceSlices.
     """
 
     node: str
@@ -29,6 +30,7 @@ class NodeAnswer(NamedTuple):
     error: str = ""
     error_kind: str = ""
     fix: str = ""
+    unnamed: str = ""
 
     @property
     def fits(self) -> bool:
@@ -99,13 +101,14 @@ class Answers(Sequence[NodeAnswer]):
 
     def _make(self, place: View | str, outcome: Outcome) -> NodeAnswer:
         if isinstance(place, str):
-            return NodeAnswer(place, None, outcome.error, outcome.error_kind, outcome.fix)
+            return NodeAnswer(place, None, outcome.error, outcome.error_kind, outcome.fix, outcome.error)
         name = place.name
         if outcome.templates is None and not outcome.error:
             return NodeAnswer(name)
         states = place.states(self._shared[place.layout.shared])
         if outcome.templates is None:
-            return NodeAnswer(name, None, outcome.error_on(states), outcome.error_kind, outcome.fix)
+            error = outcome.error_on(states)
+            return NodeAnswer(name, None, error, outcome.error_kind, outcome.fix, outcome.error)
         pools = [state.pool.devices for state in states]
         return NodeAnswer(
             name, [template.result(pools, place.selector, self._share_id) for template in outcome.templates]

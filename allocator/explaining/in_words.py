@@ -33,7 +33,8 @@ def verdict(explanation: Explanation, nodes: int = 0, listing: bool = True) -> s
     if said := _said(explanation, listing):
         return f"{_outcome(explanation, nodes)}: {said}"
     if explanation.verdict == ERROR and error is not None:
-        return f"cannot be scheduled because of an error on {error.node}: {error.error}"
+        what = error.error if listing else error.unnamed
+        return f"cannot be scheduled because of an error on {error.node}: {what}"
     if explanation.verdict == CHANCE and error is not None:
         return f"fits, but attempts can fail because of an error on {error.node}: {error.error}"
     if explanation.verdict == UNDECIDED:

@@ -11,7 +11,7 @@ import pytest
 from allocator.allocated import AllocatedState
 from allocator.allocation import Allocator
 from allocator.devices import Slice, node_name
-from allocator.errors import AllocationError, NodeError
+from allocator.errors import AllocationError, Mention, NodeError, in_words
 from allocator.features import GATES, Features
 from allocator.inventory import Inventory, PoolSlices
 from allocator.patches import merged_slices
@@ -143,9 +143,10 @@ def _ask(allocator: Allocator, node: Object, claims: list[Object]) -> NodeAnswer
     try:
         return NodeAnswer(name, allocator.allocate(node, allocator.demand(claims, UNLIMITED), UNLIMITED))
     except AllocationError as error:
-        return NodeAnswer(name, None, str(error), FATAL, error.fix)
+        unnamed = [part.otherwise if isinstance(part, Mention) else in_words((part,)) for part in error.text]
+        return NodeAnswer(name, None, str(error), FATAL, error.fix, "".join(unnamed))
     except NodeError as error:
-        return NodeAnswer(name, None, str(error), NODE)
+        return NodeAnswer(name, None, str(error), NODE, unnamed=str(error))
 
 
 def without_share_ids(answers: list[NodeAnswer]) -> list[NodeAnswer]:

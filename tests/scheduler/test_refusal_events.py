@@ -305,7 +305,7 @@ def test_note_says_what_no_device_has() -> None:
     assert not told.ask(pod("p", "c"))
     (note,) = told.after(QUIET_SECONDS)
     assert note.startswith(
-        "cannot be scheduled because of an error on n1: claim ns/c: selector #0 on device "
+        "cannot be scheduled because of an error on n1: claim ns/c: selector #0: CEL runtime error: no such key: "
     )
     assert (
         "; no device (2 looked at) has the attribute gpu.example.com/modell, which the "
