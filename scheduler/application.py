@@ -7,7 +7,7 @@ from pathlib import Path
 from threading import Event, Thread
 from time import monotonic
 
-from scheduler.assembly import Sidecar, make_client
+from scheduler.assembly import Sidecar, make_client, make_endpoint
 from scheduler.config import client_name, load_config
 from scheduler.routes import make_routes
 from serving import supervisor
@@ -41,7 +41,9 @@ def check(config: Config) -> list[str]:
 def _check(config: Config) -> None:
     runtime = Path()  # not read
     make_profile(config)
-    make_client(config)
+    client = make_client(config)
+    if not config.is_only_checked:
+        make_endpoint(config, client)
     make_keeper(config, runtime, "scheduler", client_name=client_name(config))
     require_given_files(config)
     if not certificates_are_own(config):

@@ -63,6 +63,22 @@ def make_client(config: Config) -> Client:
     return api_server.make_client(config)
 
 
+def make_endpoint(config: Config, client: Client) -> Endpoint | None:
+    """What lets the Service lead to this replica, where there is such a Service.
+
+    :raises ConfigError: if it is not known where this replica is.
+    """
+    service, address = config.get("leaderElection", "service"), os.environ.get("POD_IP", "")
+    if service is None:
+        return None
+    namespace = own_namespace(config, "leaderElection", "namespace")
+    try:
+        return Endpoint(client, namespace, service, address, config.get("listen", "port"))
+    except ValueError:
+        message = "leaderElection.service: the variable POD_IP has to be an IP address of this replica"
+        raise config.error(("leaderElection", "service"), message) from None
+
+
 class Sidecar:
     """What serves kube-scheduler; nothing is asked of the API server before the background work begins.
 
@@ -77,6 +93,7 @@ class Sidecar:
         self._config = config
         self._metrics = metrics
         self._client = make_client(config)
+        self._endpoint = make_endpoint(config, self._client)
         self._scheduler_name: str = config.get("scheduling", "schedulerName")
         self._seconds: float = config.get("scheduling", "filterMilliseconds") / 1000
         self._decisions = Decisions()
@@ -150,23 +167,6 @@ class Sidecar:
     # --- who leads
 
     @cached_property
-    def _endpoint(self) -> Endpoint | None:
-        """What lets the Service lead to this replica, where there is such a Service."""
-        get = self._config.get
-        service, address = get("leaderElection", "service"), os.environ.get("POD_IP", "")
-        if service is None:
-            return None
-        try:
-            return Endpoint(self._client, self._namespace, service, address, get("listen", "port"))
-        except ValueError:
-            message = "leaderElection.service: the variable POD_IP has to be an IP address of this replica"
-            raise self._config.error(("leaderElection", "service"), message) from None
-
-    @property
-    def _namespace(self) -> str:
-        return own_namespace(self._config, "leaderElection", "namespace")
-
-    @cached_property
     def _leadership(self) -> Leadership:
         return make_leadership(
             self._config,
@@ -214,7 +214,8 @@ class Sidecar:
     @cached_property
     def _waking(self) -> Waking:
         name = f"{self._config.get('leaderElection', 'leaseName')}-wake-up"
-        claim = WakeUpClaim(self._client, self._namespace, name)
+        namespace = own_namespace(self._config, "leaderElection", "namespace")
+        claim = WakeUpClaim(self._client, namespace, name)
 
         def wake() -> None:
             claim.touch()

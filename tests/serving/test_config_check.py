@@ -96,3 +96,17 @@ def test_own_certificates_name_the_service(tmp_path: Path, command: str) -> None
     service = {"serve": "webhook", "schedule": "scheduler"}[command]
     assert leaf.subject.rfc4514_string() == f"CN=Claimcheck {service}"
     assert leaf.issuer.rfc4514_string().startswith(f"CN=Claimcheck {service} authority ")
+
+
+@pytest.mark.parametrize("address", ["", "here"], ids=["none", "name"])
+def test_a_service_leads_to_an_address(tmp_path: Path, address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without that of its pod, the sidecar does not start: its worker ended again and again. A check is made elsewhere."""
+    monkeypatch.setenv("POD_IP", address)
+    terms = Terms(("localhost",), 300 * DAY, 90 * DAY, DAY)
+    (tmp_path / "ca.crt").write_bytes(advance(None, terms, datetime.now(UTC))[LEAF])
+    service, server = {"service": "claimcheck-scheduler"}, {"caFile": "ca.crt"}
+    file = write(tmp_path, "schedule", leaderElection=service, apiServer=server)
+    assert main(["schedule", "--config", str(file), "--check"]) == 0
+    message = "leaderElection.service: the variable POD_IP has to be an IP address of this replica"
+    with pytest.raises(ConfigError, match=message):
+        application("schedule", file).prepare()
