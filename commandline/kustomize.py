@@ -21,7 +21,7 @@ from documents import Document, DocumentError, parse
 from documents.finding import KUSTOMIZATIONS, is_below
 from documents.kustomizations import Kustomization
 from documents.source import read_file
-from resourceapi.manifests import text
+from resourceapi.manifests import mapping, text
 
 #: The time limit for one kustomization, and for all together, in seconds.
 SECONDS, SECONDS_IN_ALL = 60.0, 300.0
@@ -48,7 +48,7 @@ class Built(NamedTuple):
     """What kustomize has made.
 
     :ivar texts: the manifests, or why there are none.
-    :ivar files: the files that it has made them from, as normalized paths.
+    :ivar files: the files whose objects are all among them, changed or not, as normalized paths.
     """
 
     texts: list[Text | DocumentError]
@@ -69,7 +69,7 @@ def build_all(tops: Iterable[tuple[str, str]], seconds: float = SECONDS_IN_ALL) 
     read = cache(_Kustomization)  # strangers may have each take objects from all that follow
     used = _taken(found, read)
     texts: list[Text | DocumentError] = []
-    files: set[str] = set()
+    done: list[tuple[_Parts, str]] = []
     with ExitStack() as stack:
         copies = _Copies(stack)
         for normal, (top, directory) in sorted(found.items()):
@@ -86,9 +86,65 @@ def build_all(tops: Iterable[tuple[str, str]], seconds: float = SECONDS_IN_ALL) 
                 message = "kustomize: not run: it takes objects from outside of the working directory"
                 texts.append(DocumentError(directory, 0, 0, message))
                 continue
-            files |= parts.files
             texts.append(_build(program, whole, directory, copies, min(SECONDS, left)))
+            if isinstance(texts[-1], Text):
+                done.append((parts, directory))
+        files: set[str] = set()
+        for parts, directory in done:
+            marked = _mark(parts, copies.of(parts.root)[0], end)
+            made = _build(program, parts.root, directory, copies, max(0.0, min(SECONDS, end - monotonic())))
+            files |= parts.kustomizations
+            if isinstance(made, Text):
+                made_of = _annotations(made)
+                files.update(file for file, marks in marked.items() if marks <= made_of)
     return Built(texts, frozenset(files))
+
+
+def _mark(parts: _Parts, place: str, end: float) -> dict[str, set[str]]:
+    """Give each object an annotation of its own in the copy, one that nobody can know before; it comes out with the object.
+
+    :returns: the annotations of each file, without the files in which objects cannot be marked.
+    """
+    from json import dumps
+    from secrets import token_hex
+    from time import monotonic
+
+    from resourceapi.model.versions import OWN_GROUP
+
+    found: dict[str, set[str]] = {}
+    for file in sorted(parts.inputs | parts.patches):
+        if monotonic() > end or not is_below(parts.root, file):
+            continue
+        marks: set[str] = set()
+        texts: list[str] = []
+        try:
+            for document in parse(read_file(file), file):
+                if isinstance(document, DocumentError):
+                    raise document
+                value = document.value
+                deletes = file not in parts.inputs and value.get("$patch") == "delete"
+                if "kind" in value and not deletes:
+                    mark = f"{OWN_GROUP}/{token_hex(16)}"
+                    metadata = value.get("metadata") or {}
+                    annotations = {**(metadata.get("annotations") or {}), mark: ""}
+                    value = {**value, "metadata": {**metadata, "annotations": annotations}}
+                    marks.add(mark)
+                texts.append(dumps(value, ensure_ascii=False))
+            with open(os.path.join(place, os.path.relpath(file, parts.root)), "wb") as copy:
+                copy.write("\n---\n".join(texts).encode())
+            found[file] = marks
+        except (DocumentError, AttributeError, TypeError, ValueError, RecursionError, OSError):
+            continue  # so it is validated as it is
+    return found
+
+
+def _annotations(made: Text) -> set[str]:
+    """The annotations of all objects."""
+    found: set[str] = set()
+    for each in parse(made.content, made.name):
+        if isinstance(each, Document):
+            found.update(mapping(each.value, "metadata", "annotations"))
+    return found
 
 
 class _Kustomization:
@@ -96,12 +152,15 @@ class _Kustomization:
 
     :ivar refusal: why it is not built; empty if it may be.
     :ivar is_component: whether it is no whole of its own, but for others to include.
-    :ivar files: what it is made of, with its own, as normalized paths.
+    :ivar file: its own.
+    :ivar inputs: the files that it takes objects from, as normalized paths.
+    :ivar patches: those that it changes objects with.
     :ivar directories: those that it takes objects from, as normalized paths.
     """
 
     def __init__(self, directory: str) -> None:
-        self.files = set[str]()
+        self.file = ""
+        self.inputs = self.patches = frozenset[str]()
         self.directories: list[str] = []
         self.refusal = ""
         self.is_component = False
@@ -109,7 +168,7 @@ class _Kustomization:
         if len(names) != 1:
             self.refusal = f"{directory} has {len(names)} kustomizations"
             return
-        file = os.path.join(directory, names[0])
+        file = self.file = os.path.normpath(os.path.join(directory, names[0]))
         kustomization = Kustomization(directory, names[0])
         value = _value(file)
         if value is None:
@@ -123,8 +182,8 @@ class _Kustomization:
         else:
             self.is_component = text(value, "kind") == "Component"
             self.directories = [path for path in kustomization.inputs if os.path.isdir(path)]
-            self.files = {os.path.normpath(file), *kustomization.patches, *kustomization.inputs}
-            self.files.difference_update(self.directories)
+            self.inputs = frozenset(kustomization.inputs).difference(self.directories)
+            self.patches = frozenset(kustomization.patches)
 
 
 _Read = Callable[[str], _Kustomization]
@@ -147,7 +206,9 @@ class _Parts:
     """What a kustomization is made of, with those that it takes objects from."""
 
     def __init__(self, directory: str, read: _Read) -> None:
-        self.files: set[str] = set()
+        self.kustomizations: set[str] = set()
+        self.inputs: set[str] = set()
+        self.patches: set[str] = set()
         self.refusal = ""
         waiting = [directory]
         seen: set[str] = set()
@@ -158,7 +219,9 @@ class _Parts:
             seen.add(current)
             found = read(current)
             self.refusal = found.refusal
-            self.files |= found.files
+            self.kustomizations.add(found.file)
+            self.inputs |= found.inputs
+            self.patches |= found.patches
             waiting += found.directories
         #: the directory that has all of it
         self.root = os.path.relpath(os.path.commonpath([os.path.abspath(each) for each in seen]))

@@ -12,12 +12,16 @@ from commandline.main import main
 from documents.kustomizations import Kustomization
 
 CLASS = "apiVersion: resource.k8s.io/v1\nkind: DeviceClass\nmetadata: {name: %s}\n"
-#: Prints the file `printed`, and notes what it was asked and what it sees.
+#: Prints the file `printed`, and notes what it was asked and what it sees. If asked again, prints the marks of all objects.
 SCRIPT = """#!/bin/sh
 echo "$@" > {here}/asked
 set > {here}/environment
+rm -rf {here}/seen
 cp -r "$2" {here}/seen
-/bin/cat {here}/printed
+marks=$(/bin/grep -rhoE 'claimcheck.example.com/[0-9a-f]+' "$2/..")
+if [ -z "$marks" ]; then exec /bin/cat {here}/printed; fi
+printf 'kind: ConfigMap\\nmetadata:\\n  annotations:\\n'
+for mark in $marks; do printf '    %s: x\\n' "$mark"; done
 """
 
 
@@ -34,7 +38,9 @@ def _kustomizations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("app/over/.hidden").write_text("secret")
     Path("printed").write_text(CLASS % "Built")
     program = Path("bin/kustomize")
-    program.write_text(SCRIPT.format(here=tmp_path).replace("cp -r", "/bin/cp -r"))
+    program.write_text(
+        SCRIPT.format(here=tmp_path).replace("cp -r", "/bin/cp -r").replace("rm -rf", "/bin/rm -rf")
+    )
     program.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
 
