@@ -23,18 +23,19 @@ from deviceselectors.ast import (
 )
 from deviceselectors.declarations import (
     ENUM_CONSTANTS,
+    GLOBAL_NAMES_SINCE,
     NAMED_TYPES,
     RUNTIME_TYPES,
     find_fields,
     find_type,
+    qualified_name,
     variables,
 )
 from deviceselectors.environment import Environment
 from deviceselectors.folding import call_may_fail, map_may_fail
 from deviceselectors.issues import Issues
 from deviceselectors.libraries import declared, find
-from deviceselectors.names import GLOBAL_NAMES_SINCE, qualified_name
-from deviceselectors.overload_resolution import OverloadResolver
+from deviceselectors.overload_resolution import OverloadResolver, more_general, substitute
 from deviceselectors.types import (
     ANY,
     BOOL_TYPE,
@@ -60,7 +61,6 @@ from deviceselectors.types import (
     optional_of,
     type_of,
 )
-from deviceselectors.unification import more_general, substitute
 
 #: The first release (minor number) in which `list{}` is a message as `google.protobuf.ListValue{}` is.
 _LISTS_ARE_MESSAGES_SINCE = 31

@@ -6,9 +6,143 @@ recovery"; the limits are cel-go's.
 
 from __future__ import annotations
 
-from deviceselectors.go_formats import printed
 from deviceselectors.issues import Issues
-from deviceselectors.lexer import EOF, ESCAPED_IDENTIFIER, NAMES, Token, TokenStream, has_escaped_names
+from deviceselectors.lexer import (
+    BYTES,
+    COLON,
+    COMMA,
+    DIVIDE,
+    DOT,
+    EOF,
+    EQUALS,
+    ESCAPED_IDENTIFIER,
+    EXCLAM,
+    FALSE,
+    FLOAT,
+    GREATER,
+    GREATER_EQUALS,
+    IDENTIFIER,
+    IN,
+    INT,
+    LBRACE,
+    LBRACKET,
+    LESS,
+    LESS_EQUALS,
+    LOGICAL_AND,
+    LOGICAL_OR,
+    LPAREN,
+    MINUS,
+    NAMES,
+    NOT_EQUALS,
+    NULL,
+    PERCENT,
+    PLUS,
+    QUESTION,
+    RBRACE,
+    RBRACKET,
+    RPAREN,
+    STAR,
+    STRING,
+    TRUE,
+    UINT,
+    Token,
+    TokenStream,
+    has_escaped_names,
+)
+
+# Text that Go prints as a format without arguments.
+# The parser of releases before 1.33 prints its own messages so: what stands behind a percent sign in them,
+# often the quote or the character of the expression that follows it, is missing an argument.
+
+_FLAGS = "#0+- "
+_MOST = 1_000_000
+
+
+def printed(text: str) -> str:
+    """What `fmt.Sprintf(text)` gives."""
+    if "%" not in text:
+        return text
+    parts: list[str] = []
+    at = 0
+    while (mark := text.find("%", at)) >= 0:
+        parts.append(text[at:mark])
+        shown, at = _Clause(text, mark + 1).print()
+        parts.append(shown)
+    return "".join(parts) + text[at:]
+
+
+class _Clause:
+    """What stands behind one percent sign: flags, width, precision and verb."""
+
+    def __init__(self, text: str, at: int) -> None:
+        self._text = text
+        self._at = at
+        self._shown = ""
+        self._is_bad_index = False
+
+    def print(self) -> tuple[str, int]:
+        """What is printed in its place, and where the text goes on."""
+        while self._next() and self._next() in _FLAGS:
+            self._at += 1
+        indexed = self._index()
+        if self._next() == "*":
+            self._at += 1
+            self._shown += "%!(BADWIDTH)"
+            indexed = False
+        elif self._number() and indexed:
+            self._is_bad_index = True
+        if self._next() == ".":
+            indexed = self._precision(indexed)
+        if not indexed:
+            self._index()
+        return self._shown + self._verb(), self._at
+
+    def _next(self) -> str:
+        return self._text[self._at : self._at + 1]
+
+    def _precision(self, indexed: bool) -> bool:
+        self._at += 1
+        if indexed:
+            self._is_bad_index = True
+        indexed = self._index()
+        if self._next() == "*":
+            self._at += 1
+            self._shown += "%!(BADPREC)"
+            return False
+        self._number()
+        return indexed
+
+    def _verb(self) -> str:
+        verb = self._next()
+        if not verb:
+            return "%!(NOVERB)"
+        self._at += 1
+        if verb == "%":
+            return "%"
+        return f"%!{verb}({'BADINDEX' if self._is_bad_index else 'MISSING'})"
+
+    def _index(self) -> bool:
+        """Take the number of an argument, in brackets; whether there is one."""
+        if self._next() != "[":
+            return False
+        self._is_bad_index = True  # there are no arguments
+        close = self._text.find("]", self._at + 1)
+        if len(self._text) - self._at < 3 or close < 0:
+            self._at += 1
+            return False
+        digits = self._text[self._at + 1 : close]
+        self._at = close + 1
+        return digits.isascii() and digits.isdigit() and int(digits[:8]) <= _MOST
+
+    def _number(self) -> bool:
+        start = self._at
+        while "0" <= self._next() <= "9":
+            self._at += 1
+            if self._at - start > 7 or int(self._text[start : self._at]) > _MOST:
+                self._at = len(self._text)
+                return False
+        return self._at > start
+
 
 _NO_ALTERNATIVE = "no viable alternative at input "
 #: The first release (minor number) that prints messages as they are, and not as formats.
@@ -249,3 +383,70 @@ def _quote(text: str) -> str:
 def _describe(kinds: int) -> str:
     names = [name for kind, name in enumerate(NAMES) if kinds >> kind & 1]
     return names[0] if len(names) == 1 else "{" + ", ".join(names) + "}"
+
+
+# The places in the rules of CEL's grammar, by rule and what can come there; errors of syntax name what was
+# expected.
+# Places are compared by identity: two may expect the same.
+
+LITERALS = mask(MINUS, TRUE, FALSE, NULL, FLOAT, INT, UINT, STRING, BYTES)
+PRIMARY = LITERALS | mask(LBRACKET, LBRACE, LPAREN, DOT, IDENTIFIER)
+EXPRESSION = PRIMARY | mask(EXCLAM)
+OPTIONAL = EXPRESSION | mask(QUESTION)
+NAME = mask(IDENTIFIER, ESCAPED_IDENTIFIER)
+OPTIONAL_NAME = NAME | mask(QUESTION)
+RELATIONS = mask(EQUALS, NOT_EQUALS, IN, LESS, LESS_EQUALS, GREATER_EQUALS, GREATER)
+PRODUCTS = mask(STAR, DIVIDE, PERCENT)
+SUMS = mask(PLUS, MINUS)
+POSTFIX = mask(DOT, LBRACKET)
+
+
+START_END, START_DONE = State(mask(EOF)), State(END)
+CONDITION_MARK, CONDITION_TRUE = State(mask(QUESTION)), State(EXPRESSION)
+CONDITION_COLON, CONDITION_FALSE = State(mask(COLON)), State(EXPRESSION)
+OR_OPERATOR, AND_OPERATOR = State(mask(LOGICAL_OR)), State(mask(LOGICAL_AND))
+OPERAND = State(EXPRESSION)
+RELATION_OPERATOR, CALC_OPERATOR = State(RELATIONS), State(PRODUCTS | SUMS)
+UNARY_START = State(EXPRESSION)
+NOT_FIRST, NOT_NEXT = State(mask(EXCLAM)), State(mask(EXCLAM) | PRIMARY)
+NEGATE_FIRST, NEGATE_NEXT = State(mask(MINUS)), State(PRIMARY)
+MEMBER_STEP = State(POSTFIX)
+SELECT_DOT, SELECT_NAME = State(mask(DOT)), State(OPTIONAL_NAME)
+SELECT_MARK, SELECT_FIELD = State(mask(QUESTION)), State(NAME)
+CALL_DOT, CALL_NAME, CALL_OPEN = State(mask(DOT)), State(mask(IDENTIFIER)), State(mask(LPAREN))
+CALL_ARGUMENTS, CALL_CLOSE = State(EXPRESSION | mask(RPAREN)), State(mask(RPAREN))
+INDEX_OPEN, INDEX_START = State(mask(LBRACKET)), State(OPTIONAL)
+INDEX_MARK, INDEX_VALUE, INDEX_CLOSE = (
+    State(mask(QUESTION)),
+    State(EXPRESSION),
+    State(mask(RBRACKET)),
+)
+MEMBER_END = State(POSTFIX | END)
+PRIMARY_START, PRIMARY_END = State(PRIMARY), State(END)
+IDENT_DOT, IDENT_NAME = State(mask(DOT)), State(mask(IDENTIFIER))
+FUNCTION_OPEN = State(mask(LPAREN))
+FUNCTION_ARGUMENTS, FUNCTION_CLOSE = State(EXPRESSION | mask(RPAREN)), State(mask(RPAREN))
+NESTED_OPEN, NESTED_VALUE, NESTED_CLOSE = State(mask(LPAREN)), State(EXPRESSION), State(mask(RPAREN))
+LIST_OPEN, LIST_START = State(mask(LBRACKET)), State(OPTIONAL | mask(COMMA, RBRACKET))
+LIST_TAIL, LIST_COMMA, LIST_CLOSE = (
+    State(mask(COMMA, RBRACKET)),
+    State(mask(COMMA)),
+    State(mask(RBRACKET)),
+)
+MAP_OPEN, MAP_START = State(mask(LBRACE)), State(OPTIONAL | mask(COMMA, RBRACE))
+MAP_TAIL, MAP_COMMA, MAP_CLOSE = State(mask(COMMA, RBRACE)), State(mask(COMMA)), State(mask(RBRACE))
+MESSAGE_DOT, MESSAGE_NAME, MESSAGE_OPEN = (
+    State(mask(DOT)),
+    State(mask(IDENTIFIER)),
+    State(mask(LBRACE)),
+)
+MESSAGE_START = State(OPTIONAL_NAME | mask(COMMA, RBRACE))
+MESSAGE_TAIL, MESSAGE_COMMA = State(mask(COMMA, RBRACE)), State(mask(COMMA))
+MESSAGE_CLOSE = State(mask(RBRACE))
+ITEM_COMMA = State(mask(COMMA))
+ENTRY_COLON, NEXT_ENTRY_COLON, ENTRY_VALUE = State(mask(COLON)), State(mask(COLON)), State(EXPRESSION)
+FIELD_COLON, NEXT_FIELD_COLON, FIELD_VALUE = State(mask(COLON)), State(mask(COLON)), State(EXPRESSION)
+FIELD_START, FIELD_MARK = State(OPTIONAL_NAME), State(mask(QUESTION))
+OPTION_START, OPTION_MARK, OPTION_VALUE = State(OPTIONAL), State(mask(QUESTION)), State(EXPRESSION)
+NAME_START, NAME_TOKEN = State(NAME), State(NAME)
+LITERAL_START, LITERAL_SIGN, LITERAL_TOKEN = State(LITERALS), State(mask(MINUS)), State(LITERALS)

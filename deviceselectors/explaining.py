@@ -9,7 +9,7 @@ from typing import Any
 from deviceselectors.ast import Call, Comprehension, Ident, ListLiteral, Literal, Node, Select
 from deviceselectors.lookups import ATTRIBUTES, as_lookup, children, device_map, domain_of, member, walk
 from deviceselectors.runtime import effort
-from deviceselectors.runtime.costs import CostExceededError
+from deviceselectors.runtime.closures import CostExceededError
 from deviceselectors.runtime.device import Device
 from deviceselectors.runtime.evaluator import Evaluator
 from deviceselectors.runtime.planning import Plan, ProgramError

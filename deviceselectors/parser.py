@@ -20,7 +20,14 @@ from deviceselectors.ast import (
     StructField,
     StructLiteral,
 )
-from deviceselectors.grammar import MAX_DEPTH, OPERATORS, RESERVED, balance, literal
+from deviceselectors.grammar import (
+    MAX_DEPTH,
+    OPERATORS,
+    RESERVED,
+    LiteralError,
+    balance,
+    literal,
+)
 from deviceselectors.issues import Issues
 from deviceselectors.lexer import (
     COLON,
@@ -55,9 +62,6 @@ from deviceselectors.lexer import (
     STAR,
     has_escaped_names,
     scan,
-)
-from deviceselectors.literals import (
-    LiteralError,
 )
 from deviceselectors.macros import NAMES as MACRO_NAMES
 from deviceselectors.macros import Copies, MacroError, expand

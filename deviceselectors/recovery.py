@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 
-from deviceselectors import recovery_states as states
+from deviceselectors import error_strategy as states
 from deviceselectors.ast import (
     Call,
     Ident,
@@ -23,7 +23,7 @@ from deviceselectors.ast import (
     StructLiteral,
 )
 from deviceselectors.error_strategy import END, AbortError, ErrorStrategy, Rule, RuleError, State, mask
-from deviceselectors.grammar import MAX_DEPTH, OPERATORS, RESERVED, balance, literal
+from deviceselectors.grammar import MAX_DEPTH, OPERATORS, RESERVED, LiteralError, balance, literal
 from deviceselectors.issues import MISSING, NOWHERE, Issues
 from deviceselectors.lexer import (
     COLON,
@@ -47,7 +47,6 @@ from deviceselectors.lexer import (
     Token,
     has_escaped_names,
 )
-from deviceselectors.literals import LiteralError
 from deviceselectors.macros import NAMES as MACRO_NAMES
 from deviceselectors.macros import Copies, MacroError, expand
 from deviceselectors.types import STRING_TYPE

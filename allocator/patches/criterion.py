@@ -10,12 +10,19 @@ from allocator.devices import Slice
 from allocator.time_limit import TimeLimit
 from deviceselectors.ast import Node
 from deviceselectors.compiler import compile_expression
-from deviceselectors.device_properties import DeviceProperties
+from deviceselectors.device_properties import (
+    DeviceProperties,
+    Reads,
+    Sight,
+    Wanted,
+    reads,
+    scalar_value,
+    wanted_value,
+)
 from deviceselectors.environment import Environment
 from deviceselectors.runtime import effort
 from deviceselectors.runtime.device import Device as PreparedDevice
 from deviceselectors.runtime.program import EvaluationError, Program, ProgramError, program
-from deviceselectors.sight import Reads, Sight, Wanted, reads, scalar_value, wanted_value
 from resourceapi.caches import WeighedCache, remember
 from resourceapi.limits import PATCH_SELECTOR_STEPS
 from resourceapi.phrases import shortened

@@ -12,10 +12,9 @@ from typing import Any
 from deviceselectors import types as static
 from deviceselectors.ast import IDENT, Ident, Node, Select
 from deviceselectors.runtime import operators
-from deviceselectors.runtime.closures import Compiler
+from deviceselectors.runtime.closures import Closure, Compiler, Frame
 from deviceselectors.runtime.device import Device
-from deviceselectors.runtime.frames import Closure, Frame
-from deviceselectors.runtime.shapes import gets_unit_back, is_access, is_call, is_presence, split_access
+from deviceselectors.runtime.planning import gets_unit_back, is_access, is_call, is_presence, split_access
 from deviceselectors.runtime.values import MISSING, NONE, CelError, Optional
 
 Steps = list[tuple[Node | str, bool]]

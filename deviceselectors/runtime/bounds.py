@@ -21,10 +21,9 @@ from deviceselectors.ast import (
 )
 from deviceselectors.libraries import known
 from deviceselectors.libraries.max_sizes import SCALAR, UNBOUNDED, UNKNOWN, MaxSize, reads_both, union
-from deviceselectors.runtime import costs
+from deviceselectors.runtime import closures
 from deviceselectors.runtime.device import MAX_ENTRIES, MAX_TEXT
-from deviceselectors.runtime.planning import Plan, is_binding
-from deviceselectors.runtime.shapes import gets_unit_back
+from deviceselectors.runtime.planning import Plan, gets_unit_back, is_binding
 from deviceselectors.runtime.values import LIST_CLASSES, MAP_CLASSES, MISSING, Optional, find
 
 _TEXT = MaxSize(MAX_TEXT)
@@ -85,12 +84,12 @@ class _Bounds:
 
     def _literal(self, node: Node) -> tuple[float, MaxSize]:
         if isinstance(node, ListLiteral):
-            parts, base = node.elements, costs.LIST_COST
+            parts, base = node.elements, closures.LIST_COST
         elif isinstance(node, MapLiteral):
-            parts, base = [p for entry in node.entries for p in (entry.key, entry.value)], costs.MAP_COST
+            parts, base = [p for entry in node.entries for p in (entry.key, entry.value)], closures.MAP_COST
         else:
             assert isinstance(node, StructLiteral)
-            parts, base = [field.value for field in node.fields], costs.STRUCT_COST
+            parts, base = [field.value for field in node.fields], closures.STRUCT_COST
         visited = [self.visit(part) for part in parts]
         if isinstance(node, StructLiteral):
             return base + sum([c for c, _ in visited]), UNKNOWN

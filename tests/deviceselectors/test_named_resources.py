@@ -11,7 +11,7 @@ import pytest
 from deviceselectors.compiler import INTERNAL, compile_expression
 from deviceselectors.declarations import variables
 from deviceselectors.environment import Environment, environment_of_named_resources
-from deviceselectors.go_formats import printed
+from deviceselectors.error_strategy import printed
 from deviceselectors.interface import Compiler
 from deviceselectors.libraries import declared, names
 

@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deviceselectors.compiler import compile_expression
+from deviceselectors.compiler import MAX_LENGTH, compile_expression, is_plain
 from deviceselectors.cost import estimate
 from deviceselectors.environment import Environment
-from deviceselectors.plainness import MAX_LENGTH, is_plain
 from resourceapi.limits import CEL_EXPRESSION_COST
 
 _DATA = Path(__file__).parent / "data"

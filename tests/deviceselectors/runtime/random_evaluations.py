@@ -12,7 +12,7 @@ from typing import Any
 from deviceselectors.compiler import compile_expression
 from deviceselectors.environment import Environment
 from deviceselectors.runtime.bounds import cost_bound
-from deviceselectors.runtime.costs import CostExceededError
+from deviceselectors.runtime.closures import CostExceededError
 from deviceselectors.runtime.device import prepare_device
 from deviceselectors.runtime.evaluator import Evaluator
 from deviceselectors.runtime.planning import Plan

@@ -10,7 +10,7 @@ import pytest
 
 from deviceselectors.compiler import compile_expression
 from deviceselectors.environment import Environment
-from deviceselectors.runtime.costs import CostExceededError
+from deviceselectors.runtime.closures import CostExceededError
 from deviceselectors.runtime.device import prepare_device
 from deviceselectors.runtime.evaluator import Evaluator
 from deviceselectors.runtime.planning import Plan
