@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from claimcheck.answers.reading import Text
 from commandline.errors import UsageError
 from commandline.renderers import environment, lay_out, link_out_of, run, search_path
-from commandline.reports.places import RENDERED
+from commandline.reports.escaping import RENDERED
 from documents import Document, DocumentError, parse
 from documents.finding import KUSTOMIZATIONS, is_below
 from documents.kustomizations import Kustomization

@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from claimcheck.answers.live_cluster import TIMEOUT_SECONDS, LiveCluster, choose
-from cluster.context_access import Impersonation
 from commandline.errors import UsageError
-from commandline.options import settle_namespace
+from commandline.options import asks_for_cluster, settle_namespace
 from commandline.reports.escaping import complain
 
 if TYPE_CHECKING:
     from argparse import Namespace
+
+    from claimcheck.answers.live_cluster import LiveCluster
+
 
 _DURATION = re.compile(r"(?:\d+(?:\.\d+)?(?:ms|h|m|s))+")
 _PART = re.compile(r"(\d+(?:\.\d+)?)(ms|h|m|s)")
@@ -24,6 +25,9 @@ def live_cluster(options: Namespace) -> LiveCluster:
 
     :raises Unanswerable: if it cannot be used.
     """
+    from claimcheck.answers.live_cluster import LiveCluster, choose
+    from cluster.context_access import Impersonation
+
     timeout = seconds(options.request_timeout)
     whom = Impersonation(
         options.impersonate or "", tuple(options.impersonate_groups), options.impersonate_uid or ""
@@ -50,11 +54,26 @@ def cluster_of(options: Namespace, *, classic: bool = False) -> LiveCluster:
     return cluster
 
 
+def cluster_or_inventory(options: Namespace) -> LiveCluster | None:
+    """The live cluster, if the options ask for one; the namespace is known then.
+
+    :raises UsageError: for options that contradict each other, or a cluster that cannot be used.
+    """
+    if not asks_for_cluster(options):
+        settle_namespace(options)
+        return None
+    if options.inventory:
+        raise UsageError("--inventory and a live cluster: use only one of them")
+    return cluster_of(options)
+
+
 def seconds(duration: str) -> float:
     """The time that a value of ``--request-timeout`` allows for an answer, as kubectl reads it: ``30``, ``30s``, ``1m30s``.
 
     :raises UsageError: if it is no duration, or none at all: nothing waits for ever.
     """
+    from claimcheck.answers.live_cluster import TIMEOUT_SECONDS
+
     if not duration:
         return TIMEOUT_SECONDS
     if duration.isascii() and duration.isdigit():

@@ -11,8 +11,7 @@ import sys
 from collections.abc import Sequence
 
 from commandline.config_file import located, settle
-from commandline.errors import WorkerLost
-from commandline.exit_codes import INTERRUPTED, SUCCESS, UNFINISHED
+from commandline.errors import INTERRUPTED, SUCCESS, UNFINISHED, WorkerLost
 from commandline.options import gather_paths
 from commandline.subcommands import COMPLETE, SERVE, SUBCOMMANDS, module_of, parser_of
 from resourceapi.errors import Unanswerable
@@ -75,7 +74,7 @@ def _run(arguments: list[str]) -> int:
         elif not arguments or first in ("-h", "--help"):
             return _help(arguments)
         elif first == COMPLETE:
-            from commandline.completion.candidates import complete
+            from commandline.completion import complete
 
             return complete(arguments[1:])
         elif arguments == ["--version"]:
@@ -94,7 +93,7 @@ def _run(arguments: list[str]) -> int:
 
 
 def _help(arguments: list[str]) -> int:
-    from commandline.help.run import overview
+    from commandline.help import overview
 
     print(overview(), end="", file=sys.stdout if arguments else sys.stderr)
     return SUCCESS if arguments else UNFINISHED
@@ -109,7 +108,7 @@ def _print_version() -> int:
 
 def _no_command(given: str) -> int:
     """Say that the first argument is not a command, and what may be meant."""
-    from commandline.help.run import unknown_command
+    from commandline.help import unknown_command
     from commandline.reports.escaping import complain
 
     complain(*unknown_command(given))

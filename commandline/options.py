@@ -250,7 +250,7 @@ def settle_namespace(options: Namespace, of_context: str = "") -> None:
 
 
 def add_rewriting(parser: ArgumentParser) -> None:
-    """Add the options that say what becomes of rewritten files (:func:`commandline.convert.results.result_of`)."""
+    """Add the options that say what becomes of rewritten files (:func:`commandline.rewriting.result_of`)."""
     parser.add_argument("-i", "--in-place", action="store_true", help="rewrite the files themselves")
     parser.add_argument(
         "--check",

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from commandline.parser import Parser
 
 SERVE = "serve"
-#: The subcommands with their summaries, as ``--help`` groups them. The package of each has the modules ``options`` and
-#: ``run``.
+#: The subcommands with their summaries, as ``--help`` groups them. The module of each has ``add_arguments`` and ``run``; where
+#: it is a package, they are in its modules ``options`` and ``run``.
 GROUPS = {
     "manifests": {
         "validate": "report what kube-apiserver would answer to manifests",
@@ -60,10 +60,11 @@ def program() -> str:
 
 
 def module_of(subcommand: str, name: str) -> ModuleType:
-    """A module of a subcommand's package: ``options`` or ``run``; loaded only when needed, for a fast start."""
+    """The module of a subcommand, or that of this name in its package; loaded only when needed, for a fast start."""
     from importlib import import_module
 
-    return import_module(f"commandline.{subcommand.replace('-', '_')}.{name}")
+    module = import_module(f"commandline.{subcommand.replace('-', '_')}")
+    return import_module(f"{module.__name__}.{name}") if hasattr(module, "__path__") else module
 
 
 def parser_of(subcommand: str) -> Parser:

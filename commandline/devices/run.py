@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from commandline.chosen_cluster import cluster_or_inventory
 from commandline.devices.options import TEXT, WIDE
-from commandline.errors import UsageError
-from commandline.exit_codes import NEGATIVE, SUCCESS, UNFINISHED
+from commandline.errors import NEGATIVE, SUCCESS, UNFINISHED, UsageError
+from commandline.live_cluster import cluster_or_inventory
 from commandline.options import profile_of
 from commandline.scenario import read_cluster, slow_patches
 

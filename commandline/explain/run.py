@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from commandline.errors import UsageError
-from commandline.exit_codes import NEGATIVE, SUCCESS, UNFINISHED
+from commandline.errors import NEGATIVE, SUCCESS, UNFINISHED, UsageError
 from commandline.scenario import read_scenario
 
 if TYPE_CHECKING:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from commandline.errors import UsageError
-from commandline.manifests.images import image_entry
-from commandline.manifests.options import BUILT_IN_GUARD, NAMESPACE, OWN
+from commandline.manifests.options import BUILT_IN_GUARD, NAMESPACE, OWN, image_entry
 from resourceapi.objects import Object
 
 if TYPE_CHECKING:

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 
 from commandline.errors import UsageError
 from commandline.manifests import classic_gpu, scheduler
-from commandline.manifests.images import image_entry
-from commandline.manifests.namespaces import renamed
 from commandline.manifests.options import (
     BUILT_IN_GUARD,
     CERT_MANAGER,
@@ -19,6 +17,8 @@ from commandline.manifests.options import (
     OWN,
     SCHEDULER,
     SECRET,
+    image_entry,
+    renamed,
 )
 from commandline.reports.escaping import complain
 from resourceapi.objects import Object

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from argparse import ArgumentTypeError
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from commandline.errors import UsageError
 from commandline.options import add_output, describe
+from resourceapi.objects import Object
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
+
 
 DESCRIPTION = (
     "Print the manifests that deploy the webhooks, a second scheduler, or a classic driver, in a cluster."
@@ -173,3 +177,30 @@ def _failure_policy(given: str) -> tuple[str, str]:
     if policy not in FAILURE_POLICIES:
         raise ArgumentTypeError(f"{given!r} is not [WEBHOOK=]{'|'.join(FAILURE_POLICIES)}")
     return name, policy
+
+
+def renamed(value: Any, namespace: str) -> Any:
+    """A value with another namespace in references, selectors and names of certificates."""
+    if isinstance(value, str):
+        return value.replace(NAMESPACE, namespace)
+    if isinstance(value, list):
+        return [renamed(item, namespace) for item in value]
+    if isinstance(value, dict):
+        return {key: renamed(item, namespace) for key, item in value.items()}
+    return value
+
+
+def image_entry(option: str, name: str, image: str) -> Object:
+    """What replaces the image of a name.
+
+    :param option: the option that the image is from.
+    :raises UsageError: if it is no image.
+    """
+    repository, at, digest = image.partition("@")
+    head, slash, last = repository.rpartition("/")
+    base, colon, tag = last.partition(":")
+    if not base or (colon and not tag) or re.search(r"\s", image):
+        raise UsageError(f"manifests: {option} {image}: expected NAME[:TAG|@DIGEST]")
+    if at:
+        return {"name": name, "newName": repository, "digest": digest}
+    return {"name": name, "newName": head + slash + base, "newTag": tag or "latest"}

@@ -5,9 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from commandline.errors import UsageError
-from commandline.manifests.images import image_entry
-from commandline.manifests.namespaces import renamed
-from commandline.manifests.options import BUILT_IN_GUARD, CERT_MANAGER, CRD_SERVED, NAMESPACE, OWN, SECRET
+from commandline.manifests.options import (
+    BUILT_IN_GUARD,
+    CERT_MANAGER,
+    CRD_SERVED,
+    NAMESPACE,
+    OWN,
+    SECRET,
+    image_entry,
+    renamed,
+)
 from resourceapi.objects import Object
 
 if TYPE_CHECKING:
@@ -55,7 +62,7 @@ def objects_of(options: Namespace) -> list[Object]:
 
 
 def _use_config(objects: list[Object], file: str) -> None:
-    from commandline.manifests.own_config import Deployed, put_config
+    from commandline.manifests.config_map import Deployed, put_config
     from scheduler.config import load_config
 
     (config_map,) = (obj for obj in objects if obj["kind"] == "ConfigMap" and CONFIG in obj["data"])

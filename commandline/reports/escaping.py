@@ -111,3 +111,17 @@ def write_lines(lines: Iterable[str], stream: TextIO, finish: Callable[[str], st
     """
     escaped = (without_commands(on_one_line(line)) for line in lines)
     stream.writelines((line if finish is None else finish(line)) + "\n" for line in escaped)
+
+
+#: How the name of a chart ends that Helm has rendered.
+RENDERED = " (rendered)"
+
+
+def place(file: str, line: int) -> str:
+    """``claim.yaml:3``; objects of a live cluster have no lines."""
+    return f"{file}:{line}" if line else file
+
+
+def in_repository(file: str) -> str:
+    """A file as a host of repositories knows it: without the ``./`` of a search in ``.``."""
+    return file.removeprefix("./")

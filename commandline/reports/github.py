@@ -6,9 +6,8 @@ from typing import TextIO
 
 from advice.findings import AFTERWARDS, NOTE, Finding, Result
 from claimcheck.answers.outcome import Outcome
-from commandline.reports.escaping import printable
+from commandline.reports.escaping import in_repository, printable
 from commandline.reports.grouping import grouped
-from commandline.reports.places import in_repository
 from commandline.reports.stored_objects import remark
 from commandline.reports.text import summary
 

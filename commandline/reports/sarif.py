@@ -12,8 +12,7 @@ from urllib.parse import quote
 from advice.findings import AFTERWARDS, NOTE, Finding, Result
 from claimcheck.answers.outcome import Outcome
 from commandline.distribution import version
-from commandline.reports.escaping import write_json
-from commandline.reports.places import in_repository
+from commandline.reports.escaping import in_repository, write_json
 from commandline.reports.text import skipped
 from validation import rule_names
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from commandline.exit_codes import NEGATIVE, SUCCESS, UNFINISHED
+from commandline.errors import NEGATIVE, SUCCESS, UNFINISHED
 from commandline.scenario import read_scenario
 from commandline.simulate.options import objectives
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from advice.hints.changes import changed
 from claimcheck.answers.convert import rewritten
-from commandline.convert.results import Files
 from commandline.reports.escaping import complain
+from commandline.rewriting import InPlace
 from documents import Document, DocumentError, parse
 from resourceapi.manifests import MISSING
 from resourceapi.phrases import number
@@ -73,7 +73,7 @@ class _Fixing:
             text = rewritten(source.text, [(document, value) for document, value, _ in changes])
             if not _is_as_meant(text, file, changes):
                 raise DocumentError(file, 0, 0, "this file cannot be rewritten")
-            Files().add(file, source.text, text)
+            InPlace().add(file, source.text, text)
         except DocumentError as error:
             complain(f"claimcheck: not fixed: {error}")
             self._given_up.add(file)

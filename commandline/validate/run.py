@@ -12,8 +12,7 @@ from claimcheck.answers.outcome import Unread
 from claimcheck.answers.reading import Input, Text, read_files
 from claimcheck.answers.validate.sending import SERVER_SIDE
 from commandline.color import is_colored
-from commandline.errors import UsageError
-from commandline.exit_codes import NEGATIVE, SUCCESS, UNFINISHED
+from commandline.errors import NEGATIVE, SUCCESS, UNFINISHED, UsageError
 from commandline.options import asks_for_cluster, names_cluster, profile_of, settle_namespace
 from commandline.progress import Progress
 from commandline.reading import find_and_render, insist_on_one_reader, read
@@ -193,7 +192,7 @@ def _processes(options: Namespace, files: list[Input]) -> int:
         return min(int(options.jobs), len(files))
     if len(files) < MANY_FILES and sum(map(_size, files)) < MANY_BYTES:
         return 1
-    from commandline.validate.processors import usable_processors
+    from commandline.validate.workers import usable_processors
 
     return min(usable_processors(), MOST_PROCESSES, len(files))
 

@@ -10,7 +10,7 @@ import pytest
 
 from cluster.applying import applied
 from commandline.main import main
-from commandline.resource_names import ObjectName, names_and_files
+from commandline.scenario import ObjectName, names_and_files
 from documents import parse
 from tests.commandline.test_kubeconfig import (
     CLASS,

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from classic.simulation import scenario
-from commandline.classic_simulate.options import SCENARIOS
+from commandline.classic_simulate import SCENARIOS
 from commandline.main import main
 from tests.commandline import snapshot_files
 from tests.commandline.odd_values import spoil

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from advice.lints import LINTS
-from commandline.completion.candidates import FILES, NO_FILES, NO_SPACE
+from commandline.completion import FILES, NO_FILES, NO_SPACE
 from commandline.main import complete, main
 from commandline.reports import FORMATS
 from commandline.subcommands import COMPLETE, SUBCOMMANDS, parser_of

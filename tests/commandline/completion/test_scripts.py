@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from commandline.completion.scripts import SCRIPTS
+from commandline.completion import SCRIPTS
 from commandline.main import main
 
 ROOT = Path(__file__).parents[3]

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from claimcheck.answers import explain as answers
-from commandline.exit_codes import UNFINISHED
+from commandline.errors import UNFINISHED
 from commandline.main import main
 from commandline.progress import Progress
 from resourceapi.node_selection import selects

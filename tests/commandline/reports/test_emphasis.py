@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from commandline.main import main
-from commandline.reports.emphasis import emphasized
+from commandline.reports.writing import emphasized
 
 SNAPSHOTS = Path(__file__).parents[1] / "snapshots"
 TEXTS = sorted(SNAPSHOTS.glob("*/*/text.txt"))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from commandline.validate import processors
+from commandline.validate import workers
 
 
 @pytest.mark.parametrize(
@@ -29,6 +29,6 @@ def test_share_of_a_container(
     file = tmp_path / "cpu.max"
     if text is not None:
         file.write_text(text)
-    monkeypatch.setattr(processors, "QUOTA_FILE", str(file))
+    monkeypatch.setattr(workers, "QUOTA_FILE", str(file))
     monkeypatch.setattr("os.sched_getaffinity", lambda pid: {0, 1, 2, 3}, raising=False)
-    assert processors.usable_processors() == expected
+    assert workers.usable_processors() == expected

@@ -19,7 +19,7 @@ from claimcheck.answers.treatment import ASK, treatment
 from claimcheck.answers.validate.knowledge import Knowledge
 from claimcheck.answers.validate.review import Reviewer
 from commandline.reports import FORMATS, write
-from commandline.validate.serialization import pack, unpack
+from commandline.validate.parallel import pack, unpack
 from documents import Document, parse
 from resourceapi.releases import MODERN_RELEASES, Profile
 from validation.server import Server

@@ -1,1 +1,0 @@
-"""``claimcheck cel``: a CEL expression's verdict, cost and results on devices."""

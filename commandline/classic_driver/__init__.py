@@ -1,1 +1,0 @@
-"""``claimcheck classic-driver``: an example of a classic DRA driver."""

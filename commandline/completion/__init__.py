@@ -1,1 +1,0 @@
-"""``claimcheck completion``: scripts with which shells complete commands, options and values."""

@@ -1,1 +1,0 @@
-"""``claimcheck convert``: manifests in another API version."""

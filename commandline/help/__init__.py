@@ -1,1 +1,0 @@
-"""``claimcheck help``: how to use a command."""

@@ -1,1 +1,0 @@
-"""``claimcheck lint``: what the lints report, and why."""

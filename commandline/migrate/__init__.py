@@ -1,1 +1,0 @@
-"""``claimcheck migrate``: manifests of classic DRA in today's API."""

@@ -1,0 +1,397 @@
+"""Migrates the files that ``claimcheck migrate`` is given, and reports what has no equivalent.
+
+Kustomizations of objects that migrate name files that may be gone, and may have patches of what is gone.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from classic.migration.mapping import Mappings, built_in, read_mapping
+from classic.migration.migration import Change, Migration, migrated_text
+from classic.migration.objects import is_classic, is_of_1_31
+from classic.migration.remarks import ERROR, NOTE, SEVERITIES, Remark
+from commandline.errors import NEGATIVE, SUCCESS, UNFINISHED, UsageError
+from commandline.options import insist_on_paths, settle_namespace
+from commandline.reading import find, search
+from commandline.reports.escaping import complain, write_json
+from commandline.rewriting import InPlace, Result, StandardOutput, result_of
+from documents import Document, DocumentError, parse
+from documents.finding import KUSTOMIZATIONS, KUSTOMIZE, PATCH
+from documents.parsing import first_document
+from documents.source import decode, read_file
+from resourceapi.field_errors import render
+from resourceapi.manifests import MISSING, displayed_name, entries, group_of, mapping, name_of, text, value_at
+from resourceapi.phrases import number
+from resourceapi.recognition import is_manifest
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from documents.finding import Files
+    from resourceapi.field_errors import Path
+
+
+class File(NamedTuple):
+    """A file before and after; empty for one of which nothing is left."""
+
+    name: str
+    text: str
+    migrated: str
+
+
+def applicable(content: str, name: str) -> str:
+    """The documents of a text that are manifests, or that nobody can read: no empty ones, no kustomizations."""
+    parts: dict[int, str] = {}
+    is_whole = True
+    for found in parse(content, name):
+        if isinstance(found, DocumentError):
+            return content
+        if _is_applied(found):
+            parts[found.chunk.start] = content[found.chunk.start : found.chunk.end]
+        elif found.item is None:
+            is_whole = False
+    if is_whole and "\n---" not in content and parts:
+        return content
+    return "---\n".join(
+        part.removeprefix("\n") if part.endswith("\n") else f"{part}\n" for part in parts.values()
+    )
+
+
+def _is_applied(document: Document) -> bool:
+    if document.item is not None:
+        return True
+    return is_manifest(document.value) and not text(document.value, "apiVersion").startswith(KUSTOMIZE)
+
+
+_RESOURCES = ("resources", "bases", "crds")
+_PATCHES = ("patches", "patchesStrategicMerge", "patchesJson6902")
+_plain = re.compile(r"[A-Za-z0-9.-]+").fullmatch
+_REWRITE = "write the patch anew for the fields of v1"
+
+
+class _Patch(NamedTuple):
+    """What a patch is about; empty texts stand for any.
+
+    :ivar value: the patch, if it looks like an object.
+    :ivar pointers: the fields that operations change.
+    """
+
+    path: Path
+    kind: str
+    name: str
+    value: dict[str, Any]
+    pointers: tuple[str, ...]
+
+
+def without_resources(gone: Collection[str], documents: Iterable[Document]) -> dict[str, list[Change]]:
+    """The kustomizations that name files of which nothing is left, without these, by file."""
+    changed: dict[str, list[Change]] = {}
+    paths = {os.path.normpath(file) for file in gone}
+    for document in _kustomizations(documents) if paths else ():
+        value = dict(document.value)
+        for field in _RESOURCES:
+            named = entries(value, field)
+            kept = [each for each in named if _path(document, each) not in paths]
+            if len(kept) < len(named):
+                value[field] = kept
+        if value != document.value:
+            changed[document.file] = [Change(document, value)]
+    return changed
+
+
+def stale_patches(documents: Sequence[Document], changes: Iterable[Change], files: Files) -> Iterator[Remark]:
+    """An error for each patch of a kustomization that is about what is gone.
+
+    :param files: after a search: only patches that it has found are read.
+    """
+    readable = {os.path.normpath(each.file): each.file for each in files.skipped() if each.reason == PATCH}
+    by_document = {id(change.document): change for change in changes}
+    changed = [
+        (document.value, by_document[id(document)].value)
+        for document in documents
+        if id(document) in by_document
+    ]
+    for document in _kustomizations(documents):
+        for patch in _patches(document, readable):
+            found = _target(patch, changed)
+            if found:
+                yield Remark(document, ERROR, patch.path, f"patches {found}", _REWRITE)
+
+
+def _kustomizations(documents: Iterable[Document]) -> Iterator[Document]:
+    for document in documents:
+        if os.path.basename(document.file) in KUSTOMIZATIONS and document.item is None:
+            yield document
+
+
+def _path(kustomization: Document, named: Any) -> str:
+    """A file that a kustomization names."""
+    if not isinstance(named, str):
+        return ""
+    return os.path.normpath(os.path.join(os.path.dirname(kustomization.file), named))
+
+
+def _patches(kustomization: Document, readable: Mapping[str, str]) -> Iterator[_Patch]:
+    for field in _PATCHES:
+        for index, entry in enumerate(entries(kustomization.value, field)):
+            target = mapping(entry, "target")
+            inline = text(entry, "patch") or (entry if isinstance(entry, str) and "\n" in entry else "")
+            named = _path(kustomization, entry if isinstance(entry, str) else text(entry, "path"))
+            for value in _contents(inline, readable.get(named, "")):
+                yield _patch((field, index), target, value)
+
+
+def _contents(inline: str, file: str) -> Iterator[Any]:
+    """The documents of a patch that can be read: objects, or lists of operations."""
+    try:
+        content = inline.encode() if inline else read_file(file) if file else b""
+        first: Any = first_document(content, file).value
+    except (DocumentError, UnicodeError):
+        return
+    if isinstance(first, list):
+        yield first
+        return
+    for found in parse(content, file):
+        if isinstance(found, Document):
+            yield found.value
+
+
+def _patch(path: Path, target: dict[str, Any], value: Any) -> _Patch:
+    kind, name = text(target, "kind"), text(target, "name")
+    if isinstance(value, list):
+        pointers = tuple(text(operation, "path") for operation in value)
+        return _Patch(path, kind, name, {}, pointers)
+    return _Patch(path, kind or text(value, "kind"), name or name_of(value), value, ())
+
+
+def _target(patch: _Patch, changed: Iterable[tuple[dict[str, Any], dict[str, Any] | None]]) -> str:
+    """What a patch is about and is gone; empty if all is there."""
+    is_former = is_classic(patch.value) or is_of_1_31(patch.value)
+    for before, after in changed:
+        if not _matches(patch, before):
+            continue
+        name = f"{text(before, 'kind')} {displayed_name(before)}"
+        if after is None:
+            return f"{name}, which is left out"
+        if text(after, "kind") != text(before, "kind"):
+            return f"{name}, which is a {text(after, 'kind')} now"
+        lost = [each for each in patch.pointers if _has(before, each) and not _has(after, each)]
+        if lost:
+            return f"{lost[0]} of {name}, which has no such field any more"
+    return (
+        f"{patch.kind} {displayed_name(patch.value)} of {text(patch.value, 'apiVersion')}"
+        if is_former
+        else ""
+    )
+
+
+def _matches(patch: _Patch, value: dict[str, Any]) -> bool:
+    """Whether a patch is about an object. Kinds and names of targets are regular expressions: only plain ones count."""
+    if not patch.kind or patch.kind != text(value, "kind"):
+        return False
+    if patch.value and group_of(patch.value) != group_of(value):
+        return False
+    return not patch.name or not _plain(patch.name) or patch.name == name_of(value)
+
+
+def _has(value: dict[str, Any], pointer: str) -> bool:
+    segments = [each.replace("~1", "/").replace("~0", "~") for each in pointer.split("/")[1:]]
+    path = tuple(int(each) if each.isdigit() else each for each in segments)
+    return bool(path) and value_at(value, path) is not MISSING
+
+
+def tell(migration: Migration, *, quiet: bool) -> None:
+    """Write the remarks to standard error, a line each, and how many there are.
+
+    :param quiet: whether notes and the numbers are left out.
+    """
+    for remark in migration.remarks:
+        if quiet and remark.severity == NOTE:
+            continue
+        complain(f"{remark.document.file}:{remark.line}: {remark.severity}: {_about(remark)}")
+        if remark.hint:
+            complain(f"  hint: {remark.hint}")
+    counts = Counter(remark.severity for remark in migration.remarks)
+    objects = number(sum(change.value is not None for change in migration.changes), "object")
+    dropped = sum(change.value is None for change in migration.changes)
+    parts = [f"{objects} migrated", *([f"{dropped} left out"] if dropped else ())]
+    parts += [number(counts[severity], severity) for severity in SEVERITIES if counts[severity]]
+    if not quiet:
+        complain(", ".join(parts))
+
+
+def write_report(
+    migration: Migration, files: list[File], problems: list[DocumentError], *, with_content: bool
+) -> None:
+    """Write the report as JSON to standard output.
+
+    :param with_content: whether it has the migrated files as well.
+    """
+    document: dict[str, Any] = {
+        "files": [
+            {
+                "file": file.name,
+                "changed": file.text != file.migrated,
+                **({"content": file.migrated} if with_content else {}),
+            }
+            for file in files
+        ],
+        "remarks": [_entry(remark) for remark in migration.remarks],
+        "unreadable": [
+            {"file": each.file, "line": each.line, "column": each.column, "message": each.message}
+            for each in problems
+        ],
+        "summary": {
+            "migrated": sum(change.value is not None for change in migration.changes),
+            "leftOut": sum(change.value is None for change in migration.changes),
+            **{
+                f"{severity}s": sum(remark.severity == severity for remark in migration.remarks)
+                for severity in SEVERITIES
+            },
+        },
+    }
+    write_json(document, sys.stdout)
+
+
+def _entry(remark: Remark) -> dict[str, Any]:
+    value = remark.document.value
+    entry = {
+        "file": remark.document.file,
+        "line": remark.line,
+        "column": remark.document.locate(remark.path).column if remark.path else 1,
+        "severity": remark.severity,
+        "kind": text(value, "kind"),
+        "name": displayed_name(value),
+        "field": render(remark.path),
+        "message": remark.text,
+    }
+    return {**entry, "hint": remark.hint} if remark.hint else entry
+
+
+def _about(remark: Remark) -> str:
+    value = remark.document.value
+    name = f"{text(value, 'kind')} {displayed_name(value)}".strip() or "kustomization"
+    return f"{name}: {render(remark.path)}: {remark.text}" if remark.path else f"{name}: {remark.text}"
+
+
+#: All files are held at once, as objects refer to each other.
+MAX_CHARACTERS = 256 * 1024 * 1024
+
+
+def migrate(options: Namespace) -> int:
+    """Migrate the files that the options name. Objects that cannot be migrated stay as they are."""
+    insist_on_paths(options)
+    settle_namespace(options)
+    result = result_of(options)
+    run = _Run(_mappings(options))
+    searched = search(options)
+    for found in find(options, searched):
+        run.read(found, result)
+    migration = Migration(run.documents, run.mappings, options.namespace)
+    migration.remarks += stale_patches(run.documents, migration.changes, searched)
+    if any(remark.severity == ERROR for remark in migration.remarks):
+        run.exit_code = max(run.exit_code, NEGATIVE)
+    files = run.migrated(migration.changes)
+    if isinstance(result, StandardOutput):
+        files = [file._replace(migrated=applicable(file.migrated, file.name)) for file in files]
+    if options.output == "json":
+        changed = any(file.text != file.migrated for file in files)
+        if options.in_place:
+            run.write(files, InPlace())
+        elif changed and (options.check or options.diff):
+            run.exit_code = max(run.exit_code, NEGATIVE)
+        with_content = not (options.in_place or options.check or options.diff)
+        write_report(migration, files, run.problems, with_content=with_content)
+        return run.exit_code
+    tell(migration, quiet=options.quiet)
+    run.write(files, result)
+    return max(run.exit_code, result.finish())
+
+
+def _mappings(options: Namespace) -> Mappings:
+    """The mappings that are built in, and those of files.
+
+    :raises UsageError: if a file is no mapping.
+    """
+    mappings = built_in()
+    for file in options.mapping:
+        try:
+            mappings.add(read_mapping(file))
+        except DocumentError as error:
+            raise UsageError(f"--mapping {error}", error.hint) from None
+    return mappings
+
+
+class _Run:
+    def __init__(self, mappings: Mappings) -> None:
+        self.mappings = mappings
+        self.texts: dict[str, str] = {}
+        self.documents: list[Document] = []
+        self.problems: list[DocumentError] = []
+        self.exit_code = SUCCESS
+        self._characters = 0
+
+    def read(self, found: str | DocumentError, result: Result) -> None:
+        """Read one file. What is no manifest in it stays as it is."""
+        try:
+            if isinstance(found, DocumentError):
+                raise found
+            result.insist_on_use_for(found)
+            text = decode(read_file(found), found)
+            self._characters += len(text)
+            if self._characters > MAX_CHARACTERS:
+                raise DocumentError(
+                    found, 0, 0, f"more than {MAX_CHARACTERS // 2**20} MiB of manifests in all"
+                )
+        except DocumentError as error:
+            self._complain(error, NEGATIVE if error.line else UNFINISHED)
+            return
+        self.texts[found] = text
+        for document in parse(text, found):
+            if isinstance(document, DocumentError):
+                self._complain(document, NEGATIVE)
+            else:
+                self.documents.append(document)
+
+    def migrated(self, changes: list[Change]) -> list[File]:
+        """The files with what has changed in them."""
+        by_file: dict[str, list[Change]] = {name: [] for name in self.texts}
+        for change in changes:
+            by_file[change.document.file].append(change)
+        gone = self._emptied(changes)
+        changed = without_resources(gone, self.documents)
+        return [
+            File(name, text, self._migrated(name, by_file[name] + changed.get(name, []), gone))
+            for name, text in self.texts.items()
+        ]
+
+    def _migrated(self, name: str, changes: list[Change], gone: set[str]) -> str:
+        if name in gone:
+            return ""
+        return migrated_text(changes[0].document.source, changes, gone) if changes else self.texts[name]
+
+    def _emptied(self, changes: list[Change]) -> set[str]:
+        """The files of which nothing is left."""
+        left_out = {id(change.document) for change in changes if change.value is None}
+        kept = {document.file for document in self.documents if id(document) not in left_out}
+        unread = {problem.file for problem in self.problems}
+        return {document.file for document in self.documents} - kept - unread
+
+    def write(self, files: list[File], result: Result) -> None:
+        """Print, write or compare the files."""
+        for file in files:
+            try:
+                result.add(*file)
+            except DocumentError as error:
+                self._complain(error, UNFINISHED)
+
+    def _complain(self, error: DocumentError, code: int) -> None:
+        complain(str(error), *([f"  hint: {error.hint}"] if error.hint else ()))
+        self.problems.append(error)
+        self.exit_code = max(self.exit_code, code)

@@ -1,1 +1,0 @@
-"""``claimcheck migrate-storage``: a cluster's DRA objects before and after CRDs serve them."""

@@ -1,1 +1,0 @@
-"""``claimcheck quota``: what claims count against ResourceQuotas, and whether they fit."""

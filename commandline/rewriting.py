@@ -1,0 +1,140 @@
+"""What becomes of rewritten files: they are printed, written, or compared with what they were."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Protocol
+
+from commandline.color import BOLD, CYAN, GREEN, RED, is_colored, paint
+from commandline.errors import NEGATIVE, SUCCESS, UsageError
+from commandline.reports.escaping import complain, on_one_line, without_commands
+from documents.errors import DocumentError
+from documents.source import STANDARD_INPUT
+from resourceapi.phrases import number
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+
+class Result(Protocol):
+    """What becomes of converted files."""
+
+    def insist_on_use_for(self, file: str) -> None:
+        """Check that this can be done with a file."""
+
+    def add(self, file: str, text: str, converted: str) -> None:
+        """Do it with a file: its text before and after."""
+
+    def finish(self) -> int:
+        """Say what is to be said about all files; returns the exit code."""
+
+
+class StandardOutput:
+    """All files are printed, as one stream of documents."""
+
+    def __init__(self) -> None:
+        self._written = False
+
+    def insist_on_use_for(self, file: str) -> None:
+        """Every file can be printed."""
+
+    def add(self, file: str, text: str, converted: str) -> None:
+        """Print it."""
+        if not converted.strip():
+            return
+        if self._written and not converted.startswith("---"):
+            sys.stdout.write("---\n")
+        sys.stdout.write(converted if converted.endswith("\n") or not converted else converted + "\n")
+        self._written = self._written or bool(converted)
+
+    def finish(self) -> int:
+        """Nothing more to say."""
+        return SUCCESS
+
+
+class InPlace:
+    """The files that change are written."""
+
+    def insist_on_use_for(self, file: str) -> None:
+        """Check that it is a file.
+
+        :raises UsageError: for standard input.
+        """
+        if file == STANDARD_INPUT:
+            raise UsageError("--in-place needs files: standard input cannot be rewritten")
+
+    def add(self, file: str, text: str, converted: str) -> None:
+        """Write it, or remove the file if nothing is left in it.
+
+        :raises DocumentError: if it cannot be written.
+        """
+        if converted == text:
+            return
+        try:
+            if not converted:
+                os.remove(file)
+                return
+            with open(file, "w", encoding="utf-8", newline="") as stream:
+                stream.write(converted)
+        except OSError as error:
+            raise DocumentError(file, 0, 0, (error.strerror or str(error)).lower()) from None
+
+    def finish(self) -> int:
+        """Nothing more to say."""
+        return SUCCESS
+
+
+class Comparison:
+    """Nothing is written: it is shown what would change, or only listed where.
+
+    :param show: whether to show the lines that would change.
+    """
+
+    def __init__(self, *, show: bool, colored: bool) -> None:
+        self._show = show
+        self._colored = colored
+        self._changed = self._unchanged = 0
+
+    def insist_on_use_for(self, file: str) -> None:
+        """Every file can be compared."""
+
+    def add(self, file: str, text: str, converted: str) -> None:
+        """Show or list it if it would change."""
+        if converted == text:
+            self._unchanged += 1
+            return
+        self._changed += 1
+        if not self._show:
+            print(without_commands(on_one_line(f"would change: {file}")))
+            return
+        from difflib import unified_diff
+
+        name = on_one_line(file)
+        before, after = (each.removesuffix("\n").split("\n") for each in (text, converted))
+        for line in unified_diff(before, after, name, name, lineterm=""):
+            print(without_commands(paint(on_one_line(line), _color_of(line), self._colored)))
+
+    def finish(self) -> int:
+        """Count the files."""
+        unchanged = f", {number(self._unchanged, 'file')} would not" if self._unchanged else ""
+        complain(f"{number(self._changed, 'file')} would change{unchanged}")
+        return NEGATIVE if self._changed else SUCCESS
+
+
+def _color_of(line: str) -> str:
+    if line.startswith(("---", "+++")):
+        return BOLD
+    return {"+": GREEN, "-": RED, "@": CYAN}.get(line[:1], "")
+
+
+def result_of(options: Namespace) -> Result:
+    """What the options say that becomes of rewritten files (:func:`commandline.options.add_rewriting`).
+
+    :raises UsageError: for options that contradict each other.
+    """
+    if (options.check or options.diff) and options.in_place:
+        raise UsageError("--in-place writes files, --check and --diff do not: use only one of them")
+    if options.check or options.diff:
+        return Comparison(show=options.diff, colored=is_colored(options.color, sys.stdout))
+    return InPlace() if options.in_place else StandardOutput()

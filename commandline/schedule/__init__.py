@@ -1,1 +1,0 @@
-"""``claimcheck schedule``: the scheduling sidecar."""

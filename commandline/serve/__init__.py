@@ -1,1 +1,0 @@
-"""``claimcheck serve``: the webhooks."""

@@ -1,1 +1,0 @@
-"""``claimcheck version``: which version this is, and which releases it knows."""
