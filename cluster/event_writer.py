@@ -6,7 +6,6 @@ import logging
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from hashlib import sha256
 from threading import Event, Lock
 from time import monotonic
@@ -17,7 +16,7 @@ from resourceapi.api_client import CONFLICT, CREATED, NOT_FOUND, OK, Api, Unavai
 from resourceapi.logs import log
 from resourceapi.objects import Object
 from resourceapi.printable import is_printable
-from resourceapi.times import as_micro_time
+from resourceapi.times import micro_now
 
 # Texts for users of pods, in events and in what kube-scheduler is answered, which it writes into the pods'
 # status.
@@ -193,7 +192,7 @@ class EventWriter:
             "apiVersion": API_VERSION,
             "kind": "Event",
             "metadata": {"name": name, "namespace": subject.home},
-            "eventTime": _now(),
+            "eventTime": micro_now(),
             "reportingController": self._controller,
             "reportingInstance": self._instance,
             "action": subject.action,
@@ -212,8 +211,4 @@ def _name_of(subject: Subject, note: str) -> str:
 
 
 def _series(count: int) -> Object:
-    return {"count": count, "lastObservedTime": _now()}
-
-
-def _now() -> str:
-    return as_micro_time(datetime.now(UTC))
+    return {"count": count, "lastObservedTime": micro_now()}

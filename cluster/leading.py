@@ -11,7 +11,6 @@ import logging
 import re
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime
 from functools import partial
 from threading import Event, Thread
 from typing import Any, NamedTuple, Protocol
@@ -21,7 +20,7 @@ from resourceapi.api_client import CONFLICT, CREATED, NOT_FOUND, OK, Api, Unavai
 from resourceapi.errors import ClaimcheckError
 from resourceapi.logs import LOGGER, log
 from resourceapi.manifests import mapping, text
-from resourceapi.times import as_micro_time
+from resourceapi.times import micro_now
 
 # Electing one of several processes by a Lease (``coordination.k8s.io``), by the rules of Kubernetes' own
 # components.
@@ -153,7 +152,7 @@ class Election:
             **mapping(self._lease, "spec"),
             "holderIdentity": self.identity,
             "leaseDurationSeconds": self.seconds,
-            "renewTime": _now(),
+            "renewTime": micro_now(),
         }
 
     def _write(self, spec: dict[str, Any]) -> bool:
@@ -197,10 +196,6 @@ class Unopposed:
 
     def release(self) -> None:
         """Nothing to give back."""
-
-
-def _now() -> str:
-    return as_micro_time(datetime.now(UTC))
 
 
 # What to log of a request that failed, with advice where the service's own namespace is missing, as on a

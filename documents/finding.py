@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from fnmatch import translate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from documents.errors import DocumentError, EmptyDirectory
@@ -473,5 +472,7 @@ class Exclusion:
 def _any_of(patterns: list[str]) -> re.Pattern[str] | None:
     if not patterns:
         return None
+    from fnmatch import translate
+
     # As many groups as patterns have stars, which is why each is a group of its own, with names from `translate`.
     return re.compile("|".join(translate(pattern) for pattern in dict.fromkeys(patterns)))

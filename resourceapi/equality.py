@@ -7,7 +7,6 @@ amount. A struct with nothing set is as good as none only where Go has it as a v
 from __future__ import annotations
 
 import json
-from hashlib import blake2b
 from typing import Any
 
 from resourceapi.json_text import Raw
@@ -78,6 +77,8 @@ def fingerprint(spelling: str) -> str:
     """The spelling itself if it is short, or else its digest: what is as good for comparing, and takes little memory."""
     if len(spelling) <= _LONG:
         return spelling
+    from hashlib import blake2b
+
     return "#" + blake2b(spelling.encode("utf-8", "surrogatepass"), digest_size=_DIGEST_BYTES).hexdigest()
 
 

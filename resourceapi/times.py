@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from time import gmtime, strftime, time_ns
 
 _LAYOUT = "2006-01-02T15:04:05Z07:00"
 _DAYS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
@@ -150,14 +150,19 @@ def _quote(text: str) -> str:
     return f'"{"".join(parts)}"'
 
 
-# Times as objects of the API have them (RFC 3339, UTC).
+_last: tuple[int, str] = (0, "")
 
 
-def as_time(moment: datetime) -> str:
-    """A time of type ``Time``: whole seconds."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+def now() -> str:
+    """The current time as a ``Time``: whole seconds; the text is made once for each of them."""
+    global _last
+    second = time_ns() // 10**9
+    if _last[0] != second:
+        _last = (second, strftime("%Y-%m-%dT%H:%M:%SZ", gmtime(second)))
+    return _last[1]
 
 
-def as_micro_time(moment: datetime) -> str:
-    """A time of type ``MicroTime``."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+def micro_now() -> str:
+    """The current time as a ``MicroTime``."""
+    seconds, nanoseconds = divmod(time_ns(), 10**9)
+    return f"{strftime('%Y-%m-%dT%H:%M:%S', gmtime(seconds))}.{nanoseconds // 1000:06}Z"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping
-from datetime import UTC, datetime
 from functools import cached_property, partial
 from socket import gethostname
 from threading import Event
@@ -16,7 +15,7 @@ from cluster.exact_client import ExactClient
 from cluster.leading import Leadership
 from cluster.reflector import Reflector
 from resourceapi.logs import LOGGER
-from resourceapi.times import as_time
+from resourceapi.times import now
 from scheduler.binding import Binder
 from scheduler.binding_conditions import BindingConditions
 from scheduler.claim_creation import ClaimCreation
@@ -186,7 +185,7 @@ class Sidecar:
             self._picture.profile.schemas["v1"],
             self._server,
             self._picture.claims.seen,
-            timestamp=_now if self._picture.features.binding_conditions else None,
+            timestamp=now if self._picture.features.binding_conditions else None,
             allocated=self._metrics.count_claim,
         )
 
@@ -324,8 +323,3 @@ class Sidecar:
     def show_metrics(self) -> None:
         """Show how things are now."""
         self._metrics.show(self._picture, len(self._waking), leads=self._leads())
-
-
-def _now() -> str:
-    """The time as claims have it: whole seconds, as kube-scheduler writes them."""
-    return as_time(datetime.now(UTC))

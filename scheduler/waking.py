@@ -15,7 +15,6 @@ import logging
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from threading import Event, Lock
 from time import monotonic
 
@@ -29,7 +28,7 @@ from resourceapi.model.versions import GROUP
 from resourceapi.objects import Object
 from resourceapi.records.claims import allocation_of
 from resourceapi.records.pods import Pod
-from resourceapi.times import as_micro_time
+from resourceapi.times import micro_now
 from scheduler.cluster_picture import ClusterPicture
 from scheduler.filtering import Refused
 from scheduler.pod_claims import ClaimProblem, claims_for, reservations
@@ -53,7 +52,7 @@ class WakeUpClaim:
         :raises Unavailable: if the claim could not be changed.
         """
         path = f"{self._collection}/{self._name}"
-        annotations = {"annotations": {ANNOTATION: _now()}}
+        annotations = {"annotations": {ANNOTATION: micro_now()}}
         answer = self._api.request("PATCH", path, {"metadata": annotations})
         if answer[0] != NOT_FOUND:
             expect(answer, f"PATCH {path}", OK)
@@ -79,10 +78,6 @@ _NEVER_MET = {
         }
     },
 }
-
-
-def _now() -> str:
-    return as_micro_time(datetime.now(UTC))
 
 
 #: How often the picture is looked at, in seconds. A change is left to kube-scheduler for one to two such times.

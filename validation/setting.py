@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from time import gmtime, strftime, time
 from typing import Self
 
 from conversion.hub import from_hub, hub_object
@@ -14,6 +13,7 @@ from resourceapi.objects import Object
 from resourceapi.releases import Profile, split_api_version
 from resourceapi.request_body import read as read_request_body
 from resourceapi.request_body import schemas_of
+from resourceapi.times import now as current_time
 from validation.checks import Checks
 from validation.declarative import DeclarativePass
 from validation.requests import STRICT, Request
@@ -46,7 +46,7 @@ class Setting:
         self._namespaces = {} if namespaces is None else namespaces
         self.nodes = {node["metadata"]["name"]: node for node in nodes}
         self._expressions = expressions or Compiler()
-        self._now = now or _now
+        self._now = now or current_time
         self._verbatim = verbatim
         self._schema_of = schemas_of(profile)
         self._passes: dict[str, DeclarativePass] = {}
@@ -110,15 +110,3 @@ class Setting:
     def now(self) -> str:
         """The time, RFC 3339 in seconds."""
         return self._now()
-
-
-_last: tuple[int, str] = (0, "")
-
-
-def _now() -> str:
-    """The time in seconds; the text is made once for each of them."""
-    global _last
-    second = int(time())
-    if _last[0] != second:
-        _last = (second, strftime("%Y-%m-%dT%H:%M:%SZ", gmtime(second)))
-    return _last[1]
