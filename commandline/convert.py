@@ -74,7 +74,10 @@ def _release(given: str) -> str:
 
 
 _REASONS = {
-    PART_OF_CHART: ("in a part of a Helm chart, which is not converted", "rewrite it by hand: it may have templates"),
+    PART_OF_CHART: (
+        "in a part of a Helm chart, which is not converted",
+        "rewrite it by hand: it may have templates",
+    ),
     PATCH: ("in a patch of a kustomization, which is not converted", "name the file itself to convert it"),
     SUFFIX: ("in a file that is not read", "rename it to .yaml, .yml or .json, or name the file itself"),
 }
