@@ -4,7 +4,7 @@
 scalars and flow collections that end on their line, literal blocks. In that part a line says by itself
 what it is, so one pass over the lines is enough and costs a fraction of a full parser. At the first sign
 of anything else (a continued scalar, an escape, an anchor, a tag, a tab, a repeated key, bad indentation)
-it gives up, and the caller asks the full reader (`documents.yaml_reader`), which also words the errors.
+it gives up, and the caller asks the full reader (`documents.yaml_tree`), which also words the errors.
 Giving up is always safe; an answer must be what the full reader gives: the tests compare the two.
 """
 

@@ -26,7 +26,7 @@ def comments_of(document: Document, *, whole: bool = False) -> list[str]:
     text = document.source.text[chunk.start : chunk.end]
     if chunk.is_json or document.item is not None or "#" not in text:
         return []
-    from documents.yaml_reader import read_nodes
+    from documents.yaml_tree import read_nodes
 
     try:
         root, _ = read_nodes(text if text.endswith("\n") else text + "\n")
@@ -40,7 +40,7 @@ def comments_of(document: Document, *, whole: bool = False) -> list[str]:
 def comments_in_text(text: str) -> Iterator[tuple[int, str]]:
     """The comments of all YAML documents in a text that can be read, with their offsets."""
     from documents.splitting import split
-    from documents.yaml_reader import read_nodes
+    from documents.yaml_tree import read_nodes
 
     if "#" not in text:
         return

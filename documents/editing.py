@@ -19,7 +19,8 @@ from documents import emitting
 from documents.comments import comments_in
 from documents.errors import MalformedText
 from documents.tree import ALIAS, MAPPING, SCALAR, SEQUENCE, Expansion, Node
-from documents.yaml_reader import is_merge, key_of, read_nodes, to_value
+from documents.yaml_tree import read_nodes
+from documents.yaml_values import is_merge, key_of, to_value
 
 
 def edit(text: str, value: dict[str, Any], is_json: bool = False, *, keeps_comments: bool = False) -> str:

@@ -121,7 +121,8 @@ def _document(
 
 def _read_fully(text: str, chunk: Chunk, expansion: Expansion) -> tuple[Any, int | None]:
     """The value of a YAML document by the full reader, and where text that is ignored begins."""
-    from documents.yaml_reader import offset_of_ignored_text, read_nodes, to_value
+    from documents.yaml_tree import offset_of_ignored_text, read_nodes
+    from documents.yaml_values import to_value
 
     try:
         root, end = read_nodes(text)

@@ -167,7 +167,7 @@ def _nodes(text: str, is_json: bool) -> Node:
     try:
         if is_json:
             return read_json_nodes(text)
-        from documents.yaml_reader import read_nodes
+        from documents.yaml_tree import read_nodes
 
         root, _ = read_nodes(text if text[-1:] == "\n" else text + "\n")
     except MalformedText:
@@ -183,7 +183,7 @@ def _members(
     node: Node, members_of: Callable[[Node], dict[str, tuple[Node, Node]]]
 ) -> dict[str, tuple[Node, Node]]:
     """A mapping's keys with the nodes of key and value that count: the last ones, merges included."""
-    from documents.yaml_reader import is_merge, key_of, merge_sources
+    from documents.yaml_values import is_merge, key_of, merge_sources
 
     members: dict[str, tuple[Node, Node]] = {}
     for key, value in zip(node.children[::2], node.children[1::2], strict=True):
@@ -205,7 +205,7 @@ def _named_pairs(node: Node) -> Iterator[tuple[str, Node, Node]]:
 
 def _key_name(node: Node) -> str | None:
     """The JSON key that a key's node stands for; None for a merge."""
-    from documents.yaml_reader import is_merge, key_of
+    from documents.yaml_values import is_merge, key_of
 
     return None if is_merge(node) else key_of(_target(node))
 

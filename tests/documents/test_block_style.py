@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from documents.block_style import MAX_DEPTH, MAX_SCALAR, NotBlockStyle, read_block_style
 from documents.errors import MalformedText
 from documents.tree import Expansion
-from documents.yaml_reader import read_nodes, to_value
+from documents.yaml_tree import read_nodes
+from documents.yaml_values import to_value
 
 DATA = Path(__file__).parent / "data"
 
