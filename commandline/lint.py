@@ -32,8 +32,7 @@ def run(options: Namespace) -> int:
 
     :raises UsageError: for a lint that does not exist.
     """
-    from advice.lints.pages import page_of
-    from advice.lints.table import LINTS
+    from advice.lints.table import LINTS, page_of
 
     codes = [_code(given) for given in options.lints]
     if codes:

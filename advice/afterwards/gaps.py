@@ -1,4 +1,7 @@
-"""Where an object does not say what it means: which values could be there once the mistake is fixed."""
+"""Where an object does not say what it means: which values could be there once the mistake is fixed.
+
+Fixed objects are changed copies of plain data; what does not change is shared.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +9,101 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import cycle
 from typing import Any, NamedTuple
 
-from advice.afterwards.edits import REMOVED, with_value
-from advice.afterwards.samples import NO_STRUCTS, Scalars, empty, filled
 from advice.hints.schema_walk import fields_of, struct_at, type_at
 from resourceapi.decoding import is_readable
 from resourceapi.field_errors import Key, Path
 from resourceapi.manifests import MISSING, value_at
 from resourceapi.phrases import nearest
 from resourceapi.schema import QUANTITY, Field, Schema, Type, ref
+
+#: As a new value: the field is removed. An entry of a list becomes null instead, so that the others keep their places.
+REMOVED: Any = type("Removed", (), {"__repr__": lambda self: "<removed>"})()
+# Checking this many characters takes about as long as checking one more value.
+_CHARACTERS = 20
+
+
+def with_value(value: Any, path: Path, new: Any) -> Any:
+    """The data with another value at a path, whose parents are made where there are none."""
+    if not path:
+        return new
+    step, rest = path[0], path[1:]
+    if isinstance(step, int):
+        if not isinstance(value, list) or step >= len(value):
+            return value  # it has been moved away
+        items = list(value)
+        items[step] = None if new is REMOVED and not rest else with_value(items[step], rest, new)
+        return items
+    members = dict(value) if isinstance(value, dict) else {}
+    if new is REMOVED and not rest:
+        members.pop(step, None)
+    else:
+        members[step] = with_value(members.get(step), rest, new)
+    return members
+
+
+def size_of(value: Any) -> int:
+    """How large some data are: the number of values, and a part for so many characters."""
+    count, pending = 0, [value]
+    while pending:
+        found = pending.pop()
+        count += 1
+        if isinstance(found, dict):
+            pending += found.values()
+        elif isinstance(found, list):
+            pending += found
+        elif isinstance(found, str):
+            count += len(found) // _CHARACTERS
+    return count
+
+
+#: For types that are no structs.
+NO_STRUCTS = Schema("v1", ())
+_MOST_LEVELS = 5
+
+
+class Scalars(NamedTuple):
+    """What all scalars of a value are: one of each type."""
+
+    text: str = "unheard-of"
+    number: int = 1
+    truth: bool = True
+    quantity: str = "1"
+
+
+def filled(schema: Schema, type: Type, scalars: Scalars, levels: int = _MOST_LEVELS) -> Any:
+    """A value of a type in which every field is set, every list and map has one entry, down to some levels."""
+    match type.kind:
+        case "string":
+            return scalars.text
+        case "bool":
+            return scalars.truth
+        case "int64" | "int32" | "intorstring":
+            return scalars.number
+        case "quantity":
+            return scalars.quantity
+        case "time" | "microtime":
+            return "2000-01-01T00:00:00Z"
+        case "list" if type.element is not None:
+            return [filled(schema, type.element, scalars, levels)]
+        case "map" if type.element is not None:
+            return {scalars.text: filled(schema, type.element, scalars, levels)}
+        case "struct":
+            if levels == 0 or type.struct not in schema:
+                return {}
+            return {
+                field.name: filled(schema, field.type, scalars, levels - 1)
+                for field in fields_of(schema, schema[type.struct])
+            }
+        case _:
+            return {}
+
+
+def empty(type: Type) -> Any:
+    """The value of a type with nothing in it."""
+    if type.kind == "list":
+        return []
+    return {} if type.kind in ("struct", "map") else filled(NO_STRUCTS, type, Scalars("", 0, False, "0"))
+
 
 # What a gap can be fixed to: a changed copy of an object.
 Guess = Callable[[Any], Any]

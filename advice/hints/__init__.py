@@ -2,7 +2,7 @@
 
 Each is a row of a table (:class:`advice.hints.hint.Hint`): a condition and an advice.  The first that applies wins.
 The tables are only imported once there is a problem that they may be about.  Where the advice is one certain change, it says so in
-a form that :func:`advice.hints.changes.changed` can make.
+a form that :func:`advice.hints.hint.changed` can make.
 """
 
 from __future__ import annotations
@@ -31,8 +31,7 @@ from validation.rule_names import (
 )
 
 if TYPE_CHECKING:
-    from advice.hints.hint import Advice, Hint
-    from advice.hints.problem import Problem
+    from advice.hints.hint import Advice, Hint, Problem
 
 #: The modules with hints, in the order in which they are tried, with the rules that their hints are for.
 MODULES = {
@@ -40,15 +39,13 @@ MODULES = {
     "applying": (FIELD_CONFLICT, GENERATED_NAME, PATCH_REFUSED, TOO_LONG, WRONG_TYPE),
     "former": (NOT_SERVED, UNKNOWN_FIELD),
     "versions": (NOT_SERVED, SERVER_WARNING),
-    "selectors": (UNKNOWN_FIELD, WRONG_TYPE, INVALID),
-    "expressions": (INVALID, FORBIDDEN),
+    "expressions": (UNKNOWN_FIELD, WRONG_TYPE, INVALID, FORBIDDEN),
     "pods": (UNKNOWN_FIELD, WRONG_TYPE, INVALID, NOT_FOUND, REQUIRED, DUPLICATE),
     "gates": (REQUIRED, INVALID, NOT_FOUND, NOT_SUPPORTED),
     "requests": (UNKNOWN_FIELD, REQUIRED, INVALID),
     "devices": (UNKNOWN_FIELD, WRONG_TYPE, REQUIRED, INVALID),
     "fields": (UNKNOWN_FIELD,),
-    "required": (REQUIRED, INVALID, FORBIDDEN, TOO_MANY),
-    "values": (WRONG_TYPE,),
+    "values": (WRONG_TYPE, REQUIRED, INVALID, FORBIDDEN, TOO_MANY),
     "names": (INVALID, REQUIRED, NOT_SUPPORTED, DUPLICATE),
 }
 
@@ -56,10 +53,7 @@ MODULES = {
 CLASSIC_MODULES = {
     "placeholders": MODULES["placeholders"],
     "classic": (NOT_SERVED, UNKNOWN_FIELD, REQUIRED, INVALID),
-    **{
-        name: MODULES[name]
-        for name in ("applying", "versions", "pods", "fields", "required", "values", "names")
-    },
+    **{name: MODULES[name] for name in ("applying", "versions", "pods", "fields", "values", "names")},
 }
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from advice.hints.hint import Hint
-from advice.hints.problem import Problem
+from advice.hints.hint import Hint, Problem
 from resourceapi.field_errors import TOO_LONG
 from resourceapi.manifests import mapping
 from resourceapi.names import ANNOTATIONS_BYTES

@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from advice.hints.group import is_of_the_group
-from advice.hints.hint import Advice, Hint
-from advice.hints.problem import Problem
-from advice.hints.snippet import yaml
+from advice.hints.hint import Advice, Hint, Problem, yaml
 from resourceapi.field_errors import INVALID, REQUIRED
 from resourceapi.kinds import KINDS, kinds_of
 from resourceapi.manifests import MISSING

@@ -5,11 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from advice.hints.changes import renamed
 from advice.hints.group import or_use_newer
-from advice.hints.hint import Advice, Hint
-from advice.hints.problem import Problem
-from advice.hints.snippet import yaml
+from advice.hints.hint import Advice, Hint, Problem, renamed, yaml
 from resourceapi.field_errors import INVALID, REQUIRED
 from resourceapi.kinds import RESOURCE_SLICE_PATCH
 from resourceapi.manifests import MISSING, mapping, text, value_at

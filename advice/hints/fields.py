@@ -5,10 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from advice.hints import schema_walk
-from advice.hints.changes import moved, renamed
-from advice.hints.hint import NO_ADVICE, Advice, Hint
-from advice.hints.problem import Problem
-from advice.hints.snippet import yaml
+from advice.hints.hint import NO_ADVICE, Advice, Hint, Problem, moved, renamed, yaml
 from resourceapi.gates import stage_of
 from resourceapi.kinds import KINDS, kinds_of
 from resourceapi.manifests import MISSING, value_at

@@ -8,12 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from advice.hints.changes import changed
 from advice.hints.devices import flat_device
 from advice.hints.group import FORMER_KINDS, LAST_SERVED, is_of_the_group, newest_served
-from advice.hints.hint import Advice, Hint
-from advice.hints.problem import Problem
-from advice.hints.snippet import yaml
+from advice.hints.hint import Advice, Hint, Problem, changed, yaml
 from resourceapi.field_errors import Path
 from resourceapi.kinds import CLAIM, DEVICE_CLASS
 from resourceapi.manifests import MISSING, entries, mapping, text, value_at

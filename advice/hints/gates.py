@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from advice.hints import schema_walk
-from advice.hints.hint import Hint
-from advice.hints.problem import Problem
+from advice.hints.hint import Hint, Problem
 from resourceapi.field_errors import INVALID, NOT_FOUND, NOT_SUPPORTED, REQUIRED, Path
 from resourceapi.gates import DEPENDS_ON, GATES, UNRELEASED_GATES, GateError, effective, stage_of
 from resourceapi.manifests import MISSING, value_at

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from advice.hints.problem import Problem
+from advice.hints.hint import Problem
 from resourceapi.kinds import KINDS, kinds_of
 from resourceapi.model.versions import GROUP, MISTAKEN_GROUP
 from resourceapi.phrases import nearest

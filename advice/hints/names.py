@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from advice.hints.hint import Advice, Hint
-from advice.hints.problem import Problem
+from advice.hints.hint import Advice, Hint, Problem
 from resourceapi import names
 from resourceapi.field_errors import DUPLICATE, INVALID, NOT_SUPPORTED, REQUIRED
 from resourceapi.manifests import MISSING, entries, mapping, text

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from advice.hints.hint import Hint
-from advice.hints.problem import Problem
+from advice.hints.hint import Hint, Problem
 from documents.hints import render_first, template_marker, value_placeholder
 from resourceapi.field_errors import INVALID, NOT_SUPPORTED, TOO_LONG
 from validation.rule_names import NOT_SERVED, UNKNOWN_FIELD, WRONG_TYPE

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from advice.hints.changes import moved
-from advice.hints.hint import Advice, Hint
-from advice.hints.problem import Problem
-from advice.hints.snippet import scalar, yaml
+from advice.hints.hint import Advice, Hint, Problem, moved, scalar, yaml
 from resourceapi.field_errors import DUPLICATE, INVALID, NOT_FOUND, REQUIRED
 from resourceapi.manifests import MISSING, entries, pod_spec, text, value_at
 from resourceapi.phrases import nearest

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from advice.hints.changes import moved
 from advice.hints.fields import meant_field
 from advice.hints.group import or_use_newer
-from advice.hints.hint import Advice, Hint
-from advice.hints.problem import Problem
+from advice.hints.hint import Advice, Hint, Problem, moved, yaml
 from advice.hints.schema_walk import fits
-from advice.hints.snippet import yaml
 from resourceapi.field_errors import INVALID, REQUIRED
 from validation.rule_names import UNKNOWN_FIELD
 

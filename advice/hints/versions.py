@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from advice.hints import schema_walk
-from advice.hints.changes import changed
 from advice.hints.former import decodes
 from advice.hints.group import newest_served
-from advice.hints.hint import Advice, Change, Hint
-from advice.hints.problem import Problem
+from advice.hints.hint import Advice, Change, Hint, Problem, changed
 from resourceapi import builtin_kinds
 from resourceapi.kind import Kind
 from resourceapi.kinds import KINDS, kinds_of

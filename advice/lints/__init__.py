@@ -105,9 +105,9 @@ def _lint_of_group(
 
         yield from selectors.check(manifest, facts, notes=notes)
     elif kind == RESOURCE_SLICE.name:
-        from advice.lints import counters, slices
+        from advice.lints import slices
 
-        yield from counters.check(manifest, facts)
+        yield from slices.check_counters(manifest, facts)
         yield from slices.check(manifest, facts, file)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
 
 from resourceapi.field_errors import Path
@@ -176,6 +178,17 @@ LINTS = {
         CRASHING_REQUEST,
     )
 }
+
+
+_link = re.compile(r"\[([^\]]+)\]\([^)]+\)")
+
+
+def page_of(code: str) -> str:
+    """The page of a lint as Markdown. It stands for itself: its links, which lead to other pages of the documentation, are text.
+
+    :param code: one of :data:`LINTS`.
+    """
+    return _link.sub(r"\1", (FilePath(__file__).parent / "pages" / f"{code}.md").read_text("utf-8"))
 
 
 def code_of(given: str) -> str:

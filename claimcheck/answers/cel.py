@@ -146,7 +146,7 @@ def _with_patches(groups: Iterable[Group], root: Node | None, patched: Inventory
 def _hint(problem: FieldError, expression: str, profile: Profile) -> str:
     """The hint that ``validate`` gives for the same expression in a DeviceClass."""
     from advice.hints import hint_for
-    from advice.hints.problem import Problem
+    from advice.hints.hint import Problem
 
     selectors = [{"cel": {"expression": expression}}]
     device_class = {"apiVersion": _V1, "kind": "DeviceClass", "spec": {"selectors": selectors}}

@@ -91,7 +91,7 @@ def _rule(rule: str) -> dict[str, Any]:
     if not rule.startswith("CC"):
         return {"id": rule, **_described(_RULES.get(rule, rule), _HELP)}
     from advice.lints import LINTS
-    from advice.lints.pages import page_of
+    from advice.lints.table import page_of
 
     lint, page = LINTS[rule], page_of(rule)
     return {

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from copy import copy
 from typing import TYPE_CHECKING, Any
 
-from advice.hints.changes import changed
+from advice.hints.hint import changed
 from claimcheck.answers.convert import rewritten
 from commandline.reports.escaping import complain
 from commandline.rewriting import InPlace

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from advice.findings import Result
 
 MOST_EFFORT = 1_000_000
-"""After how much effort of a run (:class:`advice.afterwards.effort.Effort`) no further object is looked at."""
+"""After how much effort of a run (:class:`advice.afterwards.foretelling.Effort`) no further object is looked at."""
 
 
 class ForetellingFailed(UserWarning):

@@ -380,7 +380,7 @@ class Reviewer:
         for code, count in facts.hidden_notes.items():
             if self.question.severities.get(code) != OFF:
                 self.outcome.hidden_notes += count
-        from advice.silencing import unknown_codes
+        from advice.interpreter import unknown_codes
 
         for warning in unknown_codes(manifest):
             self._interpret().add_lint(result, manifest, warning)

@@ -6,8 +6,7 @@ import random
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from advice.afterwards.edits import REMOVED, with_value
-from advice.afterwards.gaps import is_in_another_entry
+from advice.afterwards.gaps import REMOVED, is_in_another_entry, with_value
 from resourceapi.field_errors import Path
 from resourceapi.manifests import MISSING, value_at
 

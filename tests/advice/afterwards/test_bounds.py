@@ -113,7 +113,7 @@ def test_effort_grows_with_what_is_reviewed() -> None:
 
 def test_quotes_that_are_not_closed() -> None:
     """A message is looked through once, however many quotes are in what is not closed: 1 MB took for ever."""
-    from advice.afterwards.later_rounds import _with_texts
+    from advice.afterwards.foretelling import _with_texts
 
     _, texts = _with_texts([("rule", "", 'say "a" or "' + '\\"' * 500_000)])
     assert texts == ["a"]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from advice.hints.changes import changed
+from advice.hints.hint import changed
 from resourceapi.manifests import MISSING
 from tests.case_files import read_yaml
 

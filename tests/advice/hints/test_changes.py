@@ -11,9 +11,7 @@ import pytest
 
 from advice import interpreter
 from advice.hints import hint_for
-from advice.hints.changes import changed
-from advice.hints.hint import Advice
-from advice.hints.problem import Problem
+from advice.hints.hint import Advice, Problem, changed
 from commandline.main import main
 from documents.document import Document
 from documents.parsing import parse

@@ -6,7 +6,7 @@ import pytest
 
 from advice.hints import hint_for
 from advice.hints.expressions import STRING
-from advice.hints.problem import Problem
+from advice.hints.hint import Problem
 from deviceselectors.compiler import compile_expression
 from deviceselectors.environment import Environment, environment_of
 from resourceapi.field_errors import FORBIDDEN, INVALID

@@ -11,8 +11,7 @@ import pytest
 
 from advice import hints, interpreter
 from advice.hints import CLASSIC_MODULES, MODULES, hint_for
-from advice.hints.hint import Advice, Hint
-from advice.hints.problem import Problem
+from advice.hints.hint import Advice, Hint, Problem
 from commandline.main import main
 from resourceapi.field_errors import TOO_MANY
 from resourceapi.releases import Profile

@@ -11,7 +11,7 @@ import pytest
 
 from advice.lints import LINTS, Facts, Warning, lint
 from advice.lints.facts import REFERRED
-from advice.lints.pages import page_of
+from advice.lints.table import page_of
 from documents import Document, parse
 from resourceapi.field_errors import render
 from resourceapi.releases import Profile

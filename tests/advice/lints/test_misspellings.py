@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from advice.lints.misspellings import Misspellings
+from advice.lints.named_objects import Misspellings
 
 
 @pytest.mark.parametrize(
