@@ -17,8 +17,7 @@ from resourceapi.extended_resources import IMPLICIT_PREFIX, resource_named_by
 from resourceapi.manifests import name_of
 from resourceapi.objects import Object
 from resourceapi.quantity import Amounts
-from validation.pod_resources import is_extended
-from validation.pod_totals import container_requests
+from validation.pod_resources import container_requests, is_extended
 
 CLAIM_SUFFIX = "-extended-resources"
 _REQUEST_NAME = re.compile(r"container-(\d+)-request-(\d+)")

@@ -15,7 +15,7 @@ from resourceapi.manifests import mapping
 from resourceapi.objects import Object
 from resourceapi.quantity import BINARY_SI, DECIMAL_SI, Amounts, Quantity, amounts_of
 from resourceapi.releases import Profile
-from validation.pod_totals import requests_of
+from validation.pod_resources import requests_of
 
 Counts = Mapping[str, int]
 """Amounts by resource."""

@@ -10,8 +10,15 @@ from resourceapi.manifests import has_ended
 from resourceapi.objects import EMPTY, Object
 from resourceapi.quantity import Amounts, Quantity
 from resourceapi.releases import Profile
-from validation.pod_resources import COMPUTE, HUGE_PAGES, is_extended, is_native
-from validation.pod_totals import container_amounts, has_pod_level, total
+from validation.pod_resources import (
+    COMPUTE,
+    HUGE_PAGES,
+    container_amounts,
+    has_pod_level,
+    is_extended,
+    is_native,
+    total,
+)
 
 POD_COUNT = COUNT + "pods"
 EPHEMERAL = "ephemeral-storage"

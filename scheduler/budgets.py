@@ -12,7 +12,7 @@ from allocator.time_limit import TimeLimit
 from resourceapi.manifests import entries, mapping, text
 from resourceapi.objects import Object
 from resourceapi.records.pods import Pod
-from validation.label_selectors import is_empty, selects
+from validation.selectors import is_empty, selects
 
 #: Requirements of a selector, and characters in each, beyond which a budget is not regarded.
 MOST_REQUIREMENTS, MOST_CHARACTERS = 100, 10_000

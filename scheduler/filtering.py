@@ -26,7 +26,7 @@ from scheduler.picture_lock import SearchTime
 from scheduler.pod_claims import ClaimProblem, claims_for
 from scheduler.reasons import with_shortfalls
 from scheduler.refusals import Refusals
-from validation.pod_totals import container_requests
+from validation.pod_resources import container_requests
 
 #: How long a filter waits for claims that are not known; after it has done so in vain, none waits for the longer time.
 ARRIVAL_SECONDS, ARRIVAL_PAUSE_SECONDS = 0.2, 60.0

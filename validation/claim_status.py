@@ -12,7 +12,6 @@ from resourceapi.go_text import json_string
 from resourceapi.model import claims as model
 from resourceapi.objects import EMPTY, Object
 from validation import formats
-from validation.bindings import check_binding_conditions, check_skipped_operations
 from validation.checks import Checks
 from validation.conditions import check_conditions
 from validation.configuration import check_configuration, check_declared_driver_name, check_raw
@@ -22,9 +21,10 @@ from validation.device_claims import (
     check_request_reference,
     check_request_references,
 )
-from validation.node_selectors import check_node_selector
+from validation.devices import check_binding_conditions, check_skipped_operations
 from validation.object_meta import check_metadata_update
-from validation.tolerations import check_toleration
+from validation.selectors import check_node_selector
+from validation.taint_rules import check_toleration
 
 STATUS: Path = ("status",)
 CANONICAL_ADDRESSES_SINCE = 33

@@ -1,7 +1,7 @@
 """The rules that fields declare, checked where hand-written validation does, in its wording.
 
 Up to 1.36 this is mostly the only check of them.  Later :mod:`validation.declarative` checks them as well, and
-:mod:`validation.merging` lets its reports take the place of these.
+:mod:`validation.kind_rules` lets its reports take the place of these.
 """
 
 from __future__ import annotations

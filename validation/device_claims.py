@@ -17,7 +17,7 @@ from validation import formats
 from validation.checks import Checks
 from validation.configuration import check_configuration, check_selectors
 from validation.kind_rules import NamespaceRule
-from validation.tolerations import check_toleration
+from validation.taint_rules import check_toleration
 
 ADMIN_LABEL = "resource.kubernetes.io/admin-access"
 FORMER_ADMIN_LABEL = "resource.k8s.io/admin-access"

@@ -1,21 +1,33 @@
-"""What a review asks of a kind, and what the kinds of ``resource.k8s.io`` have in common."""
+"""What a review asks of a kind, and what the kinds of ``resource.k8s.io`` have in common; errors in the words of earlier releases."""
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from conversion.hub import from_hub, hub_object, normalized, path_to_hub, path_to_version
-from resourceapi.field_errors import ErrorList, FieldError, TooManyErrors
+from resourceapi import field_errors as errors
+from resourceapi.field_errors import (
+    TOO_LONG,
+    TYPE_INVALID,
+    ErrorList,
+    FieldError,
+    Named,
+    Path,
+    ResourceName,
+    TooManyErrors,
+    Verbatim,
+)
 from resourceapi.gating import without_disabled
 from resourceapi.kind import Kind
+from resourceapi.measured import NEWEST
 from resourceapi.model.versions import GROUP, V1
 from resourceapi.objects import EMPTY, Object
 from resourceapi.releases import Profile
 from validation.checks import Checks
-from validation.merging import merge
 from validation.object_meta import (
     check_common_metadata,
     check_common_metadata_update,
@@ -24,10 +36,86 @@ from validation.object_meta import (
     check_names_in_url,
 )
 from validation.requests import CREATE, STATUS, Answer, Request
-from validation.wording import in_words_of
 
 if TYPE_CHECKING:
     from validation.setting import Setting
+
+
+_LENGTH = re.compile(r"^may not be more than (\d+) bytes?$")
+_IDENTIFIER = "a valid C identifier"
+_LATER = re.compile(r"\bmust be no more than (\d+) bytes\b")
+
+
+def in_words_of(minor: int, errors: list[FieldError]) -> list[FieldError]:
+    """The same errors, reworded in place as release 1.``minor`` has them."""
+    for error in errors if minor < 35 else ():
+        if error.kind != TOO_LONG:
+            detail = _LATER.sub(r"must be no more than \1 characters", error.detail)
+            error.detail = detail.replace("a valid label key must", "a qualified name must")
+            if minor < 34:
+                error.value = _shown(error.value)
+                if error.detail.startswith(_IDENTIFIER):
+                    error.kind = TYPE_INVALID
+        elif minor < 32:
+            error.detail = _LENGTH.sub(r"must have at most \1 bytes", error.detail)
+    return errors
+
+
+def _shown(value: object) -> object:
+    """Up to 1.33 text is quoted as Go does, unless it can print itself, and nothing at all is shown as a text."""
+    if value is None:
+        return "null"
+    if isinstance(value, ResourceName):
+        return Verbatim(value)
+    return str(value) if isinstance(value, Named) else value
+
+
+#: The release that says nothing twice.
+EACH_ONCE_SINCE = 37
+
+
+def merge(
+    by_hand_errors: list[FieldError],
+    declarative: list[FieldError],
+    to_hub: Callable[[Path], Path],
+    *,
+    minor: int = NEWEST,
+    takes_over: bool = True,
+) -> list[FieldError]:
+    """The server's list: hand-written errors without those that a declarative error repeats, then the declarative ones.
+
+    A covered error is repeated if a declarative one has its kind, its origin (an invalid value must have one) and,
+    brought to the hub's shape by ``to_hub``, its path.  Since 1.37 a hand-written error is not repeated word for word.
+
+    :param minor: the release.
+    :param takes_over: whether the declarative rules are in force.
+    """
+    if not by_hand_errors:
+        return declarative
+    if minor < 36:
+        # what is covered goes, whether a declarative rule says it or not
+        told = [error for error in by_hand_errors if not (error.covered and takes_over)] + declarative
+        # of a full list the first errors are known: if all of them go, there may be others that do not
+        return told or (by_hand_errors if errors.is_full(by_hand_errors) else [])
+    repeated = {(error.kind, to_hub(error.path), error.origin) for error in declarative}
+    kept = [
+        error
+        for error in by_hand_errors
+        if not error.covered
+        or (error.kind == errors.INVALID and not error.origin)
+        or (error.kind, error.path, error.origin) not in repeated
+    ]
+    if minor >= EACH_ONCE_SINCE:
+        kept = list({_digest(error): error for error in kept}.values())
+    return kept + declarative
+
+
+def _digest(error: FieldError) -> bytes:
+    """Of the text, since a thousand errors that show the same value of megabytes are not to be in memory at once."""
+    from hashlib import blake2b  # which loads OpenSSL, and most objects have no errors
+
+    return blake2b(str(error).encode("utf-8", "surrogatepass"), digest_size=20).digest()
+
 
 Labels = Mapping[str, str]
 #: The release in which names of objects came to have declared rules.

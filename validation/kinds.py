@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from resourceapi.kinds import KINDS, kind_in
 from resourceapi.releases import Profile
-from validation.claim_templates import ClaimTemplateRules
-from validation.claims import ClaimRules
-from validation.classes import DeviceClassRules
+from validation.claims import ClaimRules, ClaimTemplateRules, DeviceClassRules
 from validation.kind_rules import DeviceKindRules, KindRules
 from validation.pool_status_requests import PoolStatusRequestRules
 from validation.slice_patches import SlicePatchRules

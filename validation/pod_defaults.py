@@ -12,9 +12,9 @@ from resourceapi import gating
 from resourceapi.gates import stage_of
 from resourceapi.model import workloads
 from resourceapi.objects import Object
-from resourceapi.quantity import Quantity
+from resourceapi.quantity import Amounts, Quantity
 from resourceapi.releases import Profile
-from validation.pod_resources import HUGE_PAGES, Amounts, aggregate, for_pods, is_overcommitable
+from validation.pod_resources import HUGE_PAGES, aggregate, for_pods, is_overcommitable
 
 MILLI = -3
 FIXED_POD_RESOURCES = (

@@ -6,10 +6,9 @@ from resourceapi.kinds import deprecation_warning
 from resourceapi.releases import split_api_version
 from resourceapi.request_body import BadRequest
 from validation import statuses
-from validation.headers import in_headers
 from validation.kind_rules import KindRules
 from validation.kinds import rules_of
-from validation.requests import STATUS, WARN, Answer, Decode, DecodedRequest, Request
+from validation.requests import STATUS, WARN, Answer, Decode, DecodedRequest, Request, in_headers
 from validation.review import Review
 from validation.setting import Setting
 

@@ -14,10 +14,9 @@ from resourceapi.field_errors import Path
 from resourceapi.kinds import RESOURCE_SLICE_PATCH
 from resourceapi.objects import EMPTY, Object
 from validation import formats
-from validation.attributes import QUALIFIED_NAME_BYTES, check_attribute, check_totals
-from validation.capacities import check_capacity
 from validation.checks import Checks, map_key
 from validation.configuration import check_selectors
+from validation.devices import QUALIFIED_NAME_BYTES, check_attribute, check_capacity, check_totals
 from validation.kind_rules import ChangeableSpecRules
 
 if TYPE_CHECKING:

@@ -2,31 +2,153 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from resourceapi import limits, names
 from resourceapi.equality import equal
 from resourceapi.field_errors import REQUIRED, Key, Named, Path, not_found
-from resourceapi.go_text import quote
+from resourceapi.go_text import listed, quote
 from resourceapi.kinds import RESOURCE_SLICE
 from resourceapi.model import slices as model
 from resourceapi.model.meta import NodeSelector
+from resourceapi.names import LABEL_LENGTH
+from resourceapi.node_selection import selects, wrong_bounds
 from resourceapi.objects import EMPTY, Object
 from resourceapi.quantity import Quantity
 from resourceapi.releases import Profile
 from resourceapi.schema import Struct
-from validation import formats, former_counters, node_features, statuses
-from validation.attributes import LISTS, QUALIFIED_NAME_BYTES, check_attribute, check_totals
-from validation.bindings import check_binding_conditions, check_skipped_operations
-from validation.capacities import check_capacity
+from validation import formats, statuses
 from validation.checks import Checks, map_key
+from validation.devices import (
+    LISTS,
+    QUALIFIED_NAME_BYTES,
+    check_attribute,
+    check_binding_conditions,
+    check_capacity,
+    check_skipped_operations,
+    check_totals,
+)
 from validation.kind_rules import HUB_LIKE_V1_SINCE, ChangeableSpecRules
-from validation.node_selectors import check_node_selector
 from validation.requests import Answer
-from validation.tolerations import check_taint
+from validation.selectors import check_node_selector
+from validation.taint_rules import check_taint
 
 if TYPE_CHECKING:
     from validation.setting import Setting
+
+
+FEATURE = "DRANodeAllocatableResources"
+
+
+class UnusableSelector(Exception):
+    """A selector of nodes that the plugin cannot use; the text is the answer's message."""
+
+
+def refuse_slice(resource_slice: Object, nodes: dict[str, Object]) -> str:
+    """Why a slice is refused: a device uses resources of nodes that cannot account for it; empty if it is accepted.
+
+    :raises UnusableSelector: if it cannot be told which nodes that are.
+    """
+    spec = resource_slice.get("spec", EMPTY)
+    for device in spec.get("devices") or ():
+        if device.get("nodeAllocatableResources"):
+            owner = device if spec.get("perDeviceNodeSelection") else spec
+            reason = _refuse_device(device.get("name", ""), owner, nodes)
+            if reason:
+                return reason
+    return ""
+
+
+def _refuse_device(name: str, owner: Object, nodes: dict[str, Object]) -> str:
+    """``owner``: the device or the slice, whichever says for which nodes the device is."""
+    if node_name := owner.get("nodeName"):
+        node = nodes.get(node_name)
+        if node is None:
+            return f"node {quote(node_name)} not found for device {quote(name)}"
+        return _first_without_feature((node,))
+    if "nodeSelector" in owner:
+        wrong = list(wrong_bounds(owner["nodeSelector"]))
+        if wrong:
+            raise UnusableSelector(f"failed to create node selector: {listed(wrong)}")
+        return _first_without_feature(node for node in nodes.values() if selects(owner["nodeSelector"], node))
+    return _first_without_feature(nodes.values())  # the rules leave nothing else but all nodes
+
+
+def _first_without_feature(nodes: Iterable[Object]) -> str:
+    for node in nodes:
+        if FEATURE not in (node.get("status", EMPTY).get("declaredFeatures") or ()):
+            return f"node {quote(node['metadata']['name'])} does not support {FEATURE} feature"
+    return ""
+
+
+def _check_former_consumption(device: Object, spec: Object, path: Path, checks: Checks) -> None:
+    """Each counter that a device consumes is one that its slice declares.
+
+    Up to 1.34, a slice has its devices and the counters that they consume together, limits hold for sums, and references are
+    checked.
+    """
+    consumptions, at = device.get("consumesCounters") or (), (*path, "consumesCounters")
+    for index, consumption in enumerate(consumptions):
+        if not consumption.get("counterSet"):
+            checks.report(REQUIRED, (*at, index, "counterSet"))
+        _check_former_counters(consumption, (*at, index), checks)
+    checks.unique((each.get("counterSet", "") for each in consumptions), at, below=("counterSet",))
+    total = _total(consumptions)
+    if total > limits.FORMER_COUNTERS_PER_DEVICE:
+        checks.invalid(
+            path, total, f"the total number of counters must not exceed {limits.FORMER_COUNTERS_PER_DEVICE}"
+        )
+    declared = {
+        each.get("name", ""): each.get("counters") or EMPTY for each in spec.get("sharedCounters") or ()
+    }
+    for index, consumption in enumerate(consumptions):
+        name = consumption.get("counterSet", "")
+        if name not in declared:
+            detail = "must reference a counterSet defined in the ResourceSlice sharedCounters"
+            checks.invalid((*at, index, "counterSet"), name, detail)
+            continue
+        for counter in consumption.get("counters") or ():
+            if counter not in declared[name]:
+                detail = "must reference a counter defined in the ResourceSlice sharedCounters"
+                checks.invalid((*at, index, "counters"), counter, detail)
+
+
+def _check_former_counter_sets(spec: Object, checks: Checks) -> None:
+    """Counter sets have names of their own, and not too many counters together."""
+    consumed = sum(_total(device.get("consumesCounters") or ()) for device in spec.get("devices") or ())
+    if consumed > limits.FORMER_CONSUMED_COUNTERS:
+        detail = f"the total number of counters in devices must not exceed {limits.FORMER_CONSUMED_COUNTERS}"
+        checks.invalid(("spec", "devices"), consumed, detail)
+    counter_sets, path = spec.get("sharedCounters") or (), ("spec", "sharedCounters")
+    total = _total(counter_sets)
+    if total > limits.FORMER_SHARED_COUNTERS:
+        detail = f"the total number of shared counters must not exceed {limits.FORMER_SHARED_COUNTERS}"
+        checks.invalid(path, total, detail)
+    for index, counter_set in enumerate(counter_sets):
+        name, at = counter_set.get("name", ""), (*path, index)
+        if name:
+            checks.problems(formats.dns_label(name), (*at, "name"))
+        else:
+            checks.report(REQUIRED, (*at, "name"))
+        _check_former_counters(counter_set, at, checks)
+    checks.unique((each.get("name", "") for each in counter_sets), path, below=("name",))
+
+
+def _check_former_counters(owner: Object, path: Path, checks: Checks, limit: int | None = None) -> None:
+    """Counters have names, which errors name up to 1.35."""
+    counters, at = owner.get("counters"), (*path, "counters")
+    if not counters:
+        checks.report(REQUIRED, at)
+        return
+    if limit is None or checks.at_most(limit, counters, at, origin=""):
+        for name in counters:
+            checks.problems(formats.dns_label(name), map_key(at, name, LABEL_LENGTH))
+
+
+def _total(owners: Iterable[Object]) -> int:
+    return sum(len(owner.get("counters") or ()) for owner in owners)
+
 
 SPEC: Path = ("spec",)
 FORMER_SLICE_SELECTION = "exactly one of `nodeName`, `nodeSelector`, or `allNodes` is required"
@@ -64,11 +186,11 @@ class ResourceSliceRules(ChangeableSpecRules):
 
     def admit(self, obj: Object, setting: Setting) -> Answer | None:
         """Devices that use resources of nodes need nodes that account for them (NodeDeclaredFeatureValidator)."""
-        if node_features.FEATURE not in setting.profile.gates:
+        if FEATURE not in setting.profile.gates:
             return None
         try:
-            reason = node_features.refuse_slice(obj, setting.nodes)
-        except node_features.UnusableSelector as error:
+            reason = refuse_slice(obj, setting.nodes)
+        except UnusableSelector as error:
             return statuses.bad_request(str(error))
         return statuses.forbidden(self.kind.resource, obj["metadata"]["name"], reason) if reason else None
 
@@ -93,7 +215,7 @@ def _check_spec(spec: Object, old: Object | None, checks: Checks) -> None:
         checks.invalid(SPEC, "", "only one of `sharedCounters` or `devices` is allowed")
     _check_devices(spec, old, checks)
     if former:
-        former_counters.check_shared(spec, checks)
+        _check_former_counter_sets(spec, checks)
     else:
         _check_counter_sets(spec.get("sharedCounters"), checks)
     if "partitionTypeAttribute" in spec:
@@ -249,7 +371,7 @@ def _check_device(device: Object, old: Object | None, path: Path, spec: Object, 
     if checks.minor < model.COUNTERS_APART_SINCE:
         checks.each(taints, at, check_taint)
         checks.at_most(limits.FORMER_TAINTS, taints, at)
-        former_counters.check_consumption(device, spec, path, checks)
+        _check_former_consumption(device, spec, path, checks)
     else:
         changed = old is None or not equal(old.get("taints"), taints)
         if changed and checks.at_most(limits.TAINTS, taints, at):
@@ -297,7 +419,7 @@ def _check_consumption(consumptions: list[Object], path: Path, checks: Checks) -
 
 def _check_counters(fields: Struct, owner: Object, limit: int, path: Path, checks: Checks) -> None:
     if checks.minor < 36:
-        former_counters.check_counters(owner, path, checks, limit)
+        _check_former_counters(owner, path, checks, limit)
         return
     counters, at = owner.get("counters"), (*path, "counters")
     if checks.at_most(limit, counters, at, origin=""):

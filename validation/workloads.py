@@ -15,14 +15,13 @@ from resourceapi.model.meta import ObjectMeta
 from resourceapi.model.workloads import TEMPLATES
 from resourceapi.objects import Object
 from resourceapi.releases import Profile
-from validation import formats, label_selectors
+from validation import formats, selectors
 from validation.checks import Checks
 from validation.kind_rules import keep_stored
 from validation.object_meta import check_annotations, check_labels, check_metadata_update
 from validation.pod_defaults import default_pod_spec, without_disabled
-from validation.pod_kinds import PodKindRules, spec_warnings
 from validation.pod_specs import ALWAYS, check_pod_spec
-from validation.pods import PodRules
+from validation.pods import PodKindRules, PodRules, spec_warnings
 from validation.requests import CREATE, STATUS
 
 if TYPE_CHECKING:
@@ -130,7 +129,7 @@ class WorkloadRules(PodKindRules):
         """That the selector is the stored one."""
         selector = obj.get("spec", {}).get("selector")
         if self.keeps_selector and selector != old.get("spec", {}).get("selector"):
-            checks.invalid(("spec", "selector"), label_selectors.shown(selector, checks), IMMUTABLE)
+            checks.invalid(("spec", "selector"), selectors.shown(selector, checks), IMMUTABLE)
 
     def check_selector(self, spec: Object, template: Object | None, checks: Checks) -> bool:
         """The selector, if the kind has one.
@@ -264,7 +263,7 @@ class StatefulSetRules(WorkloadRules):
             checks.report(FORBIDDEN, ("spec",), "", STATEFUL_SET_KEEPS.format(limit))
         elif "selector" in changed:
             path = ("spec", "selector")
-            shown = label_selectors.shown(spec.get("selector"), checks)
+            shown = selectors.shown(spec.get("selector"), checks)
             checks.report(INVALID, path, shown, IMMUTABLE, origin="immutable", covered=True)
         if "serviceName" in changed and checks.minor >= 37:
             shown = spec.get("serviceName", "")
@@ -348,18 +347,18 @@ def _check_selector(workload: WorkloadRules, spec: Object, template: Object, che
     path: Path = ("spec", "selector")
     selector: Object | None = spec.get("selector")
     if selector is not None:
-        label_selectors.check_selector(selector, path, checks)
+        selectors.check_selector(selector, path, checks)
     elif workload.required:
         checks.report(REQUIRED, path)
-    usable = selector is None or label_selectors.is_usable(selector, checks)
-    empty = selector is not None and label_selectors.is_empty(selector)
+    usable = selector is None or selectors.is_usable(selector, checks)
+    empty = selector is not None and selectors.is_empty(selector)
     labels = template.get("metadata", {}).get("labels")
     if empty and workload.required:
         _report_empty(workload, selector, checks)
     if not usable and workload.required:
-        checks.invalid(path, label_selectors.shown(selector, checks), workload.unusable)
+        checks.invalid(path, selectors.shown(selector, checks), workload.unusable)
         return False
-    if usable and not label_selectors.selects(selector, labels or {}):
+    if usable and not selectors.selects(selector, labels or {}):
         checks.invalid(
             ("spec", "template", "metadata", "labels"), checks.internal(LABELS, labels), NOT_SELECTED
         )
@@ -370,7 +369,7 @@ def _check_selector(workload: WorkloadRules, spec: Object, template: Object, che
 
 def _report_empty(workload: WorkloadRules, selector: Object | None, checks: Checks) -> None:
     detail = f"empty selector is invalid for {workload.empty_name}"
-    checks.invalid(("spec", "selector"), label_selectors.shown(selector, checks), detail)
+    checks.invalid(("spec", "selector"), selectors.shown(selector, checks), detail)
 
 
 def _check_plain_selector(spec: Object, template: Object | None, path: Path, checks: Checks) -> None:

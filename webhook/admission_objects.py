@@ -16,7 +16,7 @@ from resourceapi.objects import EMPTY, Object
 from resourceapi.releases import split_api_version
 from resourceapi.request_body import BadRequest
 from validation import requests
-from validation.cacheable_rules import CacheableKindRules
+from validation.claims import CacheableKindRules
 from validation.kinds import RULES
 from validation.requests import Answer, Decode, DecodedRequest, Request
 from validation.server import Server

@@ -19,7 +19,7 @@ from resourceapi.objects import Object
 from resourceapi.releases import split_api_version
 from serving.routes import Caller
 from validation import statuses
-from validation.headers import in_headers
+from validation.requests import in_headers
 from webhook.admission_objects import AdmissionObject, admission_object
 from webhook.context import ENFORCE, Context
 from webhook.reviews import (

@@ -27,7 +27,7 @@ ALONE = {
     "conversion/documents.py",  # the document itself is converted, not what it means
     "resourceapi/recognition.py",  # metadata of objects of any kind, as kubectl reads it
     "resourceapi/request_body.py",  # a body says itself what it is, which is checked beside decoding
-    "validation/pod_kinds.py",  # kinds without a hub
+    "validation/pods.py",  # kinds without a hub
 }
 
 

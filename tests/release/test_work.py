@@ -149,7 +149,7 @@ def test_counts_the_cases_of_a_task() -> None:
         (WARNING, 1, "w"),
     ]
     assert printed(found).splitlines() == [
-        "messages (2): rules in resourceapi/model and validation (`checks.minor`), texts in validation/wording.py, functions of CEL (`since=`)",
+        "messages (2): rules in resourceapi/model and validation (`checks.minor`), texts in validation/kind_rules.py, functions of CEL (`since=`)",
         "    3 cases: the server says: DeviceClass spec.b: Required value  [b0]",
         "    1 cases: the server says: DeviceClass spec.list[*].a: Invalid value: …: no a: 1  [a]",
         "",

@@ -31,7 +31,7 @@ PLACES = {
     KIND: "resourceapi/builtin_kinds.py",
     FIELD: "`since=`, `until=`, `.before(…)` in resourceapi/model",
     VERDICT: "what the messages below do not explain",
-    MESSAGE: "rules in resourceapi/model and validation (`checks.minor`), texts in validation/wording.py, functions of CEL (`since=`)",
+    MESSAGE: "rules in resourceapi/model and validation (`checks.minor`), texts in validation/kind_rules.py, functions of CEL (`since=`)",
     OBJECT: "defaults and gates of fields in resourceapi/model, `default_…` beside them",
     WARNING: "`Lifecycle` in resourceapi/kinds.py, `warnings` in validation",
 }

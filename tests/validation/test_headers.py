@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from validation.headers import in_headers
+from validation.requests import in_headers
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 from conversion.hub import path_to_hub
 from resourceapi.field_errors import DUPLICATE, INVALID, REQUIRED, TOO_MANY, FieldError, Path
-from validation.merging import merge
+from validation.kind_rules import merge
 
 A: Path = ("spec", "a")
 B: Path = ("spec", "b")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from resourceapi.objects import Object
-from validation.node_features import FEATURE, UnusableSelector, refuse_slice
+from validation.slices import FEATURE, UnusableSelector, refuse_slice
 
 NODES: dict[str, Object] = {
     name: {"metadata": {"name": name, "labels": {"zone": zone}}, **status}

@@ -9,7 +9,7 @@ import pytest
 from resourceapi import field_errors
 from resourceapi.field_errors import DUPLICATE, MOST_DETAIL, MOST_FOUND, FieldError
 from tests.webhook.examples import claim, server
-from validation.merging import merge
+from validation.kind_rules import merge
 from validation.requests import CREATE, STATUS, Request
 
 EMPTY_ENTRIES: list[dict[str, Any]] = [{}] * 100_000

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from validation.owners import without_repeated_owners
 from validation.requests import Answer
+from validation.review import without_repeated_owners
 
 
 class _Owner(dict[str, Any]):

@@ -9,9 +9,8 @@ import pytest
 from resourceapi.model.versions import V1
 from resourceapi.releases import Profile
 from tests.conformance.profiles import MODERN, PROFILES
-from validation import cacheable_rules
-from validation.cacheable_rules import CacheableKindRules
-from validation.claims import ClaimRules
+from validation import claims
+from validation.claims import CacheableKindRules, ClaimRules
 from validation.kind_rules import DeviceKindRules, NamespaceRule
 from validation.kinds import RULES
 from validation.requests import Request
@@ -74,7 +73,7 @@ def test_rules_of_cached_specs_take_no_other_step(step: str) -> None:
 
 def test_all_steps_are_listed() -> None:
     """Whatever the rules of kinds have is a statement of the kind, or sealed."""
-    assert set(cacheable_rules._SEALED) == set(SEALED)
+    assert set(claims._SEALED) == set(SEALED)
 
 
 @pytest.mark.parametrize("rules", CACHEABLE)

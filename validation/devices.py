@@ -1,13 +1,133 @@
-"""What must hold for a capacity of a device and the policy by which it is shared (KEP-5075)."""
+"""Devices in slices and allocations: attributes, capacities and binding conditions."""
 
 from __future__ import annotations
 
-from resourceapi import limits
-from resourceapi.field_errors import FORBIDDEN, REQUIRED, Path
+from resourceapi import limits, names
+from resourceapi.field_errors import DUPLICATE, FORBIDDEN, INVALID, REQUIRED, FieldError, Path, too_long
+from resourceapi.model import claims as model
+from resourceapi.model.slices import DeviceAttribute
 from resourceapi.objects import Object
 from resourceapi.quantity import Quantity, parse
 from validation import formats
 from validation.checks import STOPS_AT_LIMITS_SINCE, Checks, ServerPanic
+
+LISTS = ("bools", "ints", "strings", "versions")
+QUALIFIED_NAME_BYTES = limits.DOMAIN_BYTES + 1 + limits.IDENTIFIER_BYTES
+
+
+def check_totals(attributes: Object, capacity: Object, path: Path, checks: Checks) -> None:
+    """There are not too many attributes and capacities together, and not too many values in attributes."""
+    total = len(attributes) + len(capacity)
+    if total > limits.ATTRIBUTES_AND_CAPACITIES:
+        detail = f"the total number of attributes and capacities must not exceed {limits.ATTRIBUTES_AND_CAPACITIES}"
+        checks.invalid(path, total, detail)
+    values = sum(
+        sum(len(attribute.get(name) or ()) for name in LISTS) or 1 for attribute in attributes.values()
+    )
+    if values > limits.ATTRIBUTE_VALUES and checks.minor >= 36:
+        detail = f"the total number of attribute values must not exceed {limits.ATTRIBUTE_VALUES}"
+        checks.invalid(path, values, detail)
+
+
+def check_attribute(
+    attribute: Object, path: Path, checks: Checks, *, struct: str = DeviceAttribute.name
+) -> None:
+    """Texts are short, versions are semantic versions, lists are not empty, and there is just one value.
+
+    :param struct: what the attribute is.
+    """
+    if "string" in attribute:
+        _check_text(attribute["string"], (*path, "string"), checks)
+    if "version" in attribute:
+        _check_version(attribute["version"], (*path, "version"), checks)
+    for name in LISTS:
+        if name in attribute:
+            _check_list(name, attribute[name], (*path, name), checks)
+    if len(attribute) != 1:
+        shown: object = checks.internal(struct, attribute) if attribute else ""
+        detail = "exactly one value must be specified"
+        kind = REQUIRED if not attribute and checks.minor < 35 else INVALID
+        checks.report(kind, path, shown, detail, origin="union", covered=True)
+
+
+def _check_list(name: str, items: list[object], path: Path, checks: Checks) -> None:
+    if not items:
+        checks.invalid(
+            path, checks.internal(DeviceAttribute[name].type, items), "must not be empty if specified"
+        )
+    for index, item in enumerate(items):
+        if name == "strings":
+            _check_text(str(item), (*path, index), checks, origin="maxBytes")
+        elif name == "versions":
+            _check_version(str(item), (*path, index), checks)
+
+
+def _check_text(text: str, path: Path, checks: Checks, *, origin: str = "") -> None:
+    if len(text.encode()) > limits.ATTRIBUTE_VALUE_BYTES:
+        error: FieldError = too_long(path, limits.ATTRIBUTE_VALUE_BYTES, origin=origin)
+        checks.errors.append(error)
+
+
+def _check_version(text: str, path: Path, checks: Checks) -> None:
+    checks.problems(names.semantic_version(text), path)
+    _check_text(text, path, checks)
+
+
+CONDITIONS, FAILURES = "bindingConditions", "bindingFailureConditions"
+
+
+def check_binding_conditions(owner: Object, path: Path, checks: Checks) -> None:
+    """Conditions to wait for and conditions to give up on come together and do not overlap."""
+    conditions, failures = owner.get(CONDITIONS) or [], owner.get(FAILURES) or []
+    if not conditions and not failures:
+        return
+    for field, items in (
+        (model.BINDING_CONDITIONS, conditions),
+        (model.BINDING_FAILURE_CONDITIONS, failures),
+    ):
+        checks.entries(
+            field, items, (*path, field.name), lambda item, at: checks.problems(names.label_key(item), at)
+        )
+    checks.unique(conditions, (*path, CONDITIONS))
+    seen = set()
+    for index, failure in enumerate(failures):
+        if failure in seen:
+            checks.report(DUPLICATE, (*path, FAILURES, index), failure)
+        seen.add(failure)
+        if failure in conditions:
+            detail = "bindingFailureConditions must not overlap with bindingConditions"
+            checks.invalid((*path, FAILURES, index), failure, detail)
+    _check_both(owner, conditions, failures, path, checks)
+
+
+def _check_both(
+    owner: Object, conditions: list[str], failures: list[str], path: Path, checks: Checks
+) -> None:
+    for name, missing, other, present in (
+        (CONDITIONS, conditions, FAILURES, failures),
+        (FAILURES, failures, CONDITIONS, conditions),
+    ):
+        if present and not missing:
+            shown = checks.internal(model.BINDING_CONDITIONS.type, owner.get(name))
+            checks.invalid((*path, name), shown, f"{name} are required to use {other}")
+
+
+def check_skipped_operations(operations: list[str] | None, path: Path, checks: Checks) -> None:
+    """What was prepared must be unprepared, so preparing can be skipped only together with it."""
+    if not operations:
+        return
+    if (
+        model.PREPARE in operations
+        and model.UNPREPARE not in operations
+        and model.ALL_OPERATIONS not in operations
+    ):
+        checks.report(
+            INVALID,
+            path,
+            checks.internal(model.SKIP_NODE_OPERATIONS.type, operations),
+            "NodePrepareResources cannot be skipped unless NodeUnprepareResources is also skipped",
+        )
+
 
 #: The release that wants steps to be more than zero, and numbers that it can calculate with.
 CHECKED_STEPS_SINCE = 37
