@@ -42,13 +42,11 @@ class Driver(Protocol):
 
     async def get_class_parameters(self, resource_class: Object) -> object:
         """Read, and check, the parameters that a class refers to (``parametersRef``, which may be missing)."""
-        ...
 
     async def get_claim_parameters(
         self, claim: Object, resource_class: Object, class_parameters: object
     ) -> object:
         """Read, and check, the parameters that a claim refers to (``spec.parametersRef``, which may be missing)."""
-        ...
 
     async def allocate(self, claims: Sequence[ClaimAllocation], selected_node: str) -> None:
         """Allocate each of the claims, and set its ``allocation`` or its ``error``.
@@ -58,14 +56,12 @@ class Driver(Protocol):
         :param claims: those of a pod that this driver serves and that are not allocated yet, or a single one.
         :param selected_node: the node for which to allocate; if empty, the driver is free to choose (immediate allocation).
         """
-        ...
 
     async def deallocate(self, claim: Object) -> None:
         """Take back what a claim has, also if its allocation was not completed; nothing if it has nothing.
 
         Called again until that is stored.
         """
-        ...
 
     async def unsuitable_nodes(
         self, pod: Object, claims: Sequence[ClaimAllocation], potential_nodes: Sequence[str]
@@ -77,7 +73,6 @@ class Driver(Protocol):
         :param claims: those of the pod that this driver serves and that are not allocated yet.
         :param potential_nodes: where the pod may run; the selected node is among them.
         """
-        ...
 
 
 @runtime_checkable
@@ -89,4 +84,3 @@ class Restored(Protocol):
 
         :param claims: all that this driver has allocated (``status.driverName``, ``status.allocation``).
         """
-        ...

@@ -24,7 +24,6 @@ class Namespaced(Hashable, Protocol):
     @property
     def namespace(self) -> str:
         """The namespace of the object."""
-        ...
 
 
 _Key = TypeVar("_Key", bound=Namespaced)
@@ -35,7 +34,6 @@ class Timer(Protocol):
 
     def cancel(self) -> None:
         """Let it not happen."""
-        ...
 
 
 Later = Callable[[float, Callable[[], None]], Timer]

@@ -33,40 +33,33 @@ class Objects(Protocol):
 
     async def claim(self, namespace: str, name: str) -> Object | None:
         """A ResourceClaim; None if there is none."""
-        ...
 
     async def resource_class(self, name: str) -> Object | None:
         """A ResourceClass; None if there is none."""
-        ...
 
     async def context(self, namespace: str, name: str) -> Object | None:
         """A PodSchedulingContext; None if there is none."""
-        ...
 
     async def pod(self, namespace: str, name: str) -> Object | None:
         """A pod, as it is now; None if there is none."""
-        ...
 
     async def update_claim(self, claim: Object) -> Object:
         """Write all of a claim but its status.
 
         :raises Conflict: if it has changed; Unavailable if the API server does not answer, or refuses it.
         """
-        ...
 
     async def update_claim_status(self, claim: Object) -> Object:
         """Write the status of a claim.
 
         :raises Conflict: if it has changed; Unavailable if the API server does not answer, or refuses it.
         """
-        ...
 
     async def update_context_status(self, context: Object) -> Object:
         """Write the status of a PodSchedulingContext.
 
         :raises Conflict: if it has changed; Unavailable if the API server does not answer, or refuses it.
         """
-        ...
 
 
 # What a driver's controller writes; a controller that does not lead any more writes nothing.
@@ -137,7 +130,6 @@ class Events(Protocol):
 
     def warn(self, subject: Subject, note: str) -> None:
         """Say what is wrong with an object, in any length and with any characters; returns at once."""
-        ...
 
 
 class NoEvents:

@@ -235,15 +235,12 @@ class Candidate(Protocol):
 
     def attempt(self) -> float | None:
         """When the last successful renewal was sent; None if another process leads."""
-        ...
 
     def seconds_left(self) -> float:
         """For how long the Lease still counts."""
-        ...
 
     def release(self) -> None:
         """Let another process lead."""
-        ...
 
 
 class Leader(Protocol):

@@ -37,14 +37,12 @@ class ExpressionChecker(Protocol):
 
         The cost is 0 if the expression has none, or is not that of a derived attribute: only those are added up.
         """
-        ...
 
     def check_named(self, expression: str, path: Path, *, stored: bool) -> FieldError | None:
         """What is wrong with a selector of named resources (v1alpha2) at ``path``, if anything.
 
         :param stored: whether the object has had it before the request.
         """
-        ...
 
 
 class Compiler:

@@ -44,49 +44,39 @@ class WorkerApplication(Protocol):
     @property
     def metrics(self) -> ServerMetrics:
         """What the process counts."""
-        ...
 
     @property
     def limits(self) -> Limits:
         """What requests may take."""
-        ...
 
     @property
     def clients(self) -> Clients | None:
         """Which clients may ask for what; None if clients are not identified."""
-        ...
 
     def deadline(self, seconds: float) -> Deadline:
         """The deadline of a request that begins now."""
-        ...
 
     def routes(self) -> Iterable[Route]:
         """The routes, as configured now."""
-        ...
 
     @property
     def checks(self) -> Mapping[str, Callable[[], bool]]:
         """What has to be so before requests are answered, by name; ``/readyz/NAME`` tells it."""
-        ...
 
     def start(self) -> None:
         """Begin the work in the background."""
-        ...
 
     def stop(self) -> None:
         """End the work in the background."""
-        ...
 
     def watched_files(self) -> list[Path]:
         """The files whose change is a reason to :meth:`reload`."""
-        ...
 
     def reload(self) -> list[str]:
         """Read the configuration again; return the names of changed settings that take effect only with the next start.
 
         :raises ConfigError: if it cannot be used; then nothing has changed.
         """
-        ...
 
 
 class Application(Protocol):
@@ -95,19 +85,16 @@ class Application(Protocol):
     @property
     def settings(self) -> Settings:
         """The settings of the server."""
-        ...
 
     @property
     def log_level(self) -> str:
         """The name of the least level of log lines."""
-        ...
 
     def prepare(self) -> None:
         """Load what all workers share, before they are forked; start no threads.
 
         :raises ConfigError: if the configuration turns out to be unusable.
         """
-        ...
 
     def certificates(self, runtime: Path) -> Keeper | None:
         """What makes and renews certificates; None if they are given.
@@ -115,7 +102,6 @@ class Application(Protocol):
         :param runtime: a directory of this service alone, for as long as it runs.
         :raises ConfigError: if they cannot be kept as configured.
         """
-        ...
 
     def tls(self, runtime: Path) -> ServerTLS:
         """The certificate to serve with.
@@ -123,11 +109,9 @@ class Application(Protocol):
         :param runtime: as for :meth:`certificates`.
         :raises ConfigError: if there is no usable one.
         """
-        ...
 
     def config_error(self, section: str, message: str) -> ConfigError:
         """An error about a section of the configuration: ``listen`` or ``tls``."""
-        ...
 
     def worker(self, runtime: Path, *, is_first: bool) -> WorkerApplication:
         """The service in a worker process; called in that process.
@@ -135,7 +119,6 @@ class Application(Protocol):
         :param runtime: as for :meth:`certificates`.
         :param is_first: true for one of the workers, which does what has to be done once.
         """
-        ...
 
 
 # What every service's :class:`serving.application.Application` has of its configuration.

@@ -28,14 +28,12 @@ class Store(Protocol):
 
     def load(self) -> tuple[Entries | None, str]:
         """The entries, None if there are none yet, and their revision."""
-        ...
 
     def save(self, entries: Entries, revision: str) -> None:
         """Replace the entries of a revision.
 
         :raises Conflict: if the store has another revision by now.
         """
-        ...
 
 
 def maintain(

@@ -46,15 +46,12 @@ class FastServer(Protocol):
 
     def takes_fast_path(self, head: Head, transport: asyncio.Transport) -> bool:
         """Whether a request may be answered here."""
-        ...
 
     def answer_fast(self, head: Head, body: bytes, transport: asyncio.Transport) -> Reply | Unfinished:
         """Answer a request; if it cannot be answered at once, the general server has to go on with it."""
-        ...
 
     def general_protocol(self, unfinished: Unfinished | None = None) -> asyncio.Protocol:
         """The general server's protocol, which goes on with a request that was begun here."""
-        ...
 
 
 class FastConnection(asyncio.Protocol):

@@ -25,15 +25,12 @@ class Deadline(Protocol):
 
     def stop(self) -> None:
         """Note that the client no longer waits."""
-        ...
 
     def is_open(self) -> bool:
         """Whether the client still waits."""
-        ...
 
     def seconds_left(self) -> float:
         """Seconds until the client gives up; never negative."""
-        ...
 
 
 class Caller(NamedTuple):

@@ -72,7 +72,6 @@ class FeasibilityPolicy(Policy, Protocol):
     @property
     def is_for_known_clients(self) -> bool:
         """Whether it is only for clients that a certificate identifies."""
-        ...
 
     def problems(self, spec: dict[str, Any], at: Path) -> list[tuple[Path, str]]:
         """Why the claim with a spec can never be satisfied, and where in it.

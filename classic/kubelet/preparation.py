@@ -114,11 +114,9 @@ class NodeDriver(Protocol):
         :returns: devices, which the plugin describes to the container runtime; a text is the full name
             (``vendor/class=device``) of one that somebody else describes
         """
-        ...
 
     async def unprepare(self, claim: AllocatedClaim) -> None:
         """Undo what :meth:`prepare` did, once no pod on the node uses the claim; not an error if nothing is left to undo."""
-        ...
 
 
 # The directory in which container runtimes look for CDI specs: one file for each prepared claim.

@@ -50,7 +50,6 @@ class Pattern(Protocol):
 
     def search(self, text: bytes, pos: int = ..., /) -> Any:
         """The first match from a position on, or None."""
-        ...
 
 
 class _Cells(dict[int, int]):
