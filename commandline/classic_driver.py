@@ -204,7 +204,7 @@ def _listener(address: str, port: int) -> socket.socket:
 def _health(listener: socket.socket | None, controller: GPUController) -> AbstractAsyncContextManager[None]:
     from contextlib import nullcontext
 
-    from serving.health import health_served
+    from serving.pages import health_served
 
     return nullcontext() if listener is None else health_served(listener, lambda: controller.is_ready)
 

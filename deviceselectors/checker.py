@@ -32,7 +32,6 @@ from deviceselectors.declarations import (
     variables,
 )
 from deviceselectors.environment import Environment
-from deviceselectors.folding import call_may_fail, map_may_fail
 from deviceselectors.issues import Issues
 from deviceselectors.libraries import declared, find
 from deviceselectors.overload_resolution import OverloadResolver, more_general, substitute
@@ -61,6 +60,7 @@ from deviceselectors.types import (
     optional_of,
     type_of,
 )
+from deviceselectors.validators import call_may_fail, map_may_fail
 
 #: The first release (minor number) in which `list{}` is a message as `google.protobuf.ListValue{}` is.
 _LISTS_ARE_MESSAGES_SINCE = 31

@@ -6,13 +6,14 @@ validators that kube-apiserver adds to its CEL environments since 1.29.
 
 from __future__ import annotations
 
-from deviceselectors.ast import Call, ListLiteral, MapLiteral, Node, type_of_node
-from deviceselectors.declarations import spelled
+from deviceselectors.ast import LIST, MAP, Call, Ident, ListLiteral, Literal, MapLiteral, Node, type_of_node
+from deviceselectors.declarations import TYPE_NAMES, spelled
 from deviceselectors.environment import Environment
 from deviceselectors.issues import Issues, ServerPanicError
-from deviceselectors.libraries import known
+from deviceselectors.libraries import find, known
+from deviceselectors.libraries.function import Function
 from deviceselectors.runtime import effort
-from deviceselectors.types import Type
+from deviceselectors.types import BOOL, BYTES, INT, STRING, UINT, Type
 
 #: The functions that check their literal arguments, in the order in which the server does.
 _CHECKED_FUNCTIONS = ("duration", "timestamp", "matches", "format")
@@ -78,3 +79,44 @@ def _report_mismatch(
 ) -> None:
     texts = spelled(expected, environment), spelled(actual, environment)
     issues.report(node.position, f"expected type '{texts[0]}' but found '{texts[1]}'")
+
+
+# What the server computes of an expression when it makes a program of it, and so may fail at.
+# Only a quick look, so that `deviceselectors.runtime.planning` is asked about few expressions.
+
+_CANNOT_FAIL = frozenset(("dyn", "type"))
+_INDEXING = frozenset(("_[_]", "_[?_]"))
+_SIMPLE_INDEXES = frozenset((BOOL, INT, STRING, UINT))
+
+
+def call_may_fail(node: Call, function: Function) -> bool:
+    """Tell whether a call is a conversion of a constant, or has a constant pattern or an odd index."""
+    if function.folds:
+        return function.name not in _CANNOT_FAIL and any(_may_be_constant(arg) for arg in node.args)
+    if function.search is not None:
+        # The pattern has been checked before where it is the only argument of `matches`.
+        is_checked = function.literal_check is not None and node.target is not None
+        return not is_checked and any(isinstance(arg, Literal) for arg in node.args)
+    return function.name in _INDEXING and _is_odd_index(node.args[1])
+
+
+def map_may_fail(node: MapLiteral) -> bool:
+    """Whether a map has keys that no map of constants can have."""
+    return any(
+        isinstance(entry.key, Literal) and entry.key.literal_type.kind == BYTES for entry in node.entries
+    )
+
+
+def _may_be_constant(node: Node) -> bool:
+    if isinstance(node, Call):
+        function = find(node.function)
+        return function is not None and function.folds
+    return isinstance(node, Literal) or node.kind in (LIST, MAP)
+
+
+def _is_odd_index(node: Node) -> bool:
+    if isinstance(node, Literal):
+        return node.literal_type.kind not in _SIMPLE_INDEXES
+    if isinstance(node, Ident):
+        return node.name.lstrip(".") in TYPE_NAMES
+    return _may_be_constant(node)

@@ -14,14 +14,14 @@ from serving import supervisor
 from serving.api_server import make_profile
 from serving.application import Configured
 from serving.bodies import Limits
-from serving.certificate_setup import (
+from serving.certificate_store import (
+    Keeper,
     certificates_are_own,
     check_notes,
     make_keeper,
     make_tls,
     require_given_files,
 )
-from serving.certificate_store import Keeper
 from serving.config_file import Config
 from serving.routes import Clients, Route
 from serving.tls import ServerTLS

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+import socket
+from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
 from functools import partial
 from time import monotonic
 from types import MappingProxyType
@@ -12,7 +14,9 @@ from types import MappingProxyType
 from aiohttp import web
 
 from resourceapi.logs import LOGGER
-from serving.http_server import Response, text
+from serving.connections import Connections, PlainConnection
+from serving.http_server import GeneralHTTP, Response, text
+from serving.listening import Acceptor, Shares, most_connections
 from serving.logs import LogLimit
 
 # The text that Prometheus scrapes, rendered now and then: whoever reaches the port may ask for it, and it
@@ -117,3 +121,49 @@ def _check(check: Callable[[], bool]) -> web.Response:
 
 def _checked(holds: bool) -> web.Response:
     return text(200, "ok") if holds else text(503, "not ready")
+
+
+# Whether a process works that serves nothing else: ``/healthz`` and ``/readyz`` over plain HTTP, for
+# kubelet.
+
+MOST_CONNECTIONS = 500
+IDLE_SECONDS = 60.0
+REQUEST_BYTES = 1 << 20
+EXPIRE_SECONDS = 1.0
+
+
+@asynccontextmanager
+async def health_served(listener: socket.socket, is_ready: Callable[[], bool]) -> AsyncIterator[None]:
+    """Answer in the block, in the event loop that it is in.
+
+    :param listener: from :func:`serving.listening.listen`; closed in the end.
+    """
+    pages = Pages({"ready": is_ready})
+    connections = Connections(most_connections(MOST_CONNECTIONS), idle_seconds=IDLE_SECONDS)
+
+    async def answer(request: web.BaseRequest, _: object) -> web.StreamResponse:
+        response = await pages.answer(request)
+        connections.answered(request.transport)
+        return response
+
+    general = GeneralHTTP(answer, idle_seconds=IDLE_SECONDS, request_bytes=REQUEST_BYTES)
+    acceptor = Acceptor(
+        listener,
+        lambda: PlainConnection(general.protocol(), connections),
+        shares=Shares(1),
+        process=0,
+        connections=connections,
+    )
+    expiring = asyncio.create_task(_expire(connections))
+    try:
+        yield
+    finally:
+        expiring.cancel()
+        acceptor.close()
+        await general.shutdown(0)
+
+
+async def _expire(connections: Connections) -> None:
+    while True:
+        await asyncio.sleep(EXPIRE_SECONDS)
+        connections.expire()

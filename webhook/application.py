@@ -13,8 +13,7 @@ from serving import supervisor
 from serving.api_server import make_client
 from serving.application import Configured
 from serving.bodies import Limits
-from serving.certificate_setup import certificates_are_own, check_notes, make_tls, require_given_files
-from serving.certificate_store import Keeper
+from serving.certificate_store import Keeper, certificates_are_own, check_notes, make_tls, require_given_files
 from serving.config_file import Config
 from serving.routes import Clients, Route
 from serving.tls import ServerTLS

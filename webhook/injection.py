@@ -15,10 +15,9 @@ from typing import Any, NamedTuple
 from resourceapi.api_client import CONFLICT, NOT_FOUND, OK, Api, Unavailable
 from resourceapi.logs import log
 from resourceapi.manifests import entries, mapping
-from serving import certificate_setup
+from serving import certificate_store
 from serving.api_server import make_client
-from serving.certificate_setup import certificates_are_own, own_directory
-from serving.certificate_store import CURRENT, Keeper
+from serving.certificate_store import CURRENT, Keeper, certificates_are_own, own_directory
 from serving.certificates import BUNDLE
 from serving.config_file import Config
 
@@ -129,11 +128,11 @@ def make_keeper(config: Config, runtime: Path) -> Keeper | None:
     """What makes and renews own certificates, the next authority not before it is injected; None if they are given.
 
     :param runtime: a directory of this service alone, for as long as it runs.
-    :raises ConfigError: as :func:`serving.certificate_setup.make_keeper` and :func:`make_injection`.
+    :raises ConfigError: as :func:`serving.certificate_store.make_keeper` and :func:`make_injection`.
     """
     injection = make_injection(config, runtime) if certificates_are_own(config) else None
     is_trusted = None if injection is None else injection.is_everywhere
-    return certificate_setup.make_keeper(config, runtime, "webhook", is_trusted)
+    return certificate_store.make_keeper(config, runtime, "webhook", is_trusted)
 
 
 def injects_itself(config: Config) -> bool:

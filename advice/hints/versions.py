@@ -8,7 +8,7 @@ from advice.hints import schema_walk
 from advice.hints.former import decodes
 from advice.hints.group import newest_served
 from advice.hints.hint import Advice, Change, Hint, Problem, changed
-from resourceapi import builtin_kinds
+from resourceapi import recognition
 from resourceapi.kind import Kind
 from resourceapi.kinds import KINDS, kinds_of
 from resourceapi.manifests import MISSING, mapping
@@ -27,7 +27,7 @@ def api_version_of(kind: str, profile: Profile) -> str:
     row = kinds_of(profile).get(kind)
     if row is not None and row.proposed:
         return _own_version(row)
-    return next(iter(builtin_kinds.api_versions_of(kind, profile)), "")
+    return next(iter(recognition.api_versions_of(kind, profile)), "")
 
 
 def _own_version(kind: Kind) -> str:
@@ -200,7 +200,7 @@ def _not_by_default(problem: Problem) -> str | Advice:
 def _wrong_group(problem: Problem) -> str | Advice:
     kind, kinds = problem.kind, kinds_of(problem.profile)
     now = api_version_of(kind, problem.profile)
-    if others := builtin_kinds.api_versions_of(kind, problem.profile):
+    if others := recognition.api_versions_of(kind, problem.profile):
         group = split_api_version(problem.api_version)[0]
         if group == split_api_version(others[0])[0]:
             return _write_api_version(now, f": {problem.profile.name} has no {kind} in {problem.api_version}")
@@ -219,7 +219,7 @@ def _near_kind(problem: Problem) -> str | Advice:
         ours = [kind.name for kind in KINDS.values() if kind.further_group]
         return Advice(f"write `kind: {ours[0]}`: {OWN_GROUP} has no other", _set("kind", ours[0]))
     served = [kind for kind in kinds_of(problem.profile) if _newest_with_option(kind, problem.profile)]
-    others = builtin_kinds.kinds_of_any_group(problem.profile)
+    others = recognition.kinds_of_any_group(problem.profile)
     is_ours = split_api_version(problem.api_version)[0] == GROUP
     meant = nearest(problem.kind, served) if is_ours else ""
     if meant:
@@ -239,7 +239,7 @@ def _another(problem: Problem, kind: str) -> Advice:
     versions = (
         ["v1"]
         if kind == "List"
-        else [*builtin_kinds.api_versions_of(kind, problem.profile), api_version_of(kind, problem.profile)]
+        else [*recognition.api_versions_of(kind, problem.profile), api_version_of(kind, problem.profile)]
     )
     if problem.api_version in versions:
         return Advice(f"did you mean `kind: {kind}`?", _set("kind", kind))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from classic.migration.context import Context, opaque, selector
 from classic.migration.expressions import (
     ExpressionError,
+    attribute_name,
     for_devices,
     of_driver,
     of_drivers,
@@ -20,9 +21,9 @@ from classic.migration.objects import (
 )
 from classic.migration.remarks import CannotMigrate, Remarks, items, members, string
 from resourceapi import limits
-from resourceapi.field_errors import render
+from resourceapi.field_errors import Path, render
 from resourceapi.kinds import DEVICE_CLASS
-from resourceapi.manifests import mapping, text
+from resourceapi.manifests import mapping, name_of, text
 from resourceapi.model.v1alpha2 import IMMEDIATE
 from resourceapi.model.versions import GROUP
 
@@ -394,3 +395,79 @@ def _drivers(resource_class: dict[str, Any] | None, context: Context) -> list[st
             for entry in entries if isinstance(entries, list) else []:
                 drivers.append(context.mappings.driver(text(entry, "driverName")))
     return [name for name in dict.fromkeys(drivers) if name]
+
+
+# ResourceSlice with named resources → ResourceSlice of v1 with devices.
+
+_SCALARS = ("bool", "int", "string", "version")
+_NAME_CHARACTERS = 63
+
+
+def migrate_slice(value: dict[str, Any], context: Context) -> dict[str, Any]:
+    """A slice of v1, of a pool with the name of the node.
+
+    :raises CannotMigrate: if there is no equivalent.
+    """
+    value = migrated_metadata(value, context.remarks)
+    context.remarks.warn_of_unknown(value, (*_TYPE, "nodeName", "driverName", "namedResources"))
+    driver, node = string(value, "driverName", ()), string(value, "nodeName", ())
+    if not driver:
+        raise CannotMigrate(("driverName",), "is missing")
+    resources = members(value.get("namedResources"), ("namedResources",))
+    place: dict[str, Any] = {"nodeName": node}
+    if not node:
+        context.remarks.note((), "a slice without nodeName: its devices are for all nodes now")
+        place = {"allNodes": True}
+    context.remarks.note((), "drivers publish their slices themselves; this one is for tests and inventories")
+    slices = context.objects.slices_of(driver, node) if node else []
+    pool = {"name": node or name_of(value), "generation": 1, "resourceSliceCount": max(len(slices), 1)}
+    names = context.mappings.attributes(driver)
+    devices = [
+        _device(instance, path, names, context)
+        for path, instance in items(resources.get("instances"), ("namedResources", "instances"))
+    ]
+    if len(devices) > limits.DEVICES:
+        raise CannotMigrate(
+            ("namedResources", "instances"), f"a slice has at most {limits.DEVICES} devices now: split it"
+        )
+    spec = {"driver": context.mappings.driver(driver), "pool": pool, **place, "devices": devices}
+    kept = {name: each for name, each in value.items() if name in _TYPE}
+    return {**kept, "apiVersion": f"{GROUP}/v1", "spec": spec}
+
+
+def _device(instance: dict[str, Any], path: Path, names: Any, context: Context) -> dict[str, Any]:
+    remarks = context.remarks
+    remarks.warn_of_unknown(instance, ("name", "attributes"), path)
+    name = string(instance, "name", path)
+    label = name.replace(".", "-")[:_NAME_CHARACTERS].strip("-")
+    if label != name:
+        remarks.note((*path, "name"), f"the name of a device is a DNS label now: {label}")
+    attributes: dict[str, Any] = {}
+    capacity: dict[str, Any] = {}
+    for place, attribute in items(instance.get("attributes"), (*path, "attributes")):
+        try:
+            today = attribute_name(string(attribute, "name", place), names)
+        except ExpressionError as error:
+            remarks.warn((*place, "name"), f"left out: {error}")
+            continue
+        if today in attributes or today in capacity:
+            remarks.warn((*place, "name"), f"left out: another attribute is called {today} now")
+            continue
+        remarks.warn_of_unknown(attribute, ("name", *_SCALARS, "quantity", "intSlice", "stringSlice"), place)
+        if attribute.get("quantity") is not None:
+            capacity[today] = {"value": attribute["quantity"]}
+        elif kind := next((each for each in _SCALARS if attribute.get(each) is not None), ""):
+            if len(str(attribute[kind]).encode("utf-8", "surrogatepass")) > limits.ATTRIBUTE_VALUE_BYTES:
+                remarks.warn((*place, kind), f"left out: longer than {limits.ATTRIBUTE_VALUE_BYTES} bytes")
+            else:
+                attributes[today] = {kind: attribute[kind]}
+        else:
+            remarks.warn(
+                place, "left out: attributes that are lists need the feature gate DRAListTypeAttributes"
+            )
+    device: dict[str, Any] = {"name": label}
+    if attributes:
+        device["attributes"] = attributes
+    if capacity:
+        device["capacity"] = capacity
+    return device

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from classic.migration.claims import migrate_claim, migrate_resource_class
+from classic.migration.claims import migrate_claim, migrate_resource_class, migrate_slice
 from classic.migration.context import Context
 from classic.migration.objects import (
     CLAIM_PARAMETERS,
@@ -23,7 +23,6 @@ from classic.migration.objects import (
     workload_version,
 )
 from classic.migration.remarks import CannotMigrate, Remark
-from classic.migration.slices import migrate_slice
 from conversion.documents import ConversionError, convert_document
 from documents.comments import comments_of
 from documents.rewriting import rewrite

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from resourceapi import builtin_kinds
+from resourceapi import recognition
 from resourceapi.gates import DEPENDS_ON, GATES, stage_of
 from resourceapi.kinds import KINDS
 from tests.conformance.answers import Case, same_json
@@ -28,7 +28,7 @@ SERVED, GATE, KIND, FIELD, VERDICT, MESSAGE, OBJECT, WARNING = STEPS = (
 PLACES = {
     SERVED: "`versions` and `former` in resourceapi/kinds.py",
     GATE: "GATES and DEPENDS_ON in resourceapi/gates.py",
-    KIND: "resourceapi/builtin_kinds.py",
+    KIND: "resourceapi/recognition.py",
     FIELD: "`since=`, `until=`, `.before(…)` in resourceapi/model",
     VERDICT: "what the messages below do not explain",
     MESSAGE: "rules in resourceapi/model and validation (`checks.minor`), texts in validation/kind_rules.py, functions of CEL (`since=`)",
@@ -105,7 +105,7 @@ def unknown_gates(others: Iterable[str], near_others: Iterable[str]) -> Iterator
 
 
 def _kinds(near: int, record: Mapping[str, Any]) -> Iterator[Task]:
-    known = builtin_kinds.kinds_by_version(near)
+    known = recognition.kinds_by_version(near)
     recorded = {version: set(kinds.split()) for version, kinds in record["kinds"].items()}
     for version in sorted(recorded.keys() | known.keys()):
         if not version.startswith(f"{GROUP}/"):

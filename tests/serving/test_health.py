@@ -11,9 +11,9 @@ from contextlib import asynccontextmanager, suppress
 import aiohttp
 import pytest
 
-from serving import health
-from serving.health import health_served
+from serving import pages
 from serving.listening import listen
+from serving.pages import health_served
 
 ASK = b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n"
 
@@ -60,7 +60,7 @@ def test_connections_are_shed(
 ) -> None:
     """The attack: more idle connections than there are descriptors; kubelet is answered, and the log has one line."""
     most = 20
-    monkeypatch.setattr(health, "MOST_CONNECTIONS", most)
+    monkeypatch.setattr(pages, "MOST_CONNECTIONS", most)
 
     async def attack() -> tuple[list[bytes], int]:
         held, answers = [], []
@@ -92,10 +92,8 @@ def test_connections_are_shed(
 
 def test_slow_connections_expire(monkeypatch: pytest.MonkeyPatch) -> None:
     """Who sends its head byte by byte is closed, although no more connections are needed."""
-    monkeypatch.setattr(
-        health, "IDLE_SECONDS", -10.0
-    )  # together with the grace that connections get: at once
-    monkeypatch.setattr(health, "EXPIRE_SECONDS", 0.01)
+    monkeypatch.setattr(pages, "IDLE_SECONDS", -10.0)  # together with the grace that connections get: at once
+    monkeypatch.setattr(pages, "EXPIRE_SECONDS", 0.01)
 
     async def drip() -> bytes:
         async with served() as port:
