@@ -49,10 +49,6 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found if len(found) == len(pairs) else RepeatedKeys(pairs)
 
 
-def _integer(text: str) -> int | float:
-    return json_integer(int(text))
-
-
 def _float(text: str) -> int | float:
     number = float(text)
     if number in (float("inf"), -float("inf")):
@@ -65,7 +61,10 @@ def _no_constant(text: str) -> Any:
 
 
 _decoder = json.JSONDecoder(
-    object_pairs_hook=_object, parse_int=_integer, parse_float=_float, parse_constant=_no_constant
+    object_pairs_hook=_object,
+    parse_int=lambda text: json_integer(int(text)),
+    parse_float=_float,
+    parse_constant=_no_constant,
 )
 
 

@@ -54,18 +54,6 @@ def _contains_cidr(cidr: CIDR, other: CIDR) -> bool:
     return cidr.prefix <= other.prefix and _contains_ip(cidr, other.ip)
 
 
-def _contains_cidr_text(cidr: CIDR, text: str) -> bool:
-    return _contains_cidr(cidr, parse(text))
-
-
-def _ip(cidr: CIDR) -> IP:
-    return cidr.ip
-
-
-def _prefix_length(cidr: CIDR) -> int:
-    return cidr.prefix
-
-
 def _masked(cidr: CIDR) -> CIDR:
     shift = cidr.ip.bits - cidr.prefix
     return CIDR(IP(cidr.ip.number >> shift << shift, cidr.ip.bits), cidr.prefix)
@@ -126,7 +114,7 @@ FUNCTIONS = (
         "containsCIDR",
         Overload(
             ".cidr_contains_cidr_string CIDR; string > bool",
-            _contains_cidr_text,
+            lambda cidr, text: _contains_cidr(cidr, parse(text)),
             estimate=_estimate_parsing(_CONTAINS_CIDR),
             cost=lambda cidr, other: _cost_of_containing_cidr(cidr, other) + tenth(plain_size(other)),
         ),
@@ -134,7 +122,7 @@ FUNCTIONS = (
         estimate=lambda arguments: (_CONTAINS_CIDR, None),
         cost=_cost_of_containing_cidr,
     ),
-    Function("ip", Overload(".cidr_ip CIDR > IP", _ip)),
-    Function("prefixLength", Overload(".cidr_prefix_length CIDR > int", _prefix_length)),
+    Function("ip", Overload(".cidr_ip CIDR > IP", lambda cidr: cidr.ip)),
+    Function("prefixLength", Overload(".cidr_prefix_length CIDR > int", lambda cidr: cidr.prefix)),
     Function("masked", Overload(".cidr_masked CIDR > CIDR", _masked), result_size=max_sizes.opaque),
 )

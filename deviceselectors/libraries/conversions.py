@@ -47,10 +47,6 @@ def _identity(value: Any) -> Any:
     return value
 
 
-def _type_of(value: Any) -> TypeValue:
-    return TypeValue(type_name(value))
-
-
 def _string_to_bool(text: str) -> bool:
     effort.spend(len(text))
     value = _BOOLS.get(text)
@@ -93,10 +89,6 @@ def _string_to_double(text: str) -> float:
     return value
 
 
-def _string_to_bytes(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")
-
-
 def _duration_from_string(text: str) -> Duration:
     duration = times.parse_duration(text)
     if duration is None:
@@ -123,18 +115,6 @@ def _double_to_int(value: float) -> int:
     if not float(INT_MIN) < value < float(INT_MAX):
         raise CelError("integer overflow")
     return int(value)
-
-
-def _uint_to_int(value: Uint) -> int:
-    return checked_int(int(value))
-
-
-def _duration_to_int(value: Duration) -> int:
-    return value.nanoseconds
-
-
-def _timestamp_to_int(value: Timestamp) -> int:
-    return value.seconds
 
 
 def _int_to_uint(value: int) -> Uint:
@@ -245,14 +225,8 @@ def _estimate_string(arguments: list[Argument]) -> tuple[int, Size | None]:
 # ---------------------------------------------------------------- rows
 
 FUNCTIONS = (
-    Function(
-        "dyn",
-        Overload("to_dyn A > dyn"),
-        run=_identity,
-        folds=True,
-        result_size=max_sizes.of_first,
-    ),
-    Function("type", Overload("type A > type(A)"), run=_type_of, folds=True),
+    Function("dyn", Overload("to_dyn A > dyn"), run=_identity, folds=True, result_size=max_sizes.of_first),
+    Function("type", Overload("type A > type(A)"), run=lambda value: TypeValue(type_name(value)), folds=True),
     Function(
         "bool",
         Overload("bool_to_bool bool > bool", _identity),
@@ -264,7 +238,7 @@ FUNCTIONS = (
         Overload("bytes_to_bytes bytes > bytes", _identity),
         Overload(
             "string_to_bytes string > bytes",
-            _string_to_bytes,
+            lambda text: text.encode("utf-8", "surrogatepass"),
             estimate=_estimate_bytes,
             cost=actual_costs.reads(0),
         ),
@@ -291,10 +265,10 @@ FUNCTIONS = (
         "int",
         Overload("int64_to_int64 int > int", _identity),
         Overload("double_to_int64 double > int", _double_to_int),
-        Overload("duration_to_int64 duration > int", _duration_to_int),
+        Overload("duration_to_int64 duration > int", lambda value: value.nanoseconds),
         Overload("string_to_int64 string > int", _string_to_int),
-        Overload("timestamp_to_int64 timestamp > int", _timestamp_to_int),
-        Overload("uint64_to_int64 uint > int", _uint_to_int),
+        Overload("timestamp_to_int64 timestamp > int", lambda value: value.seconds),
+        Overload("uint64_to_int64 uint > int", lambda value: checked_int(int(value))),
         folds=True,
     ),
     Function(

@@ -33,18 +33,6 @@ def _is_ip(text: str) -> bool:
     return True
 
 
-def _is_canonical(text: str) -> bool:
-    return str(parse(text)) == text
-
-
-def _family(ip: IP) -> int:
-    return 4 if ip.bits == 32 else 6
-
-
-def _is_unspecified(ip: IP) -> bool:
-    return ip.number == 0
-
-
 def _is_loopback(ip: IP) -> bool:
     number, bits = _unmapped(ip)
     return number >> 24 == 127 if bits == 32 else number == 1
@@ -90,13 +78,13 @@ FUNCTIONS = (
     ),
     Function(
         "ip.isCanonical",
-        Overload("ip_is_canonical string > bool", _is_canonical),
+        Overload("ip_is_canonical string > bool", lambda text: str(parse(text)) == text),
         estimate=estimates.reads(0, 2 * TRAVERSAL),
         cost=actual_costs.reads_target(2),
     ),
     Function("string", Overload("ip_to_string IP > string", str)),
-    Function("family", Overload(".ip_family IP > int", _family)),
-    Function("isUnspecified", Overload(".ip_is_unspecified IP > bool", _is_unspecified)),
+    Function("family", Overload(".ip_family IP > int", lambda ip: 4 if ip.bits == 32 else 6)),
+    Function("isUnspecified", Overload(".ip_is_unspecified IP > bool", lambda ip: ip.number == 0)),
     Function("isLoopback", Overload(".ip_is_loopback IP > bool", _is_loopback)),
     Function(
         "isLinkLocalMulticast", Overload(".ip_is_link_local_multicast IP > bool", _is_link_local_multicast)

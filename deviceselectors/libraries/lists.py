@@ -80,10 +80,6 @@ def _flatten(elements: Any, depth: int) -> list[Any]:
     return flat
 
 
-def _reverse(elements: Any) -> list[Any]:
-    return as_list(elements)[::-1]
-
-
 def _distinct(elements: Any) -> list[Any]:
     elements = as_list(elements)
     unique: list[Any] = []
@@ -112,10 +108,6 @@ def _list_only(name: str, run: Run) -> Run:
         return run(*arguments)
 
     return call
-
-
-def _sort(elements: Any) -> list[Any]:
-    return _sort_by_keys(elements, elements)
 
 
 def _sort_by_keys(elements: Any, keys: Any) -> list[Any]:
@@ -178,14 +170,6 @@ def _summer(kind: str) -> Run:
         return total
 
     return sum_list
-
-
-def _maximum(elements: Any) -> Any:
-    return _extreme(elements, "max", -1)
-
-
-def _minimum(elements: Any) -> Any:
-    return _extreme(elements, "min", 1)
 
 
 def _extreme(elements: Any, function: str, replace_when: int) -> Any:
@@ -391,7 +375,7 @@ FUNCTIONS = (
     ),
     Function(
         "reverse",
-        Overload(".list_reverse list(T) > list(T)", _reverse),
+        Overload(".list_reverse list(T) > list(T)", lambda elements: as_list(elements)[::-1]),
         estimate=lambda arguments: makes_list(1.0, arguments[0].size),
         cost=_cost_of_reverse,
         bound=max_sizes.makes_result,
@@ -407,7 +391,7 @@ FUNCTIONS = (
         result_size=max_sizes.of_first,
         since=34,
     ),
-    _sorting("sort", "list({0}) > list({0})", 0, _sort),
+    _sorting("sort", "list({0}) > list({0})", 0, lambda elements: _sort_by_keys(elements, elements)),
     _sorting("@sortByAssociatedKeys", "list(T); list({0}) > list(T)", 1, _sort_by_keys),
     _reading(
         "isSorted",
@@ -415,12 +399,24 @@ FUNCTIONS = (
     ),
     _reading(
         "max",
-        *[Overload(f".list_{kind}_max_{kind} list({kind}) > {kind}", _maximum) for kind in _ORDERED],
+        *[
+            Overload(
+                f".list_{kind}_max_{kind} list({kind}) > {kind}",
+                lambda elements: _extreme(elements, "max", -1),
+            )
+            for kind in _ORDERED
+        ],
         result_size=max_sizes.of_element,
     ),
     _reading(
         "min",
-        *[Overload(f".list_{kind}_min_{kind} list({kind}) > {kind}", _minimum) for kind in _ORDERED],
+        *[
+            Overload(
+                f".list_{kind}_min_{kind} list({kind}) > {kind}",
+                lambda elements: _extreme(elements, "min", 1),
+            )
+            for kind in _ORDERED
+        ],
         result_size=max_sizes.of_element,
     ),
     _reading(

@@ -41,11 +41,14 @@ class Format:
         self.pattern_size = pattern_size
 
 
-def _equal(left: Format, right: Format) -> bool:
-    return left.name == right.name
-
-
-register_type(Format, "kubernetes.NamedFormat", "cel.Format", _equal, hashable=False, native="cel.Format")
+register_type(
+    Format,
+    "kubernetes.NamedFormat",
+    "cel.Format",
+    lambda left, right: left.name == right.name,
+    hashable=False,
+    native="cel.Format",
+)
 
 
 def _masked(text: str) -> str:
@@ -103,10 +106,6 @@ def _is_date(text: str) -> bool:
     return len(text) == 10 and times.parse_timestamp(text + "T00:00:00Z") is not None
 
 
-def _date(text: str) -> list[str]:
-    return [] if _is_date(text) else ["invalid date"]
-
-
 def _datetime(text: str) -> list[str]:
     parts = text.lower().split("t")
     is_valid = len(parts) >= 2 and len(text) >= 4 and _is_date(parts[0]) and _is_time(parts[1])
@@ -146,7 +145,7 @@ FORMATS = {
     "uri": Format("URI", _uri, 1103),
     "uuid": Format("uuid", _uuid, 70),
     "byte": Format("byte", _byte, 84),
-    "date": Format("date", _date, 71),
+    "date": Format("date", lambda text: [] if _is_date(text) else ["invalid date"], 71),
     "datetime": Format("datetime", _datetime, 71),
 }
 
@@ -179,10 +178,6 @@ def _cost_of_validate(value: Any, text: Any) -> int:
     return ceil((1.0 + plain_size(text)) * 0.1) * ceil(value.pattern_size * 0.25)
 
 
-def _bound_of_validate(sizes: list[MaxSize], result: MaxSize) -> float:
-    return (lengths(sizes)[1] * 0.1 + 2) * 300
-
-
 def _constant(name: str) -> Function:
     """The row of the function that gives one format."""
     value = FORMATS[name]
@@ -197,7 +192,7 @@ FUNCTIONS = (
         Overload(".format-validate NamedFormat; string > optional(list(string))", _validate),
         estimate=_estimate_validate,
         cost=_cost_of_validate,
-        bound=_bound_of_validate,
+        bound=lambda sizes, result: (lengths(sizes)[1] * 0.1 + 2) * 300,
         result_size=lambda sizes: MaxSize(4, MaxSize(_MAX_PROBLEM)),
     ),
 )

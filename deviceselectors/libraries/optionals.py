@@ -24,14 +24,6 @@ from deviceselectors.runtime.values import (
 )
 
 
-def _of(value: Any) -> Optional:
-    return Optional(value)
-
-
-def _of_non_zero(value: Any) -> Optional:
-    return NONE if _is_zero(value) else Optional(value)
-
-
 def _is_zero(value: Any) -> bool:
     cls = value.__class__
     if value is None:
@@ -46,18 +38,10 @@ def _is_zero(value: Any) -> bool:
     return cls in (bool, int, Uint, float, str, bytes) and not value
 
 
-def _none() -> Optional:
-    return NONE
-
-
 def _value(value: Optional) -> Any:
     if value.value is MISSING:
         raise CelError("optional.none() dereference")
     return value.value
-
-
-def _has_value(value: Optional) -> bool:
-    return value.value is not MISSING
 
 
 def _unwrap(elements: Any) -> list[Any]:
@@ -71,20 +55,23 @@ def _unwrap(elements: Any) -> list[Any]:
     return values
 
 
-def _first(elements: Any) -> Optional:
-    return Optional(elements[0]) if len(elements) else NONE
-
-
 def _last(elements: Any) -> Optional:
     return Optional(elements[len(elements) - 1]) if len(elements) else NONE
 
 
 FUNCTIONS = (
-    Function("optional.none", Overload("optional_none - > optional(V)", _none), result_size=max_sizes.scalar),
-    Function("optional.of", Overload("optional_of V > optional(V)", _of), result_size=max_sizes.of_first),
+    Function(
+        "optional.none", Overload("optional_none - > optional(V)", lambda: NONE), result_size=max_sizes.scalar
+    ),
+    Function(
+        "optional.of", Overload("optional_of V > optional(V)", Optional), result_size=max_sizes.of_first
+    ),
     Function(
         "optional.ofNonZeroValue",
-        Overload("optional_ofNonZeroValue V > optional(V)", _of_non_zero),
+        Overload(
+            "optional_ofNonZeroValue V > optional(V)",
+            lambda value: NONE if _is_zero(value) else Optional(value),
+        ),
         result_size=max_sizes.of_first,
     ),
     Function(
@@ -101,15 +88,17 @@ FUNCTIONS = (
     ),
     Function("or", Overload(".optional_or_optional optional(V); optional(V) > optional(V)")),
     Function("orValue", Overload(".optional_orValue_value optional(V); V > V")),
-    Function("hasValue", Overload(".optional_hasValue optional(V) > bool", _has_value)),
     Function(
-        "value",
-        Overload(".optional_value optional(V) > V", _value),
-        result_size=max_sizes.of_first,
+        "hasValue",
+        Overload(".optional_hasValue optional(V) > bool", lambda value: value.value is not MISSING),
     ),
+    Function("value", Overload(".optional_value optional(V) > V", _value), result_size=max_sizes.of_first),
     Function(
         "first",
-        Overload(".list_first list(V) > optional(V)", _first),
+        Overload(
+            ".list_first list(V) > optional(V)",
+            lambda elements: Optional(elements[0]) if len(elements) else NONE,
+        ),
         server=33,
         result_size=max_sizes.of_element,
     ),

@@ -46,43 +46,11 @@ def _is_quantity(text: str) -> bool:
     return True
 
 
-def _is_greater_than(left: Quantity, right: Quantity) -> bool:
-    return left.cmp(right) == 1
-
-
-def _is_less_than(left: Quantity, right: Quantity) -> bool:
-    return left.cmp(right) == -1
-
-
-def _compare_to(left: Quantity, right: Quantity) -> int:
-    return left.cmp(right)
-
-
-def _sign(value: Quantity) -> int:
-    return value.sign()
-
-
 def _as_integer(value: Quantity) -> int:
     number = value.as_int64()
     if number is None:
         raise CelError("cannot convert value to integer")
     return number
-
-
-def _is_integer(value: Quantity) -> bool:
-    return value.as_int64() is not None
-
-
-def _as_approximate_float(value: Quantity) -> float:
-    return value.approximate_float()
-
-
-def _add(left: Quantity, right: Quantity) -> ComputedQuantity:
-    return _computed(left.add(right))
-
-
-def _add_int(left: Quantity, right: int) -> ComputedQuantity:
-    return _computed(left.add(Quantity(right, 0, DECIMAL_EXPONENT)))
 
 
 def _sub(left: Quantity, right: Quantity) -> ComputedQuantity:
@@ -92,10 +60,6 @@ def _sub(left: Quantity, right: Quantity) -> ComputedQuantity:
         if not wrapped.big:
             return _computed(wrapped)
     return _computed(left.sub(right))
-
-
-def _sub_int(left: Quantity, right: int) -> ComputedQuantity:
-    return _sub(left, Quantity(right, 0, DECIMAL_EXPONENT))
 
 
 def _computed(value: Quantity) -> ComputedQuantity:
@@ -118,38 +82,50 @@ FUNCTIONS = (
         estimate=estimates.reads(0),
         cost=actual_costs.reads_target(),
     ),
-    Function("sign", Overload("quantity_sign Quantity > int", _sign)),
-    Function("isInteger", Overload(".quantity_is_integer Quantity > bool", _is_integer)),
+    Function("sign", Overload("quantity_sign Quantity > int", lambda value: value.sign())),
     Function(
-        "asInteger",
-        Overload(".quantity_get_int Quantity > int", _as_integer),
+        "isInteger",
+        Overload(".quantity_is_integer Quantity > bool", lambda value: value.as_int64() is not None),
     ),
+    Function("asInteger", Overload(".quantity_get_int Quantity > int", _as_integer)),
     Function(
         "asApproximateFloat",
-        Overload(".quantity_get_float Quantity > double", _as_approximate_float),
+        Overload(".quantity_get_float Quantity > double", lambda value: value.approximate_float()),
     ),
     Function(
         "isGreaterThan",
-        Overload(".quantity_is_greater_than Quantity; Quantity > bool", _is_greater_than),
+        Overload(
+            ".quantity_is_greater_than Quantity; Quantity > bool", lambda left, right: left.cmp(right) == 1
+        ),
     ),
     Function(
         "isLessThan",
-        Overload(".quantity_is_less_than Quantity; Quantity > bool", _is_less_than),
+        Overload(
+            ".quantity_is_less_than Quantity; Quantity > bool", lambda left, right: left.cmp(right) == -1
+        ),
     ),
     Function(
         "compareTo",
-        Overload(".quantity_compare_to Quantity; Quantity > int", _compare_to),
+        Overload(".quantity_compare_to Quantity; Quantity > int", lambda left, right: left.cmp(right)),
     ),
     Function(
         "add",
-        Overload(".quantity_add Quantity; Quantity > Quantity", _add),
-        Overload(".quantity_add_int Quantity; int > Quantity", _add_int),
+        Overload(
+            ".quantity_add Quantity; Quantity > Quantity", lambda left, right: _computed(left.add(right))
+        ),
+        Overload(
+            ".quantity_add_int Quantity; int > Quantity",
+            lambda left, right: _computed(left.add(Quantity(right, 0, DECIMAL_EXPONENT))),
+        ),
         result_size=max_sizes.opaque,
     ),
     Function(
         "sub",
         Overload(".quantity_sub Quantity; Quantity > Quantity", _sub),
-        Overload(".quantity_sub_int Quantity; int > Quantity", _sub_int),
+        Overload(
+            ".quantity_sub_int Quantity; int > Quantity",
+            lambda left, right: _sub(left, Quantity(right, 0, DECIMAL_EXPONENT)),
+        ),
         result_size=max_sizes.opaque,
     ),
 )

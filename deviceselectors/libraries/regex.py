@@ -39,10 +39,6 @@ def _matches(text: Any, pattern: Any) -> bool:
         raise CelError(str(error)) from None
 
 
-def _find(text: str, pattern: str) -> str:
-    return _search_first(_engine(pattern), text)
-
-
 def _find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
     return _search_all(_engine(pattern), text, limit)
 
@@ -113,7 +109,10 @@ FUNCTIONS = (
     ),
     Function(
         "find",
-        Overload(".string_find_string string; string > string", _find),
+        Overload(
+            ".string_find_string string; string > string",
+            lambda text, pattern: _search_first(_engine(pattern), text),
+        ),
         search=_search_first,
         estimate=_estimate_find,
         cost=_cost_of_find,

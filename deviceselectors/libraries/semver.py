@@ -147,18 +147,6 @@ def _compare_to(left: Semver, right: Semver) -> int:
     return (left.key > right.key) - (left.key < right.key)
 
 
-def _major(value: Semver) -> int:
-    return _wrapped(value.major)
-
-
-def _minor(value: Semver) -> int:
-    return _wrapped(value.minor)
-
-
-def _patch(value: Semver) -> int:
-    return _wrapped(value.patch)
-
-
 def _wrapped(number: int) -> int:
     """The 64-bit int that cel-go makes of an unsigned number, without an overflow check."""
     return number if number < 1 << 63 else number - (1 << 64)
@@ -180,19 +168,10 @@ FUNCTIONS = (
         estimate=estimates.reads(0),
         cost=actual_costs.reads_target(),
     ),
-    Function("major", Overload(".semver_major Semver > int", _major)),
-    Function("minor", Overload(".semver_minor Semver > int", _minor)),
-    Function("patch", Overload(".semver_patch Semver > int", _patch)),
-    Function(
-        "isGreaterThan",
-        Overload(".semver_is_greater_than Semver; Semver > bool", _is_greater_than),
-    ),
-    Function(
-        "isLessThan",
-        Overload(".semver_is_less_than Semver; Semver > bool", _is_less_than),
-    ),
-    Function(
-        "compareTo",
-        Overload(".semver_compare_to Semver; Semver > int", _compare_to),
-    ),
+    Function("major", Overload(".semver_major Semver > int", lambda value: _wrapped(value.major))),
+    Function("minor", Overload(".semver_minor Semver > int", lambda value: _wrapped(value.minor))),
+    Function("patch", Overload(".semver_patch Semver > int", lambda value: _wrapped(value.patch))),
+    Function("isGreaterThan", Overload(".semver_is_greater_than Semver; Semver > bool", _is_greater_than)),
+    Function("isLessThan", Overload(".semver_is_less_than Semver; Semver > bool", _is_less_than)),
+    Function("compareTo", Overload(".semver_compare_to Semver; Semver > int", _compare_to)),
 )

@@ -41,18 +41,6 @@ def _out_of_range(index: int) -> CelError:
     return CelError(f"index out of range: {index}")
 
 
-def _contains(text: str, part: str) -> bool:
-    return part in text
-
-
-def _starts_with(text: str, prefix: str) -> bool:
-    return text.startswith(prefix)
-
-
-def _ends_with(text: str, suffix: str) -> bool:
-    return text.endswith(suffix)
-
-
 def _char_at(text: str, index: int) -> str:
     """The character, or "" right behind the last one."""
     if not 0 <= index <= len(text):
@@ -66,10 +54,6 @@ def _index_of(text: str, part: str, offset: int = 0) -> int:
     if not part:
         return min(offset, len(text))
     return text.find(part, offset)
-
-
-def _last_index_of(text: str, part: str) -> int:
-    return _find_last(text, part)
 
 
 def _find_last(text: str, part: str) -> int:
@@ -89,14 +73,6 @@ def _last_index_of_from(text: str, part: str, offset: int) -> int:
     if offset >= len(text):
         return -1
     return _find_last(text[: offset + len(part)], part)
-
-
-def _lower_ascii(text: str) -> str:
-    return text.lower() if text.isascii() else text.translate(_LOWER)
-
-
-def _upper_ascii(text: str) -> str:
-    return text.upper() if text.isascii() else text.translate(_UPPER)
 
 
 def _replace(text: str, old: str, new: str, count: int = -1) -> str:
@@ -142,10 +118,6 @@ def _substring_range(text: str, start: int, end: int) -> str:
     if not 0 <= end <= len(text):
         raise _out_of_range(end)
     return text[start:end]
-
-
-def _trim(text: str) -> str:
-    return text.strip(_SPACE)
 
 
 def _join(parts: Any, separator: str = "") -> str:
@@ -222,10 +194,6 @@ def _estimate_quote(arguments: list[Argument]) -> tuple[int, Size | None]:
     return scale(most, TRAVERSAL), (wrapped(least + 2), wrapped(most * 2 + 2))
 
 
-def _cost_of_contains(text: Any, part: Any) -> int:
-    return tenth(size_of(text)) * tenth(size_of(part))
-
-
 def _cost_of_join(parts: Any, *separators: Any) -> int:
     """By the size of the result, computed before there is one."""
     if parts.__class__ not in LIST_CLASSES or any(s.__class__ is not str for s in separators):
@@ -277,28 +245,26 @@ FUNCTIONS = (
     _test(
         "contains",
         "contains_string",
-        _contains,
+        lambda text, part: part in text,
         estimate=_estimate_contains,
-        cost=_cost_of_contains,
+        cost=lambda text, part: tenth(size_of(text)) * tenth(size_of(part)),
     ),
     _test(
         "startsWith",
         "starts_with_string",
-        _starts_with,
+        lambda text, prefix: text.startswith(prefix),
         estimate=estimates.reads(1),
         cost=actual_costs.reads(1),
     ),
     _test(
         "endsWith",
         "ends_with_string",
-        _ends_with,
+        lambda text, suffix: text.endswith(suffix),
         estimate=estimates.reads(1),
         cost=actual_costs.reads(1),
     ),
     Function(
-        "charAt",
-        Overload(".string_char_at_int string; int > string", _char_at),
-        result_size=max_sizes.scalar,
+        "charAt", Overload(".string_char_at_int string; int > string", _char_at), result_size=max_sizes.scalar
     ),
     _position(
         "indexOf",
@@ -307,12 +273,24 @@ FUNCTIONS = (
     ),
     _position(
         "lastIndexOf",
-        Overload(".string_last_index_of_string string; string > int", _last_index_of),
+        Overload(".string_last_index_of_string string; string > int", _find_last),
         Overload(".string_last_index_of_string_int string; string; int > int", _last_index_of_from),
     ),
-    _part("lowerAscii", Overload(".string_lower_ascii string > string", _lower_ascii)),
-    _part("upperAscii", Overload(".string_upper_ascii string > string", _upper_ascii)),
-    _part("trim", Overload(".string_trim string > string", _trim)),
+    _part(
+        "lowerAscii",
+        Overload(
+            ".string_lower_ascii string > string",
+            lambda text: text.lower() if text.isascii() else text.translate(_LOWER),
+        ),
+    ),
+    _part(
+        "upperAscii",
+        Overload(
+            ".string_upper_ascii string > string",
+            lambda text: text.upper() if text.isascii() else text.translate(_UPPER),
+        ),
+    ),
+    _part("trim", Overload(".string_trim string > string", lambda text: text.strip(_SPACE))),
     _part(
         "substring",
         Overload(".string_substring_int string; int > string", _substring),

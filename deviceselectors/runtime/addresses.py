@@ -5,6 +5,8 @@ They are parsed here and not by `ipaddress`, because the errors name what is wro
 
 from __future__ import annotations
 
+from operator import eq
+
 from deviceselectors.runtime.values import register_type
 from resourceapi.go_text import quote
 
@@ -77,16 +79,8 @@ class CIDR:
         return f"{self.ip}/{self.prefix}"
 
 
-def _equal_ips(left: IP, right: IP) -> bool:
-    return left == right
-
-
-def _equal_cidrs(left: CIDR, right: CIDR) -> bool:
-    return left == right
-
-
-register_type(IP, "net.IP", "cel.IP", _equal_ips, sized=True, native="netip.Addr")
-register_type(CIDR, "net.CIDR", "cel.CIDR", _equal_cidrs, sized=True, native="netip.Prefix")
+register_type(IP, "net.IP", "cel.IP", eq, sized=True, native="netip.Addr")
+register_type(CIDR, "net.CIDR", "cel.CIDR", eq, sized=True, native="netip.Prefix")
 
 
 def _dotted(number: int) -> str:

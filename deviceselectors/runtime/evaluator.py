@@ -285,15 +285,11 @@ def _initial(compiler: Compiler, node: Node) -> Closure:
     return compiler.closure(node)
 
 
-def _call(compiler: Compiler, node: Call) -> Closure:
-    return _CALLS.get(node.function, eager_call)(compiler, node)
-
-
 #: By kind of node; literals are among the plan's constants.
 _MAKERS: dict[int, Callable[[Compiler, Any], Closure]] = {
     IDENT: closures.identifier,
     SELECT: accesses.select,
-    CALL: _call,
+    CALL: lambda compiler, node: _CALLS.get(node.function, eager_call)(compiler, node),
     LIST: list_literal,
     MAP: map_literal,
     STRUCT: message_literal,

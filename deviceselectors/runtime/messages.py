@@ -225,12 +225,8 @@ def _as_list_value(value: Any) -> list[Any]:
     return [_as_json(element) for element in value]
 
 
-def _null(value: Any) -> None:
-    return None
-
-
 _JSON_FIELDS: dict[str, Callable[[Any], Any]] = {
-    "null_value": _null,
+    "null_value": lambda value: None,
     "number_value": _exactly(float, "float64"),
     "string_value": _as_text,
     "bool_value": _exactly(bool, "bool"),

@@ -47,11 +47,9 @@ class URL:
         return decode(_join(self))
 
 
-def _equal(left: URL, right: URL) -> bool:
-    return str(left) == str(right)
-
-
-register_type(URL, "kubernetes.URL", "cel.URL", _equal, native="*url.URL")
+register_type(
+    URL, "kubernetes.URL", "cel.URL", lambda left, right: str(left) == str(right), native="*url.URL"
+)
 
 
 def _encode(text: str) -> str:
