@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
 from deviceselectors.environment import Environment, environment_of, environment_of_named_resources
 from resourceapi import limits
 from resourceapi.field_errors import FORBIDDEN, INTERNAL, INVALID, FieldError, Path, too_long
@@ -18,35 +16,8 @@ Verdict = tuple[str, str, int]
 """Kind of field error (empty: none), its detail, and the estimated cost of a derived attribute's expression."""
 
 
-class ExpressionChecker(Protocol):
-    """Checks expressions that a request brings; must be safe to use from several threads."""
-
-    def check(
-        self,
-        expression: str,
-        path: Path,
-        gates: frozenset[str],
-        release: int = NEWEST,
-        *,
-        derived: bool,
-        stored: bool = False,
-    ) -> tuple[FieldError | None, int]:
-        """What a server of release 1.``release`` finds wrong with the expression at ``path``, and its estimated cost.
-
-        :param stored: whether the object has had it before the request.
-
-        The cost is 0 if the expression has none, or is not that of a derived attribute: only those are added up.
-        """
-
-    def check_named(self, expression: str, path: Path, *, stored: bool) -> FieldError | None:
-        """What is wrong with a selector of named resources (v1alpha2) at ``path``, if anything.
-
-        :param stored: whether the object has had it before the request.
-        """
-
-
 class Compiler:
-    """Compiles every expression as kube-apiserver does, in the environment that its gates make.
+    """Compiles every expression as kube-apiserver does, in the environment that its gates make; for any number of threads.
 
     Verdicts are remembered, as many as fit: the same expressions come again and again.
     """
@@ -66,7 +37,12 @@ class Compiler:
         derived: bool,
         stored: bool = False,
     ) -> tuple[FieldError | None, int]:
-        """See :class:`ExpressionChecker`."""
+        """What a server of release 1.``release`` finds wrong with the expression at ``path``, and its estimated cost.
+
+        :param stored: whether the object has had it before the request.
+
+        The cost is 0 if the expression has none, or is not that of a derived attribute: only those are added up.
+        """
         environment = environment_of(
             CONSUMABLE_CAPACITY in gates, LIST_ATTRIBUTES in gates, derived, release, stored
         )
@@ -78,7 +54,10 @@ class Compiler:
         return FieldError(kind, path, expression, detail), cost
 
     def check_named(self, expression: str, path: Path, *, stored: bool) -> FieldError | None:
-        """See :class:`ExpressionChecker`."""
+        """What is wrong with a selector of named resources (v1alpha2) at ``path``, if anything.
+
+        :param stored: whether the object has had it before the request.
+        """
         kind, detail, _ = self._verdict(expression, environment_of_named_resources(stored))
         return FieldError(kind, path, expression, detail) if kind else None
 

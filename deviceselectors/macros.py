@@ -43,21 +43,6 @@ _SORTABLE = (LIST, SELECT, IDENT, COMPREHENSION, CALL)
 _MAX_COPIES = 10_000
 
 
-class Copies:
-    """Counts the nodes that macros copy in one expression."""
-
-    __slots__ = ("_left",)
-
-    def __init__(self) -> None:
-        self._left = _MAX_COPIES
-
-    def count(self, position: int) -> None:
-        """One more; raises MacroError when they are too many."""
-        self._left -= 1
-        if self._left < 0:
-            raise MacroError(position, "expression is too large after expansion of its macros")
-
-
 class MacroError(Exception):
     """A macro is used wrongly; `position` is that of the offending argument."""
 
@@ -67,33 +52,96 @@ class MacroError(Exception):
         self.message = message
 
 
-def expand(
-    position: int,
-    function: str,
-    target: Node | None,
-    args: list[Node],
-    copies: Copies,
-    release: int,
-    libraries: int,
-) -> Node | None:
-    """What the call stands for if it is one of a macro, else None.
+class Macros:
+    """The macros of one expression.
 
-    :param position: of the call; everything that the macro adds gets it
-    :param copies: one for the whole expression
     :param release: of the server (a minor number)
     :param libraries: the release whose macros there are
-    :raises MacroError: if the arguments are not what the macro takes
+    :param problems: where what is wrong with calls of macros goes, by position
     """
-    if target is None:
-        return _expand_has(position, args[0]) if function == "has" and len(args) == 1 else None
-    if function in ("optMap", "optFlatMap") and len(args) == 2:
-        return _optional_map(position, function, target, args, copies, release)
-    known = _MEMBER_MACROS.get((function, len(args)))
-    if known is None or known[0] > libraries:
-        return None
-    if release < _HIDDEN_SINCE and isinstance(args[0], Ident) and args[0].name == _NAMED_ACCUMULATOR:
-        args = [Ident(args[0].position, ACCUMULATOR), *args[1:]]
-    return known[1](position, function, target, args)
+
+    __slots__ = ("_left", "_libraries", "_problems", "_release")
+
+    def __init__(self, release: int, libraries: int, problems: list[tuple[int, str]]) -> None:
+        self._release, self._libraries = release, libraries
+        self._problems = problems
+        self._left = _MAX_COPIES
+
+    def call(self, position: int, function: str, target: Node | None, args: list[Node]) -> Node:
+        """A call, or what it stands for if it is one of a macro; everything that the macro adds gets the call's position."""
+        if function in NAMES:
+            try:
+                expanded = self._expand(position, function, target, args)
+            except MacroError as error:
+                self._problems.append((error.position, error.message))
+                return Node(error.position)
+            if expanded is not None:
+                return expanded
+        return Call(position, function, args, target)
+
+    def _expand(self, position: int, function: str, target: Node | None, args: list[Node]) -> Node | None:
+        if target is None:
+            return _expand_has(position, args[0]) if function == "has" and len(args) == 1 else None
+        if function in ("optMap", "optFlatMap") and len(args) == 2:
+            return self._optional_map(position, function, target, args)
+        known = _MEMBER_MACROS.get((function, len(args)))
+        if known is None or known[0] > self._libraries:
+            return None
+        if (
+            self._release < _HIDDEN_SINCE
+            and isinstance(args[0], Ident)
+            and args[0].name == _NAMED_ACCUMULATOR
+        ):
+            args = [Ident(args[0].position, ACCUMULATOR), *args[1:]]
+        return known[1](position, function, target, args)
+
+    def _optional_map(self, position: int, function: str, target: Node, args: list[Node]) -> Node:
+        name = _variable(args[0], f"{function}() variable name must be a simple identifier")
+        copied = self._copy(target, position)
+        value = Call(position, "value", [], copied if self._release >= _COPIES_SINCE else target)
+        mapped = _binding(position, function, name, value, args[1])
+        if function == "optMap":
+            mapped = Call(position, "optional.of", [mapped])
+        has_value = Call(position, "hasValue", [], target)
+        return Call(position, "_?_:_", [has_value, mapped, Call(position, "optional.none", [])])
+
+    def _copy(self, node: Node, position: int) -> Node:
+        """A copy of an expression that a macro uses twice; entries of literals get the macro's position."""
+        self._left -= 1
+        if self._left < 0:
+            raise MacroError(position, "expression is too large after expansion of its macros")
+        if isinstance(node, Literal):
+            return Literal(node.position, node.value, node.literal_type)
+        if isinstance(node, Ident):
+            return Ident(node.position, node.name)
+        if isinstance(node, Select):
+            return Select(node.position, self._copy(node.operand, position), node.field, node.test_only)
+        if isinstance(node, Call):
+            target = None if node.target is None else self._copy(node.target, position)
+            return Call(
+                node.position, node.function, [self._copy(arg, position) for arg in node.args], target
+            )
+        if isinstance(node, ListLiteral):
+            return ListLiteral(
+                node.position, [self._copy(e, position) for e in node.elements], node.optionals
+            )
+        if isinstance(node, MapLiteral):
+            entries = [
+                MapEntry(position, self._copy(e.key, position), self._copy(e.value, position), e.optional)
+                for e in node.entries
+            ]
+            return MapLiteral(node.position, entries)
+        if isinstance(node, StructLiteral):
+            fields = [
+                StructField(position, f.name, self._copy(f.value, position), f.optional) for f in node.fields
+            ]
+            return StructLiteral(node.position, node.type_name, fields)
+        if isinstance(node, Comprehension):
+            parts = (node.iter_range, node.accu_init, node.condition, node.step, node.result)
+            iter_range, *others = [self._copy(part, position) for part in parts]
+            variables = (node.iter_var, node.iter_var2)
+            return Comprehension(node.position, node.macro, iter_range, variables, node.accu_var, *others)
+        return Node(node.position)
 
 
 def show_accumulators(root: Node, text: str, release: int) -> None:
@@ -262,19 +310,6 @@ def _bind(position: int, function: str, target: Node, args: list[Node]) -> Node 
     return _binding(position, "bind", name, args[1], args[2])
 
 
-def _optional_map(
-    position: int, function: str, target: Node, args: list[Node], copies: Copies, release: int
-) -> Node:
-    name = _variable(args[0], f"{function}() variable name must be a simple identifier")
-    copied = copy(target, position, copies)
-    value = Call(position, "value", [], copied if release >= _COPIES_SINCE else target)
-    mapped = _binding(position, function, name, value, args[1])
-    if function == "optMap":
-        mapped = Call(position, "optional.of", [mapped])
-    has_value = Call(position, "hasValue", [], target)
-    return Call(position, "_?_:_", [has_value, mapped, Call(position, "optional.none", [])])
-
-
 def _sort_by(position: int, function: str, target: Node, args: list[Node]) -> Node:
     if target.kind not in _SORTABLE:
         raise MacroError(
@@ -298,42 +333,3 @@ _MEMBER_MACROS: dict[tuple[str, int], tuple[int, _MemberMacro]] = {
     ("bind", 3): (31, _bind),
     ("sortBy", 2): (34, _sort_by),
 }
-
-
-def copy(node: Node, position: int, copies: Copies) -> Node:
-    """A copy of an expression that a macro uses twice; entries of literals get the macro's position."""
-    copies.count(position)
-    if isinstance(node, Literal):
-        return Literal(node.position, node.value, node.literal_type)
-    if isinstance(node, Ident):
-        return Ident(node.position, node.name)
-    if isinstance(node, Select):
-        return Select(node.position, copy(node.operand, position, copies), node.field, node.test_only)
-    if isinstance(node, Call):
-        target = None if node.target is None else copy(node.target, position, copies)
-        return Call(node.position, node.function, [copy(arg, position, copies) for arg in node.args], target)
-    if isinstance(node, ListLiteral):
-        return ListLiteral(node.position, [copy(e, position, copies) for e in node.elements], node.optionals)
-    if isinstance(node, MapLiteral):
-        entries = [
-            MapEntry(position, copy(e.key, position, copies), copy(e.value, position, copies), e.optional)
-            for e in node.entries
-        ]
-        return MapLiteral(node.position, entries)
-    if isinstance(node, StructLiteral):
-        fields = [
-            StructField(position, f.name, copy(f.value, position, copies), f.optional) for f in node.fields
-        ]
-        return StructLiteral(node.position, node.type_name, fields)
-    if isinstance(node, Comprehension):
-        return _copy_comprehension(node, position, copies)
-    return Node(node.position)
-
-
-def _copy_comprehension(node: Comprehension, position: int, copies: Copies) -> Node:
-    parts = [node.iter_range, node.accu_init, node.condition, node.step, node.result]
-    iter_range, accu_init, condition, step, result = [copy(part, position, copies) for part in parts]
-    variables = (node.iter_var, node.iter_var2)
-    return Comprehension(
-        node.position, node.macro, iter_range, variables, node.accu_var, accu_init, condition, step, result
-    )

@@ -63,8 +63,7 @@ from deviceselectors.lexer import (
     has_escaped_names,
     scan,
 )
-from deviceselectors.macros import NAMES as MACRO_NAMES
-from deviceselectors.macros import Copies, MacroError, expand
+from deviceselectors.macros import Macros
 from deviceselectors.types import (
     STRING_TYPE,
 )
@@ -152,18 +151,17 @@ class _SyntaxTroubleError(Exception):
 class _Parser:
     """Recursive descent over the tokens. `problems` are the errors that are not about syntax."""
 
-    __slots__ = ("_at", "_copies", "_kinds", "_libraries", "_positions", "_release", "_texts", "problems")
+    __slots__ = ("_at", "_kinds", "_macros", "_positions", "_texts", "problems")
 
     def __init__(
         self, kinds: list[int], texts: list[str], positions: list[int], release: int, libraries: int
     ) -> None:
-        self._release, self._libraries = release, libraries
         self._kinds = kinds
         self._texts = texts
         self._positions = positions
         self._at = 0
-        self._copies = Copies()
         self.problems: list[tuple[int, str]] = []
+        self._macros = Macros(release, libraries, self.problems)
 
     def parse(self) -> Node:
         node = self._expression()
@@ -239,7 +237,7 @@ class _Parser:
                 if kinds[at + 1] == IDENTIFIER:
                     if kinds[at + 2] == LPAREN:
                         self._at = at + 3
-                        node = self._call(positions[at + 2], texts[at + 1], node, self._arguments())
+                        node = self._macros.call(positions[at + 2], texts[at + 1], node, self._arguments())
                     else:
                         self._at = at + 2
                         node = Select(positions[at], node, texts[at + 1])
@@ -286,19 +284,6 @@ class _Parser:
         self._expect(RPAREN)
         return args
 
-    def _call(self, position: int, function: str, target: Node | None, args: list[Node]) -> Node:
-        if function in MACRO_NAMES:
-            try:
-                expanded = expand(
-                    position, function, target, args, self._copies, self._release, self._libraries
-                )
-            except MacroError as error:
-                self.problems.append((error.position, error.message))
-                return Node(error.position)
-            if expanded is not None:
-                return expanded
-        return Call(position, function, args, target)
-
     def _primary(self) -> Node:
         kind = self._kinds[self._at]
         if kind in (IDENTIFIER, DOT):
@@ -338,7 +323,7 @@ class _Parser:
             self._at = at + 2
             args = self._arguments()
             if name not in RESERVED:
-                return self._call(self._positions[at + 1], prefix + name, None, args)
+                return self._macros.call(self._positions[at + 1], prefix + name, None, args)
         elif name not in RESERVED:
             return Ident(self._positions[at], prefix + name)
         del self.problems[problems:]

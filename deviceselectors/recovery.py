@@ -47,8 +47,7 @@ from deviceselectors.lexer import (
     Token,
     has_escaped_names,
 )
-from deviceselectors.macros import NAMES as MACRO_NAMES
-from deviceselectors.macros import Copies, MacroError, expand
+from deviceselectors.macros import Macros
 from deviceselectors.types import STRING_TYPE
 from resourceapi.measured import NEWEST
 
@@ -84,16 +83,15 @@ class _Parser(ErrorStrategy):
     syntax.
     """
 
-    __slots__ = ("_copies", "_depths", "_escaped_names", "_libraries", "_release", "height", "problems")
+    __slots__ = ("_depths", "_escaped_names", "_macros", "height", "problems")
 
     def __init__(self, issues: Issues, release: int, libraries: int) -> None:
         super().__init__(issues, release)
-        self._release, self._libraries = release, libraries
         self._escaped_names = has_escaped_names(release)
         self.problems: list[tuple[int, str]] = []
+        self._macros = Macros(release, libraries, self.problems)
         self.height = 0
         self._depths = [0, 0, 0, 0]
-        self._copies = Copies()
 
     def _enter(self, follow: int, kind: int = _OTHER) -> None:
         self.rule = Rule(self.rule, follow)
@@ -312,7 +310,7 @@ class _Parser(ErrorStrategy):
         position = self.match(LPAREN, states.CALL_OPEN, states.CALL_ARGUMENTS).start
         args, is_whole = self._arguments(states.CALL_ARGUMENTS, states.CALL_CLOSE, states.MEMBER_END)
         self.height = max(height, self.height) + 1
-        return self._call(position, name.text, operand, args), is_whole
+        return self._macros.call(position, name.text, operand, args), is_whole
 
     def _arguments(self, first: State, close: State, behind: State) -> tuple[list[Node], bool]:
         """The arguments behind an opening parenthesis, and whether they were closed."""
@@ -338,19 +336,6 @@ class _Parser(ErrorStrategy):
         self.height = height
         self._leave()
         return nodes
-
-    def _call(self, position: int, function: str, target: Node | None, args: list[Node]) -> Node:
-        if function in MACRO_NAMES:
-            try:
-                expanded = expand(
-                    position, function, target, args, self._copies, self._release, self._libraries
-                )
-            except MacroError as error:
-                self.problems.append((error.position, error.message))
-                return Node(error.position)
-            if expanded is not None:
-                return expanded
-        return Call(position, function, args, target)
 
     def _index(self, operand: Node) -> tuple[Node, bool]:
         height = self.height
@@ -417,7 +402,7 @@ class _Parser(ErrorStrategy):
             position = self.match(LPAREN, states.FUNCTION_OPEN, states.FUNCTION_ARGUMENTS).start
             args, _ = self._arguments(states.FUNCTION_ARGUMENTS, states.FUNCTION_CLOSE, states.PRIMARY_END)
             if name.text not in RESERVED:
-                return self._call(position, full_name, None, args)
+                return self._macros.call(position, full_name, None, args)
         elif name.text not in RESERVED:
             return Ident(name.start, full_name)
         # The server does not look at the arguments then.

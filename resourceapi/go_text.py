@@ -10,7 +10,7 @@ BOOLEANS = {
     **dict.fromkeys(("1", "t", "T", "true", "TRUE", "True"), True),
     **dict.fromkeys(("0", "f", "F", "false", "FALSE", "False"), False),
 }
-_QUOTE_ESCAPES = {
+QUOTE_ESCAPES = {
     '"': '\\"',
     "\\": "\\\\",
     "\a": "\\a",
@@ -63,7 +63,7 @@ def quote(text: str) -> str:
 def _quoted_character(character: str) -> str:
     from resourceapi.printable import is_printable
 
-    escape = _QUOTE_ESCAPES.get(character)
+    escape = QUOTE_ESCAPES.get(character)
     if escape is not None:
         return escape
     if is_printable(character):

@@ -65,7 +65,7 @@ def parse(text: str) -> str:
     if rest:
         raise TimeError(f"parsing time {_quote(text)}: extra text: {_quote(rest)}")
     year, month, day, hour, minute, second = numbers
-    if not 1 <= day <= _days_in_month(year, month):
+    if not 1 <= day <= days_in_month(year, month):
         raise TimeError(f"parsing time {_quote(text)}: day out of range")
     days, minutes = divmod(hour * 60 + minute - offset, 24 * 60)
     year, month, day = _add_days(year, month, day, days)
@@ -114,9 +114,14 @@ def _offset_minutes(text: str, zone: str) -> tuple[int, str]:
     return (total if offset[0] == "+" else -total), zone[6:]
 
 
-def _days_in_month(year: int, month: int) -> int:
-    leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
-    return 29 if month == 2 and leap else _DAYS[month - 1]
+def is_leap(year: int) -> bool:
+    """Whether a year has 366 days."""
+    return year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+
+
+def days_in_month(year: int, month: int) -> int:
+    """How many days a month (1 to 12) has."""
+    return 29 if month == 2 and is_leap(year) else _DAYS[month - 1]
 
 
 def _add_days(year: int, month: int, day: int, days: int) -> tuple[int, int, int]:
@@ -126,8 +131,8 @@ def _add_days(year: int, month: int, day: int, days: int) -> tuple[int, int, int
         month -= 1
         if month < 1:
             year, month = year - 1, 12
-        return year, month, day + _days_in_month(year, month)
-    length = _days_in_month(year, month)
+        return year, month, day + days_in_month(year, month)
+    length = days_in_month(year, month)
     if day <= length:
         return year, month, day
     return (year + 1, 1, day - length) if month == 12 else (year, month + 1, day - length)

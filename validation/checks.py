@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence, Sized
 from typing import Any
 
-from deviceselectors.interface import ExpressionChecker
+from deviceselectors.interface import Compiler
 from resourceapi.encoding import go_json
 from resourceapi.field_errors import DUPLICATE, INVALID, ErrorList, FieldError, Key, Path, Verbatim, too_many
 from resourceapi.names import FORMER, HANDWRITTEN, Problem
@@ -38,7 +38,7 @@ class Checks:
 
     __slots__ = ("errors", "expressions", "gates", "minor", "profile", "schema", "wording")
 
-    def __init__(self, profile: Profile, expressions: ExpressionChecker) -> None:
+    def __init__(self, profile: Profile, expressions: Compiler) -> None:
         self.profile = profile
         self.gates = profile.gates
         #: the minor number of the release
@@ -101,7 +101,7 @@ class Checks:
             declared.unique(unique, items, path, self.errors, names_key=not stops)
 
     def expression(self, expression: str, path: Path, *, derived: bool = False, stored: bool = False) -> int:
-        """Check a CEL expression and return its estimated cost; see :class:`ExpressionChecker`."""
+        """Check a CEL expression and return its estimated cost; see :class:`~deviceselectors.interface.Compiler`."""
         error, cost = self.expressions.check(
             expression, path, self.gates, self.minor, derived=derived, stored=stored
         )
@@ -110,7 +110,7 @@ class Checks:
         return cost
 
     def named_selector(self, expression: str, path: Path, *, stored: bool) -> None:
-        """Check a CEL selector of named resources; see :class:`ExpressionChecker`."""
+        """Check a CEL selector of named resources; see :class:`~deviceselectors.interface.Compiler`."""
         error = self.expressions.check_named(expression, path, stored=stored)
         if error is not None:
             self.errors.append(error)

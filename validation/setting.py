@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Self
 
 from conversion.hub import from_hub, hub_object
-from deviceselectors.interface import Compiler, ExpressionChecker
+from deviceselectors.interface import Compiler
 from resourceapi.decoding import Decoded
 from resourceapi.encoding import encode
 from resourceapi.objects import Object
@@ -38,7 +38,7 @@ class Setting:
         *,
         namespaces: Mapping[str, Labels] | None = None,
         nodes: Iterable[Object] = (),
-        expressions: ExpressionChecker | None = None,
+        expressions: Compiler | None = None,
         now: Callable[[], str] | None = None,
         verbatim: bool = False,
     ) -> None:

@@ -138,21 +138,6 @@ class Overload:
     :param until: the last release whose server has it
     """
 
-    __slots__ = (
-        "_types",
-        "arguments",
-        "cost",
-        "estimate",
-        "id",
-        "is_member",
-        "paid_after",
-        "result",
-        "run",
-        "server",
-        "since",
-        "type_parameters",
-        "until",
-    )
     #: The types of the arguments, that of a target first, and of the result.
     arguments: tuple[Type, ...]
     result: Type
@@ -224,31 +209,6 @@ class Function:
     :param last_if_stored: whether expressions that are stored already find other libraries' overloads first, as the
         server adds this library last for them
     """
-
-    __slots__ = (
-        "_all_since",
-        "_all_until",
-        "_all_with_server",
-        "_by_id",
-        "_is_read",
-        "_own",
-        "bound",
-        "cost",
-        "folds",
-        "guard",
-        "last_if_stored",
-        "literal_check",
-        "literals_matter",
-        "name",
-        "needs_untyped_attributes",
-        "overloads",
-        "paid_after",
-        "resolved",
-        "result_size",
-        "run",
-        "search",
-        "stops_at_error",
-    )
 
     def __init__(
         self,

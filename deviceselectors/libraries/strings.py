@@ -14,6 +14,7 @@ from deviceselectors.runtime import effort
 from deviceselectors.runtime.showing import checked_length, show
 from deviceselectors.runtime.values import LIST_CLASSES, MAX_CHARACTERS, CelError, out_of_memory
 from deviceselectors.sizes import TRAVERSAL, Size, add, multiply, scale
+from resourceapi.go_text import QUOTE_ESCAPES
 
 #: what Go's strings.TrimSpace trims; Python's strip() takes more
 _SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
@@ -22,19 +23,7 @@ _PART = 16
 _SHORT = 16
 _LOWER = {c: c + 32 for c in range(ord("A"), ord("Z") + 1)}
 _UPPER = {c: c - 32 for c in range(ord("a"), ord("z") + 1)}
-_QUOTED = str.maketrans(
-    {
-        "\a": "\\a",
-        "\b": "\\b",
-        "\f": "\\f",
-        "\n": "\\n",
-        "\r": "\\r",
-        "\t": "\\t",
-        "\v": "\\v",
-        "\\": "\\\\",
-        '"': '\\"',
-    }
-)
+_QUOTED = str.maketrans(QUOTE_ESCAPES)
 
 
 def _out_of_range(index: int) -> CelError:

@@ -11,6 +11,7 @@ from deviceselectors.runtime import effort
 from deviceselectors.runtime.number_text import fixed_double
 from deviceselectors.runtime.values import INT_MAX, CelError, Duration, Timestamp
 from resourceapi.go_text import quote
+from resourceapi.times import days_in_month, is_leap
 
 _UNITS = {
     "ns": 1,
@@ -128,7 +129,7 @@ def parse_timestamp(text: str) -> Timestamp | None:
     if not all(_is_number(p) for p in parts):
         return None
     year, month, day = int(parts[0]), int(parts[1]), int(parts[2])
-    if not 1 <= month <= 12 or not 1 <= day <= _days_in_month(year, month):
+    if not 1 <= month <= 12 or not 1 <= day <= days_in_month(year, month):
         return None
     clock = _parse_clock(time)
     if clock is None:
@@ -192,21 +193,11 @@ def from_seconds(seconds: int) -> Timestamp:
     return timestamp
 
 
-def _is_leap(year: int) -> bool:
-    return year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
-
-
-def _days_in_month(year: int, month: int) -> int:
-    if month == 2:
-        return 29 if _is_leap(year) else 28
-    return 30 if month in (4, 6, 9, 11) else 31
-
-
 def days_since_epoch(year: int, month: int, day: int) -> int:
     """Days since 1970-01-01 of a date in the Gregorian calendar; years may be 0 or less."""
     before = year - 1
     days = before * 365 + before // 4 - before // 100 + before // 400
-    days += _DAYS_BEFORE_MONTH[month - 1] + (month > 2 and _is_leap(year))
+    days += _DAYS_BEFORE_MONTH[month - 1] + (month > 2 and is_leap(year))
     return days + day - 1 - 719162
 
 
@@ -230,7 +221,7 @@ class CivilTime:
         day -= years * 365
         self.year = cycles * 400 + centuries * 100 + fours * 4 + years + 1
         self.day_of_year = day
-        leap = _is_leap(self.year)
+        leap = is_leap(self.year)
         month = 12
         while day < _DAYS_BEFORE_MONTH[month - 1] + (month > 2 and leap):
             month -= 1
