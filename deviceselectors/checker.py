@@ -60,7 +60,7 @@ from deviceselectors.types import (
     optional_of,
     type_of,
 )
-from deviceselectors.validators import call_may_fail, map_may_fail
+from deviceselectors.validators import call_may_fail, map_may_fail, validate_calls, validate_collection
 
 #: The first release (minor number) in which `list{}` is a message as `google.protobuf.ListValue{}` is.
 _LISTS_ARE_MESSAGES_SINCE = 31
@@ -133,8 +133,6 @@ class _Checker(OverloadResolver):
     def validate_literals(self) -> None:
         """Check literals whose meaning depends on the function that they are for, and mixed collections."""
         if self._collections or self._literal_calls:
-            from deviceselectors.validators import validate_calls, validate_collection
-
             for collection in sorted(self._collections, key=lambda node: node.kind):
                 if id(collection) not in self._exempted:
                     validate_collection(collection, self.environment, self.issues)

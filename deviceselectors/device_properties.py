@@ -7,7 +7,16 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from deviceselectors.ast import Call, Ident, Literal, Node, Select
-from deviceselectors.lookups import ATTRIBUTES, CAPACITY, Key, as_lookup, children, device_map, domain_of
+from deviceselectors.lookups import (
+    ATTRIBUTES,
+    CAPACITY,
+    Key,
+    as_lookup,
+    children,
+    device_map,
+    domain_of,
+    presence_test,
+)
 from resourceapi.equality import canonical, fingerprint
 from resourceapi.objects import EMPTY, Object
 from resourceapi.quantity import value_of, values_of
@@ -157,20 +166,17 @@ def _read_by(node: Node) -> Iterable[Key] | None:
     lookup = as_lookup(node)
     if lookup is not None:
         return (lookup.key, (lookup.map, lookup.domain, "")) if lookup.optional else (lookup.key,)
-    if isinstance(node, Select):
-        if isinstance(node.operand, Ident) and node.operand.name == "device" and not node.test_only:
-            return {"driver": (), _SHARING[0]: (_SHARING,)}.get(node.field)
-        return _presence(node.operand, node.field) if node.test_only else None
-    if isinstance(node, Call) and node.function == "@in" and isinstance(node.args[0], Literal):
-        name = str(node.args[0].value)
-        map_ = device_map(node.args[1])
-        return ((map_, name, ""),) if map_ else _presence(node.args[1], name)
-    return None
-
-
-def _presence(node: Node, name: str) -> Iterable[Key] | None:
-    found = domain_of(node)
-    return None if found is None else ((*found[:2], name), (*found[:2], ""))
+    if isinstance(node, Select) and not node.test_only:
+        of_device = isinstance(node.operand, Ident) and node.operand.name == "device"
+        return {"driver": (), _SHARING[0]: (_SHARING,)}.get(node.field) if of_device else None
+    tested = presence_test(node)
+    if tested is None:
+        return None
+    map_ = device_map(tested[0]) if isinstance(node, Call) else ""
+    if map_:
+        return ((map_, tested[1], ""),)
+    found = domain_of(tested[0])
+    return None if found is None else ((*found[:2], tested[1]), (*found[:2], ""))
 
 
 class Sight:

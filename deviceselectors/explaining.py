@@ -7,7 +7,16 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from deviceselectors.ast import Call, Comprehension, Ident, ListLiteral, Literal, Node, Select
-from deviceselectors.lookups import ATTRIBUTES, as_lookup, children, device_map, domain_of, member, walk
+from deviceselectors.lookups import (
+    ATTRIBUTES,
+    as_lookup,
+    children,
+    device_map,
+    domain_of,
+    member,
+    presence_test,
+    walk,
+)
 from deviceselectors.runtime import effort
 from deviceselectors.runtime.closures import CostExceededError
 from deviceselectors.runtime.device import Device
@@ -139,7 +148,7 @@ class _Explanation:
         if isinstance(node, Call):
             function = node.function
             if function == "!_":
-                yield from self._negation(node, expected, wrap, scope)
+                yield from self.reasons(node.args[0], not expected, wrap, scope)
                 return
             if function in ("_&&_", "_||_"):
                 yield from self._logic(node, expected, failed, wrap, scope)
@@ -157,9 +166,6 @@ class _Explanation:
             yield self._failure(node, value, wrap, scope)
         else:
             yield self._plain(node, value, wrap, scope)
-
-    def _negation(self, node: Call, expected: bool, wrap: _Wrap, scope: tuple[int, ...]) -> Iterator[Reason]:
-        yield from self.reasons(node.args[0], not expected, wrap, scope)
 
     def _logic(
         self, node: Call, expected: bool, failed: bool, wrap: _Wrap, scope: tuple[int, ...]
@@ -197,14 +203,11 @@ class _Explanation:
 
     def _absent(self, node: Node) -> list[str]:
         """What a test for presence has not found."""
-        if isinstance(node, Select) and node.test_only:
-            return self._missing(node.operand, node.field)
-        if isinstance(node, Call) and node.function == "@in" and isinstance(node.args[0], Literal):
-            map_ = device_map(node.args[1])
-            if map_:
-                return [f"its domains are {_listed(self._domains(map_))}"]
-            return self._missing(node.args[1], str(node.args[0].value))
-        return []
+        tested = presence_test(node)
+        if tested is None:
+            return []
+        map_ = device_map(tested[0]) if isinstance(node, Call) else ""
+        return [f"its domains are {_listed(self._domains(map_))}"] if map_ else self._missing(*tested)
 
     def _domains(self, map_: str) -> Any:
         return self._device.attributes if map_ == ATTRIBUTES else self._device.capacity

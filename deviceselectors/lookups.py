@@ -191,19 +191,26 @@ def mentioned(root: Node) -> frozenset[tuple[str, str]]:
     """What an expression looks up or looks for by literal names: the map, and the name with its domain."""
     found = {(each.map, each.qualified) for each in lookups(root)}
     for node in walk(root):
-        if _tests_presence(node):
-            operand, name = (node.operand, node.field) if isinstance(node, Select) else _membership(node)
-            domain = domain_of(operand)
-            if domain is not None:
-                found.add((domain[0], f"{domain[1]}/{name}"))
+        tested = _tested_key(node)
+        if tested is not None:
+            found.add((tested[0], f"{tested[1]}/{tested[2]}"))
     return frozenset(found)
 
 
-def _membership(node: Node) -> tuple[Node, str]:
-    """The map and the name of `"model" in device.attributes["gpu.example.com"]`."""
-    assert isinstance(node, Call)
-    assert isinstance(node.args[0], Literal)
-    return node.args[1], str(node.args[0].value)
+def presence_test(node: Node) -> tuple[Node, str] | None:
+    """The map and the name of `has(map.name)` and `"name" in map`."""
+    if isinstance(node, Select) and node.test_only:
+        return node.operand, node.field
+    if isinstance(node, Call) and node.function == "@in" and isinstance(node.args[0], Literal):
+        return node.args[1], str(node.args[0].value)
+    return None
+
+
+def _tested_key(node: Node) -> Key | None:
+    """The attribute or capacity whose presence is tested: by `has(….model)` or `"model" in device.attributes["…"]`."""
+    tested = presence_test(node)
+    domain = None if tested is None else domain_of(tested[0])
+    return None if tested is None or domain is None else (domain[0], domain[1], tested[1])
 
 
 def looks_up_only(root: Node) -> bool:
@@ -246,12 +253,11 @@ def _is_driver(node: Node) -> bool:
 
 
 def _tests_presence(node: Node) -> bool:
-    """`has(….model)` or `"model" in device.attributes["gpu.example.com"]`."""
-    if isinstance(node, Select):
-        return node.test_only and domain_of(node.operand) is not None
-    if isinstance(node, Call) and node.function == "@in" and isinstance(node.args[0], Literal):
-        return domain_of(node.args[1]) is not None or bool(device_map(node.args[1]))
-    return False
+    """Whether a node asks for no more than whether there is an attribute, a capacity, or a domain of them."""
+    if _tested_key(node) is not None:
+        return True
+    tested = presence_test(node) if isinstance(node, Call) else None
+    return tested is not None and bool(device_map(tested[0]))
 
 
 def unguarded(root: Node) -> list[Lookup]:
@@ -302,13 +308,9 @@ class _Guards:
         return found
 
     def _find(self, node: Node, outcome: bool) -> frozenset[Key]:
-        if isinstance(node, Select) and node.test_only:
-            domain = domain_of(node.operand)
-            return (
-                frozenset(((domain[0], domain[1], node.field),))
-                if domain is not None and outcome
-                else frozenset()
-            )
+        tested = _tested_key(node)
+        if tested is not None and outcome:
+            return frozenset((tested,))
         if not isinstance(node, Call):
             return frozenset()
         function = node.function
@@ -317,16 +319,7 @@ class _Guards:
         if function in ("_&&_", "_||_"):
             left, right = self.present(node.args[0], outcome), self.present(node.args[1], outcome)
             return left | right if (function == "_&&_") == outcome else left & right
-        if not outcome:
-            return frozenset()
-        if function == "@in" and isinstance(node.args[0], Literal):
-            domain = domain_of(node.args[1])
-            return (
-                frozenset()
-                if domain is None
-                else frozenset(((domain[0], domain[1], str(node.args[0].value)),))
-            )
-        if function == "hasValue" and node.target is not None:
+        if outcome and function == "hasValue" and node.target is not None:
             lookup = as_lookup(node.target)
             return frozenset() if lookup is None else frozenset((lookup.key,))
         return frozenset()

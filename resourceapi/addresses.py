@@ -50,12 +50,14 @@ def _canonical_interface_address(value: str) -> str | None:
     length = _parse_number(prefix, _DIGITS, 10, 3)
     if not slash or address is None or length is None or length > bits:
         return None
+    from ipaddress import IPv4Address, IPv6Address  # hardly a request has addresses
+
     if bits == _IPV4_BITS:
-        return f"{_ipv4_text(address)}/{length}"
+        return f"{IPv4Address(address)}/{length}"
     if address >> _IPV4_BITS == 0xFFFF:
         # An IPv4 address in IPv6's notation; so may be the length.
-        return f"{_ipv4_text(address)}/{length if length <= _IPV4_BITS else length - 96}"
-    return f"{_ipv6_text(address)}/{length}"
+        return f"{IPv4Address(address & 0xFFFFFFFF)}/{length if length <= _IPV4_BITS else length - 96}"
+    return f"{IPv6Address(address)}/{length}"
 
 
 def _parse_number(text: str, digits: str, base: int, significant: int) -> int | None:
@@ -114,21 +116,3 @@ def _parse_groups(text: str, *, ends_address: bool) -> list[int] | None:
             return None
         groups.append(number)
     return groups + last
-
-
-def _ipv4_text(address: int) -> str:
-    return ".".join(str(address >> shift & 0xFF) for shift in (24, 16, 8, 0))
-
-
-def _ipv6_text(address: int) -> str:
-    """The text by RFC 5952: the longest run of two zero groups or more is left out, the first one of equals."""
-    groups = [f"{address >> shift & 0xFFFF:x}" for shift in range(112, -1, -16)]
-    start, length = 0, 1
-    run = 0
-    for index, group in enumerate(groups):
-        run = run + 1 if group == "0" else 0
-        if run > length:
-            start, length = index + 1 - run, run
-    if length == 1:
-        return ":".join(groups)
-    return f"{':'.join(groups[:start])}::{':'.join(groups[start + length :])}"

@@ -48,12 +48,14 @@ class IP:
         return self.bits == 128 and self.number >> 32 == 0xFFFF
 
     def __str__(self) -> str:
+        from ipaddress import IPv4Address, IPv6Address  # few expressions print addresses
+
         if self.bits == 32:
-            return _dotted(self.number)
+            return str(IPv4Address(self.number))
         zone = f"%{self.zone}" if self.zone else ""
         if self.is_mapped:
-            return f"::ffff:{_dotted(self.number & 0xFFFFFFFF)}{zone}"
-        return _colon_separated(self.number) + zone
+            return f"::ffff:{IPv4Address(self.number & 0xFFFFFFFF)}{zone}"
+        return f"{IPv6Address(self.number)}{zone}"
 
 
 class CIDR:
@@ -81,28 +83,6 @@ class CIDR:
 
 register_type(IP, "net.IP", "cel.IP", eq, sized=True, native="netip.Addr")
 register_type(CIDR, "net.CIDR", "cel.CIDR", eq, sized=True, native="netip.Prefix")
-
-
-def _dotted(number: int) -> str:
-    return f"{number >> 24 & 255}.{number >> 16 & 255}.{number >> 8 & 255}.{number & 255}"
-
-
-def _colon_separated(number: int) -> str:
-    """RFC 5952: the first longest run of at least two zero groups becomes `::`."""
-    groups = [number >> shift & 0xFFFF for shift in range(112, -16, -16)]
-    start, length = 0, 0
-    i = 0
-    while i < 8:
-        j = i
-        while j < 8 and not groups[j]:
-            j += 1
-        if j - i >= 2 and j - i > length:
-            start, length = i, j - i
-        i = max(j, i + 1)
-    if not length:
-        return ":".join([f"{g:x}" for g in groups])
-    before = ":".join([f"{g:x}" for g in groups[:start]])
-    return before + "::" + ":".join([f"{g:x}" for g in groups[start + length :]])
 
 
 # ---------------------------------------------------------------- parsing

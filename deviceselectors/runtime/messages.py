@@ -29,10 +29,9 @@ from deviceselectors.runtime.values import (
     Message,
     Optional,
     Timestamp,
-    TypeValue,
     Uint,
+    conversion_error,
     find,
-    not_convertible,
     register_type,
     type_text,
 )
@@ -97,30 +96,12 @@ class _Fields:
 
 # ---------------------------------------------------------------- Go types of fields
 
-#: The beginning of the text for a value that is not of a field's Go type, by its class; the Go type follows.
-_UNCONVERTIBLE: dict[type, str] = {
-    str: "unsupported native conversion from string to '{}'",
-    int: "unsupported type conversion from 'int' to {}",
-    Uint: "unsupported type conversion from 'uint' to {}",
-    bool: "type conversion error from bool to '{}'",
-    float: "type conversion error from Double to '{}'",
-    bytes: "type conversion error from Bytes to '{}'",
-    type(None): "type conversion error from 'null_type' to '{}'",
-    TypeValue: "type conversion not supported for 'type'",
-    Duration: "type conversion error from 'Duration' to '{}'",
-    Timestamp: "type conversion error from 'Timestamp' to '{}'",
-    **dict.fromkeys(LIST_CLASSES, "type conversion error from list to '{}'"),
-    **dict.fromkeys(MAP_CLASSES, "type conversion error from map to '{}'"),
-}
-
-
 #: What has a text that a field of strings takes.
 _TEXTUAL = frozenset((Semver, Quantity, ComputedQuantity, URL, IP, CIDR))
 
 
 def _unconvertible(value: Any, go_type: str) -> CelError:
-    template = _UNCONVERTIBLE.get(value.__class__)
-    return CelError(not_convertible(value, go_type) if template is None else template.format(go_type))
+    return CelError(conversion_error(value, go_type))
 
 
 def _content(value: Any) -> Any:

@@ -18,7 +18,7 @@ from deviceselectors.runtime.evaluator import Evaluator
 from deviceselectors.runtime.planning import Plan, ProgramError
 from deviceselectors.runtime.values import (
     LIST_CLASSES,
-    MAP_CLASSES,
+    MESSAGE,
     MISSING,
     NATIVE_NAMES,
     CelError,
@@ -33,7 +33,7 @@ from deviceselectors.runtime.values import (
     TypeValue,
     Uint,
     as_list,
-    not_convertible,
+    conversion_error,
     type_name,
     with_hint,
 )
@@ -46,20 +46,6 @@ if TYPE_CHECKING:
 # What becomes of an evaluation's value: a match for a selector, an attribute for a derived attribute.
 # Selectors whose static type is that of attributes may give anything at run time; what is no bool has an
 # error text of its own per type. Source: k8s.io/dynamic-resource-allocation 0.37, cel-go 0.29.
-
-_NO_BOOL: dict[type, str] = {
-    str: "unsupported native conversion from string to 'bool'",
-    int: "unsupported type conversion from 'int' to bool",
-    Uint: "unsupported type conversion from 'uint' to bool",
-    float: "type conversion error from Double to 'bool'",
-    bytes: "type conversion error from Bytes to 'bool'",
-    type(None): "type conversion error from 'null_type' to 'bool'",
-    TypeValue: "type conversion not supported for 'type'",
-    Duration: "type conversion error from 'Duration' to 'bool'",
-    Timestamp: "type conversion error from 'Timestamp' to 'bool'",
-    **dict.fromkeys(LIST_CLASSES, "type conversion error from list to 'bool'"),
-    **dict.fromkeys(MAP_CLASSES, "type conversion error from map to 'bool'"),
-}
 
 _NATIVE_NAMES: dict[type, str] = {
     bool: "bool",
@@ -78,7 +64,6 @@ _NATIVE_NAMES: dict[type, str] = {
     **dict.fromkeys(LIST_CLASSES, "[]ref.Val"),
     ConcatList: "[]interface {}",
 }
-_MESSAGE = "*dynamicpb.Message"
 
 
 def as_match(value: Any) -> bool:
@@ -92,7 +77,7 @@ def as_match(value: Any) -> bool:
 
 
 def _unwrap_match(value: Any, name: str) -> bool:
-    reason = _NO_BOOL.get(value.__class__) or not_convertible(value, "bool")
+    reason = conversion_error(value, "bool")
     if value.__class__ is Optional:
         if value.value is True or value.value is False:
             return value.value
@@ -155,7 +140,7 @@ def _native_name(value: Any) -> str:
         return "map[string]cel.Quantity"
     if value.__class__ is dict and value.get("attributes").__class__ is DomainMap:  # the device itself
         return _NATIVE_NAMES[DomainMap]
-    return _NATIVE_NAMES.get(value.__class__) or NATIVE_NAMES.get(value.__class__, _MESSAGE)
+    return _NATIVE_NAMES.get(value.__class__) or NATIVE_NAMES.get(value.__class__, MESSAGE)
 
 
 COST_LIMIT = 1_000_000

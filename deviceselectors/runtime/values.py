@@ -295,76 +295,36 @@ class DomainMap(dict[str, EntryMap]):
         return EMPTY_MAP
 
 
-#: Classes whose Go types can be keys of a Go map. Lists, maps and optionals are pointers there: hashable, by identity.
-HASHABLE: set[type] = {
-    bool,
-    int,
-    Uint,
-    float,
-    str,
-    type(None),
-    Duration,
-    Timestamp,
-    TypeValue,
-    list,
-    dict,
-    GeneralMap,
-    ConcatList,
-    MutableList,
-    EntryMap,
-    DomainMap,
-    Optional,
+#: Per class: the type's name in CEL, and the Go type that some of cel-go's errors print.
+_TYPES: dict[type, tuple[str, str]] = {
+    bool: ("bool", "types.Bool"),
+    int: ("int", "types.Int"),
+    Uint: ("uint", "types.Uint"),
+    float: ("double", "types.Double"),
+    str: ("string", "types.String"),
+    bytes: ("bytes", "types.Bytes"),
+    type(None): ("null_type", "types.Null"),
+    list: ("list", "*types.baseList"),
+    MutableList: ("list", "*types.mutableList"),
+    ConcatList: ("list", "*types.concatList"),
+    dict: ("map", "*types.baseMap"),
+    GeneralMap: ("map", "*types.baseMap"),
+    EntryMap: ("map", "*types.baseMap"),
+    DomainMap: ("map", "cel.mapper"),
+    Duration: ("google.protobuf.Duration", "types.Duration"),
+    Timestamp: ("google.protobuf.Timestamp", "types.Timestamp"),
+    TypeValue: ("type", "*types.Type"),
+    Optional: ("optional_type", "*types.Optional"),
+    CelError: ("error", "*types.Err"),
 }
+#: Classes whose Go types can be keys of a Go map. Lists, maps and optionals are pointers there: hashable, by identity.
+HASHABLE: set[type] = _TYPES.keys() - {bytes, CelError}
 
 
 def unhashable(key: Any) -> CelPanic:
     """The panic of Go over a key that it cannot hash."""
     return CelPanic(f"runtime error: hash of unhashable type {go_type(key)}")
 
-
-_TYPE_NAMES: dict[type, str] = {
-    bool: "bool",
-    int: "int",
-    Uint: "uint",
-    float: "double",
-    str: "string",
-    bytes: "bytes",
-    type(None): "null_type",
-    list: "list",
-    MutableList: "list",
-    ConcatList: "list",
-    dict: "map",
-    GeneralMap: "map",
-    EntryMap: "map",
-    DomainMap: "map",
-    Duration: "google.protobuf.Duration",
-    Timestamp: "google.protobuf.Timestamp",
-    TypeValue: "type",
-    Optional: "optional_type",
-    CelError: "error",
-}
-
-_GO_TYPES: dict[type, str] = {
-    bool: "types.Bool",
-    int: "types.Int",
-    Uint: "types.Uint",
-    float: "types.Double",
-    str: "types.String",
-    bytes: "types.Bytes",
-    type(None): "types.Null",
-    list: "*types.baseList",
-    MutableList: "*types.mutableList",
-    ConcatList: "*types.concatList",
-    dict: "*types.baseMap",
-    GeneralMap: "*types.baseMap",
-    EntryMap: "*types.baseMap",
-    DomainMap: "cel.mapper",
-    Duration: "types.Duration",
-    Timestamp: "types.Timestamp",
-    TypeValue: "*types.Type",
-    Optional: "*types.Optional",
-    CelError: "*types.Err",
-}
 
 LIST_CLASSES: frozenset[Any] = frozenset((list, MutableList, ConcatList))
 MAP_CLASSES: frozenset[Any] = frozenset((dict, EntryMap, DomainMap, GeneralMap))
@@ -408,8 +368,7 @@ def register_type(
     :param native: the Go type that cel-go unwraps it to
     """
     EQUALITY[cls] = (other or cls, equality)
-    _TYPE_NAMES[cls] = name
-    _GO_TYPES[cls] = go_name
+    _TYPES[cls] = (name, go_name)
     if hashable:
         HASHABLE.add(cls)
     if comparable:
@@ -422,12 +381,12 @@ def register_type(
 
 def type_name(value: Any) -> str:
     """The runtime type as errors and `type()` name it."""
-    return _TYPE_NAMES[value.__class__]
+    return _TYPES[value.__class__][0]
 
 
 def classes_named(name: str) -> frozenset[type]:
     """The classes whose values have a runtime type of that name."""
-    return frozenset(cls for cls, known in _TYPE_NAMES.items() if known == name)
+    return frozenset(cls for cls, (known, _) in _TYPES.items() if known == name)
 
 
 def type_text(value: Any) -> str:
@@ -441,16 +400,35 @@ _PARAMETERS = {"list": "(dyn)", "map": "(dyn, dyn)", "optional_type": "(dyn)"}
 
 def go_type(value: Any) -> str:
     """The Go type behind a value, which some of cel-go's errors print."""
-    return _GO_TYPES[value.__class__]
+    return _TYPES[value.__class__][1]
 
 
-def not_convertible(value: Any, target: str) -> str:
-    """What cel-go says of a value of a library's type, or of a message, that it is to convert."""
-    name = _GO_TYPES[value.__class__].rpartition(".")[2] if value.__class__ in NATIVE_NAMES else _MESSAGE
+#: What cel-go says of a value that it is to convert to a Go type, by the value's class.
+_CONVERSION_ERRORS: dict[Any, str] = {
+    str: "unsupported native conversion from string to '{}'",
+    int: "unsupported type conversion from 'int' to {}",
+    Uint: "unsupported type conversion from 'uint' to {}",
+    bool: "type conversion error from bool to '{}'",
+    float: "type conversion error from Double to '{}'",
+    bytes: "type conversion error from Bytes to '{}'",
+    type(None): "type conversion error from 'null_type' to '{}'",
+    TypeValue: "type conversion not supported for 'type'",
+    Duration: "type conversion error from 'Duration' to '{}'",
+    Timestamp: "type conversion error from 'Timestamp' to '{}'",
+    **dict.fromkeys(LIST_CLASSES, "type conversion error from list to '{}'"),
+    **dict.fromkeys(MAP_CLASSES, "type conversion error from map to '{}'"),
+}
+#: The Go type of a message.
+MESSAGE = "*dynamicpb.Message"
+
+
+def conversion_error(value: Any, target: str) -> str:
+    """What cel-go says of a value that it cannot convert to a Go type."""
+    cls = value.__class__
+    if cls in _CONVERSION_ERRORS:
+        return _CONVERSION_ERRORS[cls].format(target)
+    name = go_type(value).rpartition(".")[2] if cls in NATIVE_NAMES else MESSAGE
     return f"type conversion error from '{name}' to '{target}'"
-
-
-_MESSAGE = "*dynamicpb.Message"
 
 
 def no_such_overload(function: str, *arguments: Any) -> CelError:
