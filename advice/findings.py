@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from typing import Protocol
@@ -26,7 +26,7 @@ ERROR, WARNING, NOTE = "error", "warning", "note"
 AFTERWARDS = "also, once the errors are fixed: "
 
 
-class Finding:
+class Finding(NamedTuple):
     """An error, warning or note about one position of a source.
 
     :param rule: the server's reason (``FieldValueInvalid``), a name of :mod:`validation.rule_names`, or a lint's code.
@@ -40,43 +40,16 @@ class Finding:
         and its new value, or MISSING to remove it.
     """
 
-    __slots__ = (
-        "changes",
-        "column",
-        "field",
-        "hint",
-        "line",
-        "message",
-        "pointer",
-        "rule",
-        "severity",
-        "width",
-    )
-
-    def __init__(
-        self,
-        severity: str,
-        rule: str,
-        message: str,
-        *,
-        field: str = "",
-        pointer: str = "",
-        line: int = 0,
-        column: int = 0,
-        width: int = 1,
-        hint: str = "",
-        changes: tuple[tuple[Path, Any], ...] = (),
-    ) -> None:
-        self.changes = changes
-        self.severity = severity
-        self.rule = rule
-        self.message = message
-        self.field = field
-        self.pointer = pointer
-        self.line = line
-        self.column = column
-        self.width = width
-        self.hint = hint
+    severity: str
+    rule: str
+    message: str
+    field: str = ""
+    pointer: str = ""
+    line: int = 0
+    column: int = 0
+    width: int = 1
+    hint: str = ""
+    changes: tuple[tuple[Path, Any], ...] = ()
 
     @property
     def text(self) -> str:
@@ -88,24 +61,21 @@ class Finding:
 UPDATES_ACCEPTED, UPDATES_REFUSED, NO_SUCH_API = "accepted", "refused", "not served"
 
 
-class Stored:
+class Stored(NamedTuple):
     """What the server does with an object that is stored already, beside what it answers if it were created again.
 
     :param updates: whether it takes updates that leave the object as it is, refuses them, or serves the kind in no version.
     :param message: why it refuses updates.
     :param api_version: the version in which the server serves it.
     :param driver: that of a slice.
+    :param lost: the fields that an update loses, though it leaves them as they are.
     """
 
-    __slots__ = ("api_version", "driver", "lost", "message", "updates")
-
-    def __init__(self, updates: str, *, api_version: str = "", message: str = "", driver: str = "") -> None:
-        self.updates = updates
-        self.api_version = api_version
-        self.message = message
-        self.driver = driver
-        #: the fields that an update loses, though it leaves them as they are
-        self.lost: list[str] = []
+    updates: str
+    api_version: str = ""
+    message: str = ""
+    driver: str = ""
+    lost: tuple[str, ...] = ()
 
 
 class Result:

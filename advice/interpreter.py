@@ -125,9 +125,9 @@ class Interpreter:
     def add_error(self, result: Result, manifest: Manifest, rule: str, path: Path, message: str) -> None:
         """Add an error of the server at a path in the version of the manifest."""
         hint = self._hint(result, manifest, rule, path, message)
-        finding = _finding(ERROR, rule, manifest, path, message, hint.text)
-        finding.changes = hint.changes
-        result.findings.append(finding)
+        result.findings.append(
+            _finding(ERROR, rule, manifest, path, message, hint.text, changes=hint.changes)
+        )
 
     def _hint(self, result: Result, manifest: Manifest, rule: str, path: Path, message: str) -> Advice:
         """The hint for a problem; its text is given once per object, and only for its first ``MAX_HINTED`` problems."""
@@ -153,9 +153,9 @@ class Interpreter:
         """Add that no release serves this version and kind, in kubectl's words."""
         message, path = refusal(manifest.value, self.profile)
         hint = self._hint(result, manifest, NOT_SERVED, path, message)
-        finding = _finding(ERROR, NOT_SERVED, manifest, path, message, hint.text, field="")
-        finding.changes = hint.changes
-        result.findings.append(finding)
+        result.findings.append(
+            _finding(ERROR, NOT_SERVED, manifest, path, message, hint.text, field="", changes=hint.changes)
+        )
 
     def add_refusal(self, result: Result, manifest: Manifest, rule: str, message: str, path: Path) -> None:
         """Add why an object is refused before anybody looks at it."""
@@ -166,13 +166,14 @@ class Interpreter:
         known = any(finding.hint == warning.hint for finding in result.findings[-MAX_HINTED:])
         hint = "" if known else warning.hint
         severity = self.severities.get(warning.code) or (NOTE if warning.is_note else WARNING)
-        finding = _finding(severity, warning.code, manifest, warning.path, warning.message, hint)
-        finding.changes = warning.changes
+        finding = _finding(
+            severity, warning.code, manifest, warning.path, warning.message, hint, changes=warning.changes
+        )
         place = warning.place
         if warning.stretch is not None:
             place = manifest.locate_in_scalar(warning.path, *warning.stretch)
         if place is not None:
-            finding.line, finding.column, finding.width = place.line, place.column, place.length
+            finding = finding._replace(line=place.line, column=place.column, width=place.length)
         if not is_ignored(manifest, finding):
             result.findings.append(finding)
 
@@ -250,6 +251,7 @@ def _finding(
     hint: str,
     *,
     field: str | None = None,
+    changes: tuple[tuple[Path, Any], ...] = (),
 ) -> Finding:
     if rule in KEY_RULES and value_at(manifest.value, path) is not MISSING:
         place = manifest.locate_key(path)
@@ -265,6 +267,7 @@ def _finding(
         column=place.column,
         width=place.length,
         hint=hint,
+        changes=changes,
     )
 
 

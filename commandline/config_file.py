@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from argparse import Action, ArgumentTypeError, Namespace
 from collections.abc import Container, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from commandline.errors import UsageError
 from commandline.options import names_cluster
@@ -46,23 +46,21 @@ _OF_CLUSTER = frozenset(("kube-version", "runtime-config", "inventory"))
 MAX_BYTES = 100_000
 
 
-class Setting:
+class Setting(NamedTuple):
     """What the file says about an option.
 
     :param place: file and line.
     """
 
-    def __init__(self, place: str, value: Any) -> None:
-        self.place = place
-        self.value = value
+    place: str
+    value: Any
 
 
-class ConfigFile:
-    """The settings of a file, by the long names of options."""
+class ConfigFile(NamedTuple):
+    """The settings of a file in a directory, by the long names of options."""
 
-    def __init__(self, file: str, settings: Mapping[str, Setting]) -> None:
-        self.directory = os.path.dirname(file) or os.curdir
-        self.settings = settings
+    directory: str
+    settings: Mapping[str, Setting]
 
 
 def settle(options: Namespace, parser: Parser) -> None:
@@ -136,14 +134,14 @@ def read(file: str, options: Container[str] = ()) -> ConfigFile:
     for document in found:
         assert not isinstance(document, DocumentError)
         settings = dict(_settings(document, options))
-    return ConfigFile(file, settings)
+    return ConfigFile(os.path.dirname(file) or os.curdir, settings)
 
 
 def _config(options: Namespace, parser: Parser) -> ConfigFile:
     if options.no_config:
         if options.config:
             raise UsageError("--config and --no-config: use only one of them")
-        return ConfigFile("", {})
+        return ConfigFile(os.curdir, {})
     file = options.config
     if not file:
         try:
@@ -151,7 +149,7 @@ def _config(options: Namespace, parser: Parser) -> ConfigFile:
         except OSError:  # the working directory is gone
             file = None
         if file is None:
-            return ConfigFile("", {})
+            return ConfigFile(os.curdir, {})
         file = os.path.relpath(file)
     return read(file, parser.option_names())
 

@@ -17,8 +17,6 @@ class Progress:
     :param shown: whether to show anything; only one of several processes does.
     """
 
-    __slots__ = ("_count", "_due", "_of_total", "_shown", "_what")
-
     def __init__(self, what: str, total: int = 0, *, shown: bool = True) -> None:
         self._what = what
         self._of_total = f"/{total:,}" if total else ""

@@ -36,8 +36,6 @@ class Checks:
     ``covered`` errors are those whose rule has a declarative twin; see :mod:`validation.declared`.
     """
 
-    __slots__ = ("errors", "expressions", "gates", "minor", "profile", "schema", "wording")
-
     def __init__(self, profile: Profile, expressions: Compiler) -> None:
         self.profile = profile
         self.gates = profile.gates

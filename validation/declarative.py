@@ -213,8 +213,6 @@ def _what_needs_no_check(field: Field) -> int:
 class _Before:
     """The stored value that a new one is compared with; itself never None, so that unset and absent differ."""
 
-    __slots__ = ("value",)
-
     def __init__(self, value: Any) -> None:
         self.value = value
 

@@ -81,8 +81,6 @@ def shown_spec(struct: str, spec: Object, checks: Checks) -> Verbatim:
 class RequestNames:
     """The names that constraints, configs and results may refer to: ``main`` and ``main/sub``."""
 
-    __slots__ = ("_names", "_requests")
-
     def __init__(self, requests: list[Object] | None) -> None:
         self._requests = requests
         self._names: set[str] | None = None  # most claims have nothing that refers to them
@@ -103,8 +101,6 @@ def _referable(requests: list[Object] | None) -> set[str]:
 
 class _Claim:
     """What the requests of one claim share: the attributes its constraints use, the cost of its expressions."""
-
-    __slots__ = ("constrained", "derived_cost", "stored")
 
     def __init__(self, constraints: list[Object] | None, *, stored: bool) -> None:
         self.derived_cost = 0

@@ -95,18 +95,6 @@ class Context:
     :param feasibility: whether claims can be satisfied; None for no such policy.
     """
 
-    __slots__ = (
-        "facts",
-        "feasibility",
-        "labels",
-        "pods",
-        "policies",
-        "quota",
-        "rules",
-        "server",
-        "verdict_cache",
-    )
-
     def __init__(
         self,
         *,

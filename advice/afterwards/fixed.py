@@ -5,11 +5,11 @@ What belongs elsewhere is put there where only one place is possible: what is in
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from advice.afterwards.gaps import REMOVED, TooManyGuessesError, free_places, is_in_another_entry, with_value
 from advice.hints.schema_walk import fields_of, struct_at, type_at
+from documents.manifest import Unwritten
 from resourceapi.decoding import is_readable
 from resourceapi.field_errors import Key, Path
 from resourceapi.manifests import value_at
@@ -17,7 +17,6 @@ from resourceapi.phrases import nearest
 from resourceapi.schema import Schema, Struct, Type
 
 if TYPE_CHECKING:
-    from documents.errors import DocumentError
     from documents.manifest import Manifest
     from documents.positions import Place
 
@@ -29,38 +28,31 @@ class Move(NamedTuple):
     before: Path
 
 
-class Fixed:
-    """Implements :class:`documents.manifest.Manifest` for an object that differs from the one in the file.
+class Fixed(Unwritten):
+    """An object that differs from the one in the file; what it shares with that is not copied.
 
-    :ivar value: the object; what it shares with the one in the file is not copied.
+    Whatever else there is to say of the file has been told of the object in it.
     """
 
-    has_repeated_keys = False
-    is_small = False
-    json_text = ""
-    text = ""
-    notices: tuple[DocumentError, ...] = ()
-
-    def __init__(self, manifest: Manifest, value: dict[str, Any], moves: tuple[Move, ...] = ()) -> None:
-        self.value = value
+    def __init__(self, manifest: Manifest, value: dict[str, Any]) -> None:
+        super().__init__(manifest.file, value, manifest.index)
+        self.line = manifest.line
+        self.listed_as = manifest.listed_as
         self._manifest = manifest
-        self._moves = moves
+        self._moves: tuple[Move, ...] = ()
 
-    def with_moved(self, *moves: tuple[Path, Path, Any]) -> Fixed:
+    def with_moved(self, *moves: tuple[Path, Path, Any]) -> Self:
         """The object with values put elsewhere: their paths now and before, and what they are now."""
         value = self.value
         for now, _, moved in moves:
             value = with_value(value, now, moved)
-        added = tuple(Move(now, before) for now, before, _ in moves)
-        return Fixed(self._manifest, value, (*self._moves, *added))
+        other = self.with_value(value)
+        other._moves = (*self._moves, *(Move(now, before) for now, before, _ in moves))
+        return other
 
-    def with_value(self, path: Path, new: Any) -> Fixed:
+    def with_value_at(self, path: Path, new: Any) -> Self:
         """The object with another value at a path."""
-        return Fixed(self._manifest, with_value(self.value, path, new), self._moves)
-
-    def with_object(self, value: dict[str, Any]) -> Fixed:
-        """Another object with its parts in the same places."""
-        return Fixed(self._manifest, value, self._moves)
+        return self.with_value(with_value(self.value, path, new))
 
     def put_since(self, before: Fixed) -> tuple[Path, ...]:
         """Where values have been put in this object that were elsewhere in an earlier one."""
@@ -72,26 +64,6 @@ class Fixed:
             if path[: len(now)] == now:
                 path = (*before, *path[len(now) :])
         return path
-
-    @property
-    def file(self) -> str:
-        """The name of the file."""
-        return self._manifest.file
-
-    @property
-    def index(self) -> int:
-        """The number of the document in its file, from 0."""
-        return self._manifest.index
-
-    @property
-    def line(self) -> int:
-        """The line on which the object begins."""
-        return self._manifest.line
-
-    @property
-    def listed_as(self) -> str:
-        """What kubectl calls the item of a list that it checks itself."""
-        return self._manifest.listed_as
 
     def locate(self, path: Path) -> Place:
         """The position of a value."""
@@ -108,22 +80,6 @@ class Fixed:
     def written(self, path: Path) -> str:
         """A value as it is written in the file."""
         return self._manifest.written(self.written_at(path))
-
-    def tag(self, path: Path) -> str:
-        """None: what tags do has been told of the object in the file."""
-        return ""
-
-    def boolean_keys(self) -> list[tuple[Path, str, Place]]:
-        """None: they have been told of the object in the file."""
-        return []
-
-    def locate_repeated_keys(self) -> list[tuple[Path, Place, Place]]:
-        """None: the file's own object has them."""
-        return []
-
-    def lines_with(self, text: str) -> Iterator[int]:
-        """None: what is written in them has been told of the object in the file."""
-        return iter(())
 
     def source_line(self, number: int) -> str:
         """A line of the file."""
@@ -151,7 +107,7 @@ def rename(fixed: Fixed, schema: Schema, kind: str, path: Path) -> Fixed | None:
         return None
     if not is_readable(schema, free[meant], value):
         return None
-    return fixed.with_value(path, REMOVED).with_moved(((*around, meant), path, value))
+    return fixed.with_value_at(path, REMOVED).with_moved(((*around, meant), path, value))
 
 
 def indent(fixed: Fixed, schema: Schema, kind: str, path: Path) -> Fixed | None:
@@ -160,7 +116,7 @@ def indent(fixed: Fixed, schema: Schema, kind: str, path: Path) -> Fixed | None:
     None if the value could be that of a field in its own struct, whose name would be wrong then.
     """
     value = value_at(fixed.value, path)
-    taken_away = fixed.with_value(path, REMOVED)
+    taken_away = fixed.with_value_at(path, REMOVED)
     try:
         place = _only_place(taken_away.value, schema, kind, path, value)
     except TooManyGuessesError:
@@ -182,7 +138,7 @@ def unwrap(fixed: Fixed, schema: Schema, kind: str, path: Path) -> Fixed | None:
     free = _free_fields(schema, struct_at(schema, kind, around), value_at(fixed.value, around))
     if not all(key in free and is_readable(schema, free[key], member) for key, member in value.items()):
         return None
-    taken_away = fixed.with_value(path, REMOVED)
+    taken_away = fixed.with_value_at(path, REMOVED)
     return taken_away.with_moved(*(((*around, key), (*path, key), value[key]) for key in value))
 
 
@@ -196,12 +152,12 @@ def reshape(fixed: Fixed, schema: Schema, kind: str, path: Path) -> Fixed | None
         return None
     if type.kind == "struct":
         if type.struct == "CELDeviceSelector" and isinstance(value, str):
-            return fixed.with_value(path, {}).with_moved(((*path, "expression"), path, value))
+            return fixed.with_value_at(path, {}).with_moved(((*path, "expression"), path, value))
         if isinstance(value, list) and len(value) == 1 and _is_like(schema, type, value[0]):
             return fixed.with_moved((path, (*path, 0), value[0]))
     element = type.element
     if type.kind == "list" and element is not None and _is_like(schema, element, value):
-        return fixed.with_value(path, [None]).with_moved(((*path, 0), path, value))
+        return fixed.with_value_at(path, [None]).with_moved(((*path, 0), path, value))
     return None
 
 

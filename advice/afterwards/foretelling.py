@@ -44,8 +44,6 @@ class Effort:
     :ivar values: how many values were looked at.
     """
 
-    __slots__ = ("values",)
-
     def __init__(self) -> None:
         self.values = 0
 
@@ -179,7 +177,7 @@ class LaterRounds:
         for gap in self._gaps:
             if not gap.is_field and not gap.put:
                 guess = gaps.most_likely_value(self._schema, self._kind, gap.path, gap.before)
-                likely = likely.with_object(guess(likely.value))
+                likely = likely.with_value(guess(likely.value))
         return likely
 
     def _guesses(self, gap: Gap, texts: list[str]) -> list[gaps.Guess]:
@@ -216,7 +214,7 @@ class LaterRounds:
         """Note a mistake, and return the object with the likely fix, or without the value."""
         put = () if after is None else after.put_since(before)
         self._gaps.append(Gap(path, before.value, is_field, put))
-        return after or before.with_value(path, REMOVED)
+        return after or before.with_value_at(path, REMOVED)
 
 
 def _unchanged(obj: Any) -> Any:

@@ -182,8 +182,6 @@ class Advice:
         remove it. There are none where the text leaves a choice, or asks for something that only people know.
     """
 
-    __slots__ = ("changes", "text")
-
     def __init__(self, text: str, *changes: Change) -> None:
         self.text = text
         self.changes = changes
@@ -202,8 +200,6 @@ class Hint:
     :param place: a regular expression to search for in :attr:`Problem.place`
     :param message: a substring that the server's message must contain
     """
-
-    __slots__ = ("_advice", "message", "name", "place", "rules")
 
     def __init__(
         self,

@@ -128,8 +128,6 @@ class Candidates:
     What has been found out about selectors that are asked about them is kept, by their texts.
     """
 
-    __slots__ = ("indexes", "matching", "remarks", "total")
-
     def __init__(self, indexes: list[int], total: int) -> None:
         self.indexes = indexes
         self.total = total

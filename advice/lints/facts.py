@@ -97,29 +97,6 @@ class Facts:
     ``is_live``: whether what is not known here was looked for in a live cluster.
     """
 
-    __slots__ = (
-        "_drawing",
-        "claims",
-        "class_selectors",
-        "classes",
-        "complete",
-        "complete_in",
-        "default_namespace",
-        "environment",
-        "evaluations",
-        "hidden_notes",
-        "is_live",
-        "patched_devices",
-        "patches",
-        "pools",
-        "profile",
-        "renaming",
-        "selectors",
-        "selectors_length",
-        "slices",
-        "templates",
-    )
-
     def __init__(
         self,
         profile: Profile,

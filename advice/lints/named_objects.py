@@ -101,8 +101,6 @@ class NamedObjects:
     Several files may have an object of the same name, such as the examples for several releases: all of them count.
     """
 
-    __slots__ = ("_by_name", "_misspellings")
-
     def __init__(self) -> None:
         self._by_name: dict[str, dict[str, Named]] = {}
         self._misspellings: dict[str, Misspellings] = {}
@@ -155,8 +153,6 @@ class NamedObjects:
 
 class Renaming:
     """How kustomize and Helm change names on the way to the cluster, so that objects have other names there."""
-
-    __slots__ = ("_affixes", "_beside", "_placed", "_stems")
 
     def __init__(self) -> None:
         self._affixes: set[tuple[str, str]] = set()  # of kustomize

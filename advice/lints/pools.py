@@ -32,8 +32,6 @@ class FileSlice(SliceRecord):
 class Nodes:
     """The nodes that the slices of a pool are on."""
 
-    __slots__ = ("all", "by_file", "first")
-
     def __init__(self, slices: ResourcePool[FileSlice]) -> None:
         self.by_file: dict[str, set[str]] = {}
         for each in slices:
@@ -93,8 +91,6 @@ class FilePool(ResourcePool[FileSlice]):
 
 class Pools:
     """The pools, each by its driver and name."""
-
-    __slots__ = ("_pools",)
 
     def __init__(self) -> None:
         self._pools: dict[PoolId, FilePool] = {}

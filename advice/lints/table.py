@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path as FilePath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from resourceapi.field_errors import Path
 from resourceapi.phrases import nearest
@@ -13,18 +13,15 @@ if TYPE_CHECKING:
     from documents.positions import Place
 
 
-class Lint:
+class Lint(NamedTuple):
     """One kind of warning about objects that the server accepts.  ``code`` never changes its meaning."""
 
-    __slots__ = ("code", "name", "summary")
-
-    def __init__(self, code: str, name: str, summary: str) -> None:
-        self.code = code
-        self.name = name
-        self.summary = summary
+    code: str
+    name: str
+    summary: str
 
 
-class Warning:
+class Warning(NamedTuple):
     """One warning about the field at ``path``, in the version that the user wrote.
 
     ``stretch``: offset and length of the part of the field's text that it is about, in code points, if not all of it.
@@ -33,31 +30,14 @@ class Warning:
     ``is_note``: it is usual to write so, and may be right; shown only when asked for.
     """
 
-    __slots__ = ("changes", "code", "hint", "is_note", "message", "path", "place", "stretch")
-
-    def __init__(
-        self,
-        code: str,
-        path: Path,
-        message: str,
-        hint: str = "",
-        *,
-        stretch: tuple[int, int] | None = None,
-        place: Place | None = None,
-        is_note: bool = False,
-        changes: tuple[tuple[Path, Any], ...] = (),
-    ) -> None:
-        self.changes = changes
-        self.code = code
-        self.path = path
-        self.message = message
-        self.hint = hint
-        self.stretch = stretch
-        self.place = place
-        self.is_note = is_note
-
-    def __repr__(self) -> str:
-        return f"<Warning {self.code} {self.message}>"
+    code: str
+    path: Path
+    message: str
+    hint: str = ""
+    stretch: tuple[int, int] | None = None
+    place: Place | None = None
+    is_note: bool = False
+    changes: tuple[tuple[Path, Any], ...] = ()
 
 
 UNREACHABLE = Lint(
@@ -146,40 +126,7 @@ CRASHING_REQUEST = Lint(
     "A request for all devices makes kube-scheduler 1.35 crash, as some of them draw from counters.",
 )
 
-LINTS = {
-    lint.code: lint
-    for lint in (
-        UNREACHABLE,
-        UNKNOWN_CLASS,
-        UNKNOWN_TEMPLATE,
-        UNKNOWN_CLAIM,
-        UNKNOWN_REQUEST,
-        DROPPED,
-        TYPE_LOOKUP,
-        UNKNOWN_COUNTER,
-        REPEATED_KEY,
-        IGNORED_TEXT,
-        UNGUARDED,
-        AS_TEXT,
-        CONSTANT,
-        UNSATISFIED,
-        RARE,
-        OVERCONSUMED,
-        SLICE_COUNT,
-        SEVERAL_NODES,
-        BINDING_WITHOUT_NODE,
-        BOOLEAN_KEY,
-        CHANGED_EXPRESSION,
-        WITHOUT_EFFECT,
-        CRASHING_STEP,
-        UNKNOWN_LINT,
-        FORMER_VERSION,
-        NULL_CAPACITY,
-        CRASHING_REQUEST,
-    )
-}
-
-
+LINTS = {each.code: each for each in tuple(globals().values()) if isinstance(each, Lint)}
 _link = re.compile(r"\[([^\]]+)\]\([^)]+\)")
 
 

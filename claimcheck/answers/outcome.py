@@ -4,27 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import chain
+from typing import NamedTuple
 
 from advice.findings import ERROR, WARNING, Finding, Result
 
 
-class Skipped:
+class Skipped(NamedTuple):
     """An object of a kind that is not validated.
 
     :param context: whether it was read for what it says about other objects, such as a Namespace.
     """
 
-    __slots__ = ("api_version", "context", "document", "file", "kind", "name")
-
-    def __init__(
-        self, file: str, document: int, *, api_version: str, kind: str, name: str, context: bool
-    ) -> None:
-        self.file = file
-        self.document = document
-        self.api_version = api_version
-        self.kind = kind
-        self.name = name
-        self.context = context
+    file: str
+    document: int
+    api_version: str
+    kind: str
+    name: str
+    context: bool
 
 
 class Failure:

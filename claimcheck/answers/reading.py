@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from advice.findings import ERROR, Finding, Result
 from claimcheck.answers.outcome import Failure
@@ -19,17 +19,14 @@ if TYPE_CHECKING:
     from resourceapi.releases import Profile
 
 
-class Text:
+class Text(NamedTuple):
     """Manifests that are at hand, rather than in a file.
 
     :param name: what reports call them.
     """
 
-    __slots__ = ("content", "name")
-
-    def __init__(self, name: str, content: bytes) -> None:
-        self.name = name
-        self.content = content
+    name: str
+    content: bytes
 
 
 #: A file, what cannot be read, or a text.
@@ -86,12 +83,11 @@ def unusable(manifest: Manifest, reason: str, path: Path = ()) -> Failure:
     return Failure(manifest.file, f"line {line}: {reason}" if line else reason)
 
 
-class _BrokenSource:
+class _BrokenSource(NamedTuple):
     """The lines of a file with a document that is not a manifest."""
 
-    def __init__(self, lines: list[str], line: int) -> None:
-        self.lines = lines
-        self.line = line
+    lines: list[str]
+    line: int
 
     def source_line(self, number: int) -> str:
         return self.lines[number - 1].rstrip("\r") if 1 <= number <= len(self.lines) else ""

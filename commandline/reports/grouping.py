@@ -25,8 +25,6 @@ _VALUE = r'(?s:"(?:[^"\\]|\\.)*+"?|\d+)'
 class Group:
     """Findings that are alike, in the order of the report: how many, and where some of them are."""
 
-    __slots__ = ("_elsewhere", "_following", "_last", "_objects", "count")
-
     def __init__(self) -> None:
         self.count = 0
         self._following: list[str] = []  # the places that follow the first

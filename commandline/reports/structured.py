@@ -83,7 +83,7 @@ def _stored(stored: Stored) -> dict[str, Any]:
     for key, value in (
         ("apiVersion", stored.api_version),
         ("message", stored.message),
-        ("lostByUpdates", stored.lost),
+        ("lostByUpdates", list(stored.lost)),
     ):
         if value:
             data[key] = value

@@ -9,10 +9,9 @@ not depend on which process did what: everything is put in the order of the file
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from advice.findings import Finding, Result, Stored
-from claimcheck.answers.outcome import Failure, Outcome, Skipped
+from claimcheck.answers.outcome import Outcome
 from claimcheck.answers.reading import Input, read_files
 from claimcheck.answers.validate.batch import Batch
 from claimcheck.answers.validate.knowledge import Knowledge
@@ -30,116 +29,49 @@ if TYPE_CHECKING:
     from resourceapi.releases import Profile
 
 
-# Of a result: its identity, the line where it begins, its findings and those for afterwards, what it took to look for these
-# and whether that was done, lines of its source, a refusal's Status, what becomes of it as it is stored.
-PackedResult = tuple[
-    tuple[str, int, str, str, str, str],
-    int,
-    list[tuple[Any, ...]],
-    list[tuple[Any, ...]],
-    tuple[int, bool],
-    dict[int, str],
-    dict[str, Any] | None,
-    tuple[Any, ...] | None,
-]
-Each = TypeVar("Each", Finding, Stored)
-Packed = tuple[list[PackedResult], list[tuple[Any, ...]], list[tuple[str, str]], int]
-
-
-def pack(outcome: Outcome, *, lines: bool) -> Packed:
-    """Everything that reports show of an outcome.
+def portable(outcome: Outcome, *, lines: bool) -> Outcome:
+    """Leave in an outcome what reports show of it, so that it can be sent to another process; return it.
 
     What would fix findings is left out: who asks for that has one process.
 
     :param lines: whether they also show the lines of results without findings.
     """
-    return (
-        [_pack(result, lines) for result in outcome.results],
-        [
-            (skipped.file, skipped.document, skipped.api_version, skipped.kind, skipped.name, skipped.context)
-            for skipped in outcome.skipped
-        ],
-        [(failure.file, failure.message) for failure in outcome.failures],
-        outcome.hidden_notes,
-    )
+    for result in outcome.results:
+        result.findings = [finding._replace(changes=()) for finding in result.findings]
+        result.afterwards = [finding._replace(changes=()) for finding in result.afterwards]
+        excerpt = {
+            finding.line: result.source.source_line(finding.line)
+            for finding in (*result.findings, *result.afterwards)
+            if finding.line
+        }
+        line = result.line if lines else 0
+        result.source = _Excerpt(line, excerpt) if line or excerpt else _NO_EXCERPT
+        if result.answer is not None:
+            result.answer = None if result.answer.accepted else _as_status(result.answer)
+    return outcome
 
 
-def unpack(packed: Packed, outcome: Outcome) -> None:
-    """Append a packed outcome to another."""
-    results, skipped, failures, hidden_notes = packed
-    outcome.results += map(_unpack, results)
-    for file, document, api_version, kind, name, context in skipped:
-        outcome.skipped.append(
-            Skipped(file, document, api_version=api_version, kind=kind, name=name, context=context)
-        )
-    outcome.failures += [Failure(file, message) for file, message in failures]
-    outcome.hidden_notes += hidden_notes
-
-
-class _Excerpt:
+class _Excerpt(NamedTuple):
     """The lines of a source that reports show."""
 
-    __slots__ = ("_lines", "line")
-
-    def __init__(self, line: int, lines: dict[int, str]) -> None:
-        self.line = line
-        self._lines = lines
+    line: int
+    lines: dict[int, str]
 
     def source_line(self, number: int) -> str:
-        return self._lines[number]
+        return self.lines[number]
 
 
 _NO_EXCERPT = _Excerpt(0, {})
 
 
-def _pack(result: Result, lines: bool) -> PackedResult:
-    answer = result.answer
-    return (
-        (result.file, result.document, result.api_version, result.kind, result.namespace, result.name),
-        result.line if lines else 0,
-        [_values(finding) for finding in result.findings],
-        [_values(finding) for finding in result.afterwards],
-        (result.effort, result.is_foretold),
-        {
-            finding.line: result.source.source_line(finding.line)
-            for finding in (*result.findings, *result.afterwards)
-            if finding.line
-        },
-        None if answer is None or answer.accepted else answer.status(),
-        None if result.stored is None else _values(result.stored),
+def _as_status(refusal: Answer) -> Answer:
+    status = refusal.status()
+    return Answer(
+        status["code"],
+        reason=status.get("reason", ""),
+        message=status["message"],
+        details=status.get("details"),
     )
-
-
-def _values(each: Finding | Stored) -> tuple[Any, ...]:
-    return tuple([() if slot == "changes" else getattr(each, slot) for slot in each.__slots__])
-
-
-def _with_values(empty: Each, values: tuple[Any, ...]) -> Each:
-    for slot, value in zip(empty.__slots__, values, strict=True):
-        setattr(empty, slot, value)
-    return empty
-
-
-def _unpack(packed: PackedResult) -> Result:
-    identity, line, findings, afterwards, foretelling, lines, status, stored = packed
-    file, document, api_version, kind, namespace, name = identity
-    source = _Excerpt(line, lines) if line or lines else _NO_EXCERPT
-    result = Result(
-        file, document, source, api_version=api_version, kind=kind, namespace=namespace, name=name
-    )
-    result.findings += [_with_values(Finding.__new__(Finding), values) for values in findings]
-    result.afterwards += [_with_values(Finding.__new__(Finding), values) for values in afterwards]
-    result.effort, result.is_foretold = foretelling
-    if stored is not None:
-        result.stored = _with_values(Stored.__new__(Stored), stored)
-    if status is not None:
-        result.answer = Answer(
-            status["code"],
-            reason=status.get("reason", ""),
-            message=status["message"],
-            details=status.get("details"),
-        )
-    return result
 
 
 Files = list[Input]
@@ -200,7 +132,7 @@ class _Share:
         for worker in workers:
             worker.send(knowledge.learnt())
         self.review(knowledge)
-        packed: dict[int, Any] = {}
+        packed: dict[int, Outcome] = {}
         for worker in workers:
             packed.update(worker.receive())
         return self._together(packed)
@@ -213,7 +145,7 @@ class _Share:
         knowledge.add(channel.receive())
         self.review(knowledge)
         lines = any(format in WITH_LINES for format, _ in outputs(self.options.output))
-        channel.send({number: pack(batch.outcome, lines=lines) for number, batch in self.batches.items()})
+        channel.send({number: portable(batch.outcome, lines=lines) for number, batch in self.batches.items()})
 
     def read(self) -> dict[int, Any]:
         """Read files until none are left; returns what they say about others, by part."""
@@ -233,12 +165,9 @@ class _Share:
             batch.review(reviewer, progress.step)
         progress.done()
 
-    def _together(self, packed: dict[int, Any]) -> Outcome:
+    def _together(self, packed: dict[int, Outcome]) -> Outcome:
         outcome = Outcome(self.profile.name)
         for number in range(len(self.parts)):
-            if number in packed:
-                unpack(packed[number], outcome)
-            else:
-                outcome.add(self.batches[number].outcome)
+            outcome.add(packed[number] if number in packed else self.batches[number].outcome)
         limit(outcome.results)
         return outcome

@@ -39,8 +39,6 @@ _LENGTH_BYTES = 8
 class Channel:
     """One end of a connection between two processes."""
 
-    __slots__ = ("_incoming", "_outgoing")
-
     def __init__(self, incoming: int, outgoing: int) -> None:
         self._incoming = incoming
         self._outgoing = outgoing
@@ -79,8 +77,6 @@ class Channel:
 
 class Worker:
     """A worker process, as its parent sees it."""
-
-    __slots__ = ("_channel", "_pid")
 
     def __init__(self, pid: int, channel: Channel) -> None:
         self._pid = pid
@@ -176,8 +172,6 @@ class Tickets:
     """The numbers from 0 to ``count`` - 1, each of which goes to exactly one process, whichever takes it first."""
 
     MOST = 128
-
-    __slots__ = ("_incoming",)
 
     def __init__(self, count: int) -> None:
         self._incoming, outgoing = os.pipe()

@@ -46,7 +46,6 @@ class ClassicKindRules(ResourceKindRules):
     :cvar checked_twice: an update is checked as a new object is, before it is checked as an update: errors come twice.
     """
 
-    __slots__ = ()
     keeps_generation = True
     checked_twice = False
 
@@ -232,7 +231,6 @@ def check_class_parameters_reference(reference: Object | None, path: Path, check
 class ResourceClaimParametersRules(ClassicKindRules):
     """ResourceClaimParameters: all of it may change."""
 
-    __slots__ = ()
     kind = CLAIM_PARAMETERS
 
     def check_fields(self, obj: Object, checks: Checks) -> None:
@@ -265,7 +263,6 @@ def _check_requests(requests: list[Object] | None, path: Path, checks: Checks, *
 class ResourceClassParametersRules(ClassicKindRules):
     """ResourceClassParameters: all of it may change, and its filters are always checked as new ones."""
 
-    __slots__ = ()
     kind = CLASS_PARAMETERS
 
     def check_fields(self, obj: Object, checks: Checks) -> None:

@@ -145,7 +145,6 @@ def _check_deallocation(status: Object, before: Object, checks: Checks) -> None:
 class ClaimRules(ClassicKindRules):
     """ResourceClaim: its spec never changes."""
 
-    __slots__ = ()
     kind = CLAIM
     checked_twice = True
 
@@ -165,7 +164,6 @@ class ClaimRules(ClassicKindRules):
 class ClaimTemplateRules(ClassicKindRules):
     """ResourceClaimTemplate: its spec never changes."""
 
-    __slots__ = ()
     kind = CLAIM_TEMPLATE
     checked_twice = True
 
@@ -199,7 +197,6 @@ def _check_same_spec(struct: str, obj: Object, old: Object, checks: Checks) -> N
 class ResourceClassRules(ClassicKindRules):
     """ResourceClass: all of it may change."""
 
-    __slots__ = ()
     kind = RESOURCE_CLASS
     checked_twice = True
 
@@ -214,7 +211,6 @@ class ResourceClassRules(ClassicKindRules):
 class PodSchedulingContextRules(ClassicKindRules):
     """PodSchedulingContext: its spec may change; the selected node is not looked at."""
 
-    __slots__ = ()
     kind = POD_SCHEDULING_CONTEXT
     checked_twice = True
 
@@ -238,7 +234,6 @@ class PodSchedulingContextRules(ClassicKindRules):
 class ResourceSliceRules(ClassicKindRules):
     """ResourceSlice: its resources may change, its node and its driver may not."""
 
-    __slots__ = ()
     kind = RESOURCE_SLICE
 
     def check_fields(self, obj: Object, checks: Checks) -> None:

@@ -376,7 +376,7 @@ class Reviewer:
         for warning in self._warnings(manifest.value, manifest.file, answer):
             self._interpret().add_lint(result, manifest, warning)
             if warning.code == DROPPED.code and result.stored is not None and _loses(kept, warning.path):
-                result.stored.lost.append(render(warning.path))
+                result.stored = result.stored._replace(lost=(*result.stored.lost, render(warning.path)))
         for code, count in facts.hidden_notes.items():
             if self.question.severities.get(code) != OFF:
                 self.outcome.hidden_notes += count

@@ -110,9 +110,8 @@ def test_what_becomes_of_stored_objects_is_told_apart() -> None:
     """Findings in the same words are not alike if they mean something else for the objects as they are stored."""
     findings = _findings(("a", _fields(2)), ("b", _fields(2)))
     for number, (result, _) in enumerate(findings):
-        result.stored = result.stored or Stored(UPDATES_ACCEPTED)
-        if number > 1:
-            result.stored.lost = ["spec.devices[0].x", "spec.devices[1].x"]
+        lost = ("spec.devices[0].x", "spec.devices[1].x") if number > 1 else ()
+        result.stored = Stored(UPDATES_ACCEPTED, lost=lost)
     assert [remark(result, finding) for result, finding in findings] == [KEPT, KEPT, LOST, LOST]
     assert len(_shown(findings)) == 4
 
