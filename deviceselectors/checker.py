@@ -89,17 +89,6 @@ def _unwrap_optional(t: Type) -> tuple[Type, bool]:
 class _Checker(OverloadResolver):
     """The state of one check: scopes of variables, bindings of type parameters."""
 
-    __slots__ = (
-        "_collections",
-        "_exempted",
-        "_formats",
-        "_literal_calls",
-        "_open",
-        "_scopes",
-        "_variables",
-        "has_constants",
-    )
-
     def __init__(self, environment: Environment, issues: Issues) -> None:
         super().__init__(environment, issues)
         self._scopes: list[dict[str, Type]] = []

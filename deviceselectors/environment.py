@@ -22,19 +22,6 @@ class Environment:
     Immutable and hashable. Source: KEP-4381, KEP-5075, KEP-5491; k8s.io/dynamic-resource-allocation 0.30 and 0.37.
     """
 
-    __slots__ = (
-        "_hash",
-        "_key",
-        "derived",
-        "functions",
-        "has_multiple_allocations",
-        "has_untyped_attributes",
-        "kind",
-        "named_resources",
-        "release",
-        "server",
-    )
-
     def __init__(
         self,
         kind: str = "new",

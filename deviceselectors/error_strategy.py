@@ -197,19 +197,6 @@ class AbortError(Exception):
 class ErrorStrategy:
     """ANTLR's default error strategy with cel-go's limits, over a token stream."""
 
-    __slots__ = (
-        "_errors",
-        "_failed_at",
-        "_failed_in",
-        "_issues",
-        "_known",
-        "_prints_formats",
-        "_recoveries",
-        "_recovering",
-        "rule",
-        "tokens",
-    )
-
     def __init__(self, issues: Issues, release: int) -> None:
         self._issues = issues
         self._prints_formats = release < _MESSAGES_SINCE

@@ -110,14 +110,15 @@ def all_errors(schema: Schema, struct: str, value: Any) -> tuple[list[DecodingEr
 
 def is_readable(schema: Schema, type: Type, value: Any) -> bool:
     """Whether a value can be decoded as a type with nothing left over; a null is no value."""
-    probe = _Probe(schema, "", None, None)
-    _decoder(schema, type)(value, None, probe, None)
-    return value is not None and probe.readable
+    state = _State(schema, "", None, None, errors=[])
+    _decoder(schema, type)(value, None, state, None)
+    return value is not None and not state.errors and not state.problems
 
 
 class _State:
     """What one decoding has found so far.
 
+    :param root: the struct that is decoded; empty where errors need not name it.
     :param errors: collects all errors, if given; else the first one counts, and some end the decoding.
     """
 
@@ -178,34 +179,10 @@ class _State:
 
     def _type_error(self, value: Any, go_type: str, trail: Trail, *, integer: bool = False) -> DecodingError:
         path = _path(trail)
-        struct, fields = _context(self.schema, self.root, path)
+        struct, fields = _context(self.schema, self.root, path) if self.root else ("", "")
         target = f"Go struct field {struct}.{fields}" if struct else "Go value"
         found = describe(value, integer)
         return DecodingError(f"json: cannot unmarshal {found} into {target} of type {go_type}", path)
-
-
-class _Probe(_State):
-    """Whether anything has been found."""
-
-    __slots__ = ("readable",)
-
-    def __init__(self, schema: Schema, root: str, source: str | None, null_time: str | None) -> None:
-        super().__init__(schema, root, source, null_time)
-        self.readable = True
-
-    def strict(self, what: str, trail: Trail, name: str, *, key: bool = False) -> None:
-        self.readable = False
-
-    def mismatch(self, value: Any, go_type: str, trail: Trail, *, integer: bool = False) -> None:
-        self.readable = False
-
-    def refuse(self, error: Exception, trail: Trail) -> Any:
-        self.readable = False
-        return _KEEP
-
-    def refuse_type(self, value: Any, go_type: str, trail: Trail, *, integer: bool = False) -> Any:
-        self.readable = False
-        return _KEEP
 
 
 def _path(trail: Trail) -> Path:

@@ -8,6 +8,7 @@ set or not, except in the few types that the versions share with the internal AP
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import attrgetter
 from typing import Any
 
 from resourceapi import times
@@ -52,14 +53,14 @@ def _encoder(schema: Schema, type: Type, form: str) -> _Encoder:
             return _struct_encoder(schema, type.struct, form)
         case "list":
             assert type.element is not None
-            return _list_encoder(_encoder(schema, type.element, form), type.element)
+            return _list_encoder(_encoder(schema, type.element, form))
         case "map":
             assert type.element is not None
             return _map_encoder(_encoder(schema, type.element, form))
         case "quantity":
             return str
         case "raw":
-            return {_RETURNED: _value_of_raw, _VERBATIM: _raw_as_decoded}.get(form, _text_of_raw)
+            return _RAW.get(form, lambda value: Literal(value.text))
         case "time":
             return _time
         case _:
@@ -146,7 +147,7 @@ def _set_time_writer(name: str, key: str) -> _Writer:
     return write
 
 
-def _list_encoder(element: _Encoder, type: Type) -> _Encoder:
+def _list_encoder(element: _Encoder) -> _Encoder:
     if element is _same:
         return list
     return lambda value: [element(item) for item in value]
@@ -164,18 +165,7 @@ def _time(value: str) -> str | None:
     return None if value == times.ZERO else times.in_seconds(value)
 
 
-def _value_of_raw(value: Any) -> Any:
-    return value.plain
-
-
-def _raw_as_decoded(value: Any) -> Any:
-    return value.value
-
-
-def _text_of_raw(value: Any) -> Literal:
-    return Literal(value.text)
-
-
+_RAW: dict[str, _Encoder] = {_RETURNED: attrgetter("plain"), _VERBATIM: attrgetter("value")}
 # How the zero value of a kind is written.
 _ZEROS: dict[str, Any] = {
     "string": "",

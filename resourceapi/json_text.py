@@ -202,8 +202,6 @@ class PackedRaw(Raw):
 
 def _compacted(source: str) -> str:
     """JSON text without the spaces between its tokens, with the characters escaped that Go escapes."""
-    import re
-
     compact = re.sub(r'("(?:[^"\\]|\\.)*")|[ \t\r\n]+', r"\1", source)
     for character in "<>&\u2028\u2029":
         if character in compact:

@@ -60,21 +60,6 @@ class Kind:
     :param schema: the structs of its hub.
     """
 
-    __slots__ = (
-        "claim_spec",
-        "columns",
-        "default",
-        "diagnostic",
-        "former",
-        "further_group",
-        "name",
-        "namespaced",
-        "resource",
-        "schema",
-        "selectable_fields",
-        "versions",
-    )
-
     def __init__(
         self,
         name: str,

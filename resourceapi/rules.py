@@ -20,7 +20,6 @@ BETA = "beta"  # enforced declaratively since 1.37, by hand before
 class Rule:
     """A rule of a field; ``stops``: when it is broken, nothing further about the field is checked."""
 
-    __slots__ = ("stage",)
     stops = False
 
     def __init__(self, *, stage: str = BETA) -> None:
@@ -30,32 +29,33 @@ class Rule:
 class Optional(Rule):
     """An empty value needs no further checks."""
 
-    __slots__ = ()
     stops = True
 
 
 class Required(Rule):
     """The value must not be empty."""
 
-    __slots__ = ()
     stops = True
 
 
-class MaxItems(Rule):
+class Limit(Rule):
+    """A rule with a limit, and the stage that such rules have unless they say it."""
+
+    usual_stage = BETA
+
+    def __init__(self, limit: int, *, stage: str = "") -> None:
+        self.limit = limit
+        self.stage = stage or self.usual_stage
+
+
+class MaxItems(Limit):
     """A list or map has at most ``limit`` entries."""
 
-    __slots__ = ("limit",)
     stops = True
-
-    def __init__(self, limit: int, *, stage: str = BETA) -> None:
-        self.limit = limit
-        self.stage = stage
 
 
 class Unique(Rule):
     """No two entries of a list agree in all ``keys``; without keys, no two entries are equal."""
-
-    __slots__ = ("keys",)
 
     def __init__(self, *keys: str, stage: str = BETA) -> None:
         self.keys = keys
@@ -81,8 +81,6 @@ class Format(Rule):
     ``problems`` tells what is wrong with a text in the declarative wording, ``by_hand`` in the hand-written one.
     """
 
-    __slots__ = ("by_hand", "origin", "problems")
-
     def __init__(
         self,
         name: str,
@@ -97,70 +95,44 @@ class Format(Rule):
         self.stage = stage
 
 
-class EachKey(Rule):
+class Each(Rule):
+    """All of something have a format."""
+
+    def __init__(self, format: Format) -> None:
+        self.format = format
+        self.stage = format.stage
+
+
+class EachKey(Each):
     """Every key of a map has a format."""
 
-    __slots__ = ("format",)
 
-    def __init__(self, format: Format) -> None:
-        self.format = format
-        self.stage = format.stage
-
-
-class EachValue(Rule):
+class EachValue(Each):
     """Every entry of a list of texts has a format."""
 
-    __slots__ = ("format",)
 
-    def __init__(self, format: Format) -> None:
-        self.format = format
-        self.stage = format.stage
-
-
-class MaxLength(Rule):
+class MaxLength(Limit):
     """A text has at most ``limit`` characters."""
 
-    __slots__ = ("limit",)
 
-    def __init__(self, limit: int, *, stage: str = BETA) -> None:
-        self.limit = limit
-        self.stage = stage
-
-
-class MaxBytes(Rule):
+class MaxBytes(Limit):
     """A text has at most ``limit`` bytes."""
 
-    __slots__ = ("limit",)
 
-    def __init__(self, limit: int, *, stage: str = BETA) -> None:
-        self.limit = limit
-        self.stage = stage
-
-
-class Minimum(Rule):
+class Minimum(Limit):
     """A number is at least ``limit``."""
 
-    __slots__ = ("limit",)
-
-    def __init__(self, limit: int) -> None:
-        self.limit = limit
-        self.stage = STANDARD
+    usual_stage = STANDARD
 
 
-class Maximum(Rule):
+class Maximum(Limit):
     """A number is at most ``limit``."""
 
-    __slots__ = ("limit",)
-
-    def __init__(self, limit: int) -> None:
-        self.limit = limit
-        self.stage = STANDARD
+    usual_stage = STANDARD
 
 
 class OneOfValues(Rule):
     """A text is a value of an enumeration."""
-
-    __slots__ = ("values",)
 
     def __init__(self, *values: str, stage: str = BETA) -> None:
         self.values = tuple(sorted(values))
@@ -170,21 +142,17 @@ class OneOfValues(Rule):
 class Immutable(Rule):
     """An update must not change the value."""
 
-    __slots__ = ()
     stops = True
 
 
 class NotModified(Rule):
     """An update may set or clear the value, but not change it."""
 
-    __slots__ = ()
     stops = True
 
 
 class Subfield(Rule):
     """Rules about one field of a struct that is declared elsewhere, e.g. ``metadata.name``."""
-
-    __slots__ = ("name", "rules")
 
     def __init__(self, name: str, *rules: Rule) -> None:
         self.name = name
@@ -195,7 +163,6 @@ class Subfield(Rule):
 class ForbiddenWithout(Rule):
     """The field may be set only if the gate is on."""
 
-    __slots__ = ("gate",)
     stops = True
 
     def __init__(self, gate: str) -> None:
@@ -205,8 +172,6 @@ class ForbiddenWithout(Rule):
 
 class OneOfFields(Rule):
     """A struct has exactly one of ``members`` set.  ``filled``: members that count only if they are not empty."""
-
-    __slots__ = ("members",)
 
     def __init__(self, *members: str, stage: str = BETA) -> None:
         self.members = members
