@@ -14,7 +14,7 @@ from classic import claims as of_claim
 from classic.claims import NotYet, SyncError, because, together
 from classic.driver import ClaimAllocation, Driver
 from classic.driver_calls import CALL_SECONDS, ClaimsInUse, DriverCalls
-from classic.writes import ClaimWrites, Events, FailureEvents, NoEvents, Objects
+from classic.writes import ClaimWrites, Events, FailureEvents, Objects
 from cluster.leading import Fence
 from resourceapi import limits
 from resourceapi.api_client import Unavailable
@@ -127,7 +127,7 @@ class Controller:
         self._in_use = ClaimsInUse()
         self._calls = DriverCalls(driver, self._in_use, fence, call_seconds)
         self._writes = ClaimWrites(objects, driver_name, fence)
-        self._events = FailureEvents(events or NoEvents())
+        self._events = FailureEvents(events)
 
     @property
     def in_use(self) -> ClaimsInUse:

@@ -132,17 +132,10 @@ class Events(Protocol):
         """Say what is wrong with an object, in any length and with any characters; returns at once."""
 
 
-class NoEvents:
-    """Nobody is told."""
-
-    def warn(self, subject: Subject, note: str) -> None:
-        """Say nothing."""
-
-
 class FailureEvents:
-    """What ``kubectl describe`` shows of failures."""
+    """What ``kubectl describe`` shows of failures; nothing if there are no events."""
 
-    def __init__(self, events: Events) -> None:
+    def __init__(self, events: Events | None) -> None:
         self._events = events
 
     def warn(self, kind: str, obj: Object, action: str, note: str) -> None:
@@ -151,5 +144,7 @@ class FailureEvents:
         :param kind: of the object: what is read from a list does not say it.
         :param action: what was tried, in one word.
         """
+        if self._events is None:
+            return
         about = (API_VERSIONS[kind], kind, namespace_of(obj), name_of(obj), uid_of(obj))
         self._events.warn(Subject(*about, action, REASON), note)

@@ -17,6 +17,7 @@ from classic.migration.objects import (
     CLAIM_PARAMETERS,
     CLASS_PARAMETERS,
     RESOURCE_CLAIM_TEMPLATE,
+    Reference,
     migrated_metadata,
 )
 from classic.migration.remarks import CannotMigrate, Remarks, items, members, string
@@ -28,9 +29,7 @@ from resourceapi.model.v1alpha2 import IMMEDIATE
 from resourceapi.model.versions import GROUP
 
 if TYPE_CHECKING:
-    from classic.migration.objects import Reference
     from documents import Document
-    from resourceapi.field_errors import Path
 
 
 # Structured parameters, which kube-scheduler of 1.30 read itself: ResourceClassParameters and

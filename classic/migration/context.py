@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from classic.migration.mapping import UNKNOWN, Parameters, read_parameters
+from classic.migration.mapping import UNKNOWN, Mappings, Parameters, read_parameters
 from classic.migration.objects import Objects, Reference, group_without_version
 from classic.migration.remarks import WARNING, CannotMigrate, Remark, Remarks, string
-from resourceapi.field_errors import render
+from resourceapi.field_errors import Path, render
 from resourceapi.limits import DRIVER_NAME_CHARACTERS
 from resourceapi.manifests import namespace_of
 
 if TYPE_CHECKING:
-    from classic.migration.mapping import Mappings
     from documents import Document
-    from resourceapi.field_errors import Path
 
 
 _WHOLE = "each claim gets a device whole that has so much: claims do not share one, so that more devices are needed"

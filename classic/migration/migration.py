@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from classic.migration.claims import migrate_claim, migrate_resource_class, migrate_slice
@@ -22,7 +22,7 @@ from classic.migration.objects import (
     migrated_metadata,
     workload_version,
 )
-from classic.migration.remarks import CannotMigrate, Remark
+from classic.migration.remarks import CannotMigrate, Remark, Remarks
 from conversion.documents import ConversionError, convert_document
 from documents.comments import comments_of
 from documents.rewriting import rewrite
@@ -35,10 +35,7 @@ from validation.requests import WARN, create_request
 from validation.server import Server
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from classic.migration.mapping import Mappings
-    from classic.migration.remarks import Remarks
     from documents import Document
     from documents.source import Source
     from resourceapi.field_errors import Path

@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from resourceapi.errors import ClaimcheckError
-from resourceapi.field_errors import Key
+from resourceapi.field_errors import Key, Path
 
 if TYPE_CHECKING:
     from documents import Document
-    from resourceapi.field_errors import Path
 
 ERROR, WARNING, NOTE = "error", "warning", "note"
 SEVERITIES = (ERROR, WARNING, NOTE)

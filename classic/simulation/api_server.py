@@ -171,23 +171,9 @@ class Client:
     ) -> None:
         self.name, self.about, self.attempt, self.phase = name, about, attempt, phase
         self._server = server
-        self._objects = server.objects
-
-    async def claim(self, namespace: str, name: str) -> Object | None:
-        """A ResourceClaim."""
-        return self._objects.get("ResourceClaim", namespace, name)
-
-    async def resource_class(self, name: str) -> Object | None:
-        """A ResourceClass."""
-        return self._objects.get("ResourceClass", "", name)
-
-    async def context(self, namespace: str, name: str) -> Object | None:
-        """A PodSchedulingContext."""
-        return self._objects.get("PodSchedulingContext", namespace, name)
-
-    async def pod(self, namespace: str, name: str) -> Object | None:
-        """A pod."""
-        return self._objects.get("Pod", namespace, name)
+        self._objects = objects = server.objects
+        self.claim, self.resource_class = objects.claim, objects.resource_class
+        self.context, self.pod = objects.context, objects.pod
 
     async def create(self, obj: Object) -> Object:
         """Store a new object."""

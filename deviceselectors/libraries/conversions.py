@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from deviceselectors.ast import Literal
+from deviceselectors.ast import Call, Literal
 from deviceselectors.libraries import actual_costs, max_sizes
 from deviceselectors.libraries.estimates import Argument, wrapped
 from deviceselectors.libraries.function import Function, Overload
@@ -29,7 +29,6 @@ from deviceselectors.runtime.values import (
 from deviceselectors.sizes import TRAVERSAL, Size, scale
 
 if TYPE_CHECKING:
-    from deviceselectors.ast import Call
     from deviceselectors.issues import Issues
 
 _BOOLS = {

@@ -8,7 +8,7 @@ from __future__ import annotations
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
-from deviceselectors.ast import Literal
+from deviceselectors.ast import Call, Literal
 from deviceselectors.libraries import estimates, max_sizes
 from deviceselectors.libraries.actual_costs import plain_size, size_of
 from deviceselectors.libraries.estimates import Argument
@@ -17,7 +17,6 @@ from deviceselectors.runtime.values import RECEIVERS, CelError
 from deviceselectors.sizes import Size
 
 if TYPE_CHECKING:
-    from deviceselectors.ast import Call
     from deviceselectors.issues import Issues
     from deviceselectors.runtime.regexes import Regex
 

@@ -10,7 +10,7 @@ from math import isnan
 from typing import TYPE_CHECKING, Any
 
 from deviceselectors import types as static
-from deviceselectors.ast import ListLiteral, Literal, MapLiteral, Node, type_of_node
+from deviceselectors.ast import Call, ListLiteral, Literal, MapLiteral, Node, type_of_node
 from deviceselectors.libraries import actual_costs, estimates
 from deviceselectors.libraries.conversions import to_string
 from deviceselectors.libraries.function import Function, Overload
@@ -31,7 +31,6 @@ from deviceselectors.runtime.values import (
 from resourceapi.go_text import quote
 
 if TYPE_CHECKING:
-    from deviceselectors.ast import Call
     from deviceselectors.issues import Issues
 
 _SUPERSCRIPT = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
