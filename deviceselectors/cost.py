@@ -6,6 +6,7 @@ Source: the cost estimate of cel-go 0.29, with the sizes that are declared for d
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from deviceselectors.ast import LIST as LIST_NODE
 from deviceselectors.ast import (
@@ -60,26 +61,20 @@ _MAP_COST, _MESSAGE_COST = 30, 40
 _SCALARS = frozenset((BOOL, DOUBLE, DURATION, INT, TIMESTAMP, UINT))
 
 
-class _Entries:
+class _Entries(NamedTuple):
     """The sizes of the keys and values of a collection, with its kind."""
 
-    __slots__ = ("key", "kind", "value")
-
-    def __init__(self, kind: int, key: Size, value: Size) -> None:
-        self.kind = kind
-        self.key = key
-        self.value = value
+    kind: int
+    key: Size
+    value: Size
 
 
-class _Variable:
+class _Variable(NamedTuple):
     """What is known of a variable of a loop."""
 
-    __slots__ = ("entries", "path", "size")
-
-    def __init__(self, path: Path, size: Size | None, entries: _Entries | None = None) -> None:
-        self.path = path
-        self.size = size
-        self.entries = entries
+    path: Path
+    size: Size | None
+    entries: _Entries | None = None
 
 
 def estimate(root: Node) -> int:

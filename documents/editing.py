@@ -13,7 +13,7 @@ import json
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 from documents import emitting
 from documents.comments import comments_in
@@ -72,16 +72,13 @@ class _CannotEdit(Exception):
     """The text has a form that is not edited in place."""
 
 
-class _Entry:
+class _Entry(NamedTuple):
     """A key of a block mapping with the text that belongs to it: `text[start:end]`."""
 
-    __slots__ = ("end", "key", "start", "value")
-
-    def __init__(self, key: Node, value: Node, start: int, end: int) -> None:
-        self.key = key
-        self.value = value
-        self.start = start
-        self.end = end
+    key: Node
+    value: Node
+    start: int
+    end: int
 
 
 class _Editor:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from documents.errors import MalformedText
 from documents.garbage import CollectorPaused
@@ -14,32 +14,17 @@ if TYPE_CHECKING:
     from documents.source import Path, Source
 
 
-class Place:
+class Place(NamedTuple):
     """A stretch of one line of a file; all three count code points, line and column from 1.
 
     `exact` is False when the path asked for is not in the document, and this is the nearest part
     around it.
     """
 
-    __slots__ = ("column", "exact", "length", "line")
-
-    def __init__(self, line: int, column: int, length: int, exact: bool = True) -> None:
-        self.line = line
-        self.column = column
-        self.length = length
-        self.exact = exact
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Place) and self._all() == other._all()
-
-    def __hash__(self) -> int:
-        return hash(self._all())
-
-    def __repr__(self) -> str:
-        return f"Place(line={self.line}, column={self.column}, length={self.length}, exact={self.exact})"
-
-    def _all(self) -> tuple[int, int, int, bool]:
-        return self.line, self.column, self.length, self.exact
+    line: int
+    column: int
+    length: int
+    exact: bool = True
 
 
 class Positions:

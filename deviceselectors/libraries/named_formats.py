@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import ceil
-from typing import Any
+from typing import Any, NamedTuple
 
 from deviceselectors.libraries.actual_costs import plain_size
 from deviceselectors.libraries.estimates import Argument
@@ -30,15 +30,12 @@ _DIGITS = "0123456789"
 _UUID = (8, 4, 4, 4, 12)
 
 
-class Format:
+class Format(NamedTuple):
     """A named format: the name that tells it from others, its check, and the size that costs are computed from."""
 
-    __slots__ = ("name", "pattern_size", "problems")
-
-    def __init__(self, name: str, problems: Callable[[str], list[str]], pattern_size: int) -> None:
-        self.name = name
-        self.problems = problems
-        self.pattern_size = pattern_size
+    name: str
+    problems: Callable[[str], list[str]]
+    pattern_size: int
 
 
 register_type(

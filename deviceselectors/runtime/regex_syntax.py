@@ -7,7 +7,7 @@ regexp/syntax, with the flags that regexp.Compile sets, and what the package ans
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from deviceselectors.runtime import character_classes
 from deviceselectors.runtime.character_classes import Ranges, folded, named, negated, union
@@ -40,7 +40,7 @@ def problem(what: str, part: str) -> RegexError:
     return RegexError(f"error parsing regexp: {what}: `{part}`")
 
 
-class Expression:
+class Expression(NamedTuple):
     """A part of a pattern.
 
     `copies` is the greatest product of repetitions inside, `size` about the number of instructions that it compiles to,
@@ -48,24 +48,12 @@ class Expression:
     single characters repeat without end: then a search reads hardly more than what it matches.
     """
 
-    __slots__ = ("copies", "height", "longest", "pieces", "size", "straight")
-
-    def __init__(
-        self,
-        pieces: list[Piece],
-        *,
-        height: int = 1,
-        size: int = 1,
-        copies: int = 1,
-        longest: float = 0,
-        straight: bool = True,
-    ) -> None:
-        self.pieces = pieces
-        self.height = height
-        self.size = size
-        self.copies = copies
-        self.longest = longest
-        self.straight = straight
+    pieces: list[Piece]
+    height: int = 1
+    size: int = 1
+    copies: int = 1
+    longest: float = 0
+    straight: bool = True
 
     def flat(self) -> list[str | Ranges]:
         """The pieces in order."""
@@ -80,16 +68,13 @@ class Expression:
         return pieces
 
 
-class _Flags:
+class _Flags(NamedTuple):
     """The flags that groups such as `(?i)` set; never changed."""
 
-    __slots__ = ("dot_all", "fold", "lazy", "lines")
-
-    def __init__(self, fold: bool, lines: bool, dot_all: bool, lazy: bool) -> None:
-        self.fold = fold
-        self.lines = lines
-        self.dot_all = dot_all
-        self.lazy = lazy
+    fold: bool
+    lines: bool
+    dot_all: bool
+    lazy: bool
 
 
 class _Group:
@@ -546,12 +531,7 @@ class _Parser:
 
     def _set_flags(self, start: int) -> None:
         """Reads flags and the end of the group, or the colon that begins it."""
-        switched = {
-            "i": self.flags.fold,
-            "m": self.flags.lines,
-            "s": self.flags.dot_all,
-            "U": self.flags.lazy,
-        }
+        switched = dict(zip("imsU", self.flags, strict=True))
         on, seen = True, False
         while self.at < len(self.pattern):
             c = chr(self._next())
@@ -563,7 +543,7 @@ class _Parser:
             elif c in ":)" and (on or seen):
                 if c == ":":
                     self.groups.append(_Group(self.flags, captures=False))
-                self.flags = _Flags(switched["i"], switched["m"], switched["s"], switched["U"])
+                self.flags = _Flags(*switched.values())
                 return
             else:
                 break
