@@ -73,7 +73,7 @@ class DeviceCapacities:
 
     __slots__ = ("__weakref__", "_all", "by_name", "portions", "shares", "totals")
 
-    def __init__(self, by_name: Object, all: Sized = ()) -> None:
+    def __init__(self, by_name: Mapping[str, Object], all: Sized = ()) -> None:
         """`by_name`: the `capacity` of a device in normal form, with request policies; `all`: these and those of other devices."""
         self.by_name = by_name
         self._all = all

@@ -6,17 +6,17 @@ whatever holds for a device and a request holds for all devices of the same shap
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import count
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
 
 from allocator.capacity_requests import DeviceCapacities
 from allocator.features import NEWEST_READING, Reading
 from deviceselectors.device_properties import DeviceProperties, properties_key
 from resourceapi.equality import canonical, fingerprint
-from resourceapi.objects import Object
+from resourceapi.objects import EMPTY, Object
 from resourceapi.quantity import Quantity, values_of
 
 
@@ -26,6 +26,47 @@ class Consumption(NamedTuple):
     counter_set: str
     counters: dict[str, Quantity]
     groups: frozenset[str]
+
+
+_FIELDS: Mapping[type, str] = {str: "string", int: "int", bool: "bool", Quantity: "value"}
+
+
+class DeviceValues(Mapping[str, Object]):
+    """Attributes or capacity of a device, without an object for each: nearly all have one field, and such an object takes 200 bytes."""
+
+    __slots__ = ("_values",)
+
+    def __init__(self, entries: Object) -> None:
+        """`entries`: objects by name, in normal form."""
+        values: dict[str, Any] = {}
+        for name, entry in entries.items():
+            values[name] = entry
+            if entry and len(entry) == 1:
+                ((field, value),) = entry.items()
+                values[name] = value if _FIELDS.get(type(value)) == field else (field, value)
+        self._values = values
+
+    def __getitem__(self, name: str) -> Object:
+        value = self._values[name]
+        if (field := _FIELDS.get(type(value))) is not None:
+            return {field: value}
+        return {value[0]: value[1]} if type(value) is tuple else value
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """As of any mapping, without an exception where there is none."""
+        return self[name] if name in self._values else default
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._values
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
 
 
 _numbers = count()
@@ -114,32 +155,39 @@ class ShapeRegistry:
         own = {name: value for name, value in device.items() if name != "name"}
         key = (
             driver,
-            canonical(own if "nodeName" not in own else {**own, "nodeName": bool(own["nodeName"])}),
+            fingerprint(
+                canonical(own if "nodeName" not in own else {**own, "nodeName": bool(own["nodeName"])})
+            ),
         )
         shape = self._devices.get(key)
         if shape is None:
-            properties = self._properties_of(driver, own)
-            shape = DeviceShape(own, properties, self._capacities_of(properties.capacity))
+            capacities = self._capacities_of(own.get("capacity") or EMPTY)
+            properties = self._properties_of(driver, own, capacities)
+            for name, entries in (("attributes", properties.attributes), ("capacity", capacities.by_name)):
+                if name in own:
+                    own[name] = entries
+            shape = DeviceShape(own, properties, capacities)
             self._devices[key] = shape
         return shape
 
-    def _properties_of(self, driver: str, device: Object) -> DeviceProperties:
-        key = properties_key(driver, device)
+    def _properties_of(self, driver: str, device: Object, capacities: DeviceCapacities) -> DeviceProperties:
+        key = fingerprint(properties_key(driver, device))
         found = self._properties.get(key)
         if found is None:
+            attributes = DeviceValues(device.get("attributes") or EMPTY)
             found = self._properties[key] = DeviceProperties(
                 driver,
-                device,
+                {**device, "attributes": attributes, "capacity": capacities.by_name},
                 hide_sharing=self.reading.hides_sharing,
                 hide_lists=self.reading.hides_lists,
             )
         return found
 
     def _capacities_of(self, capacity: Object) -> DeviceCapacities:
-        key = canonical(capacity)
+        key = fingerprint(canonical(capacity))
         found = self._capacities.get(key)
         if found is None:
-            found = self._capacities[key] = DeviceCapacities(capacity, self._capacities)
+            found = self._capacities[key] = DeviceCapacities(DeviceValues(capacity), self._capacities)
         return found
 
     def of_slice(self, spec: Object, devices: Iterable[DeviceShape]) -> SliceShape:

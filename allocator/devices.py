@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -64,7 +64,7 @@ class Device:
         self.slice = slice
         self.id = id
         #: but for the name the same for all devices of the shape, unless each has a place of its own
-        self.spec = spec if slice.per_device else shape.spec
+        self.spec = _with_place(shape.spec, spec) if slice.per_device else shape.spec
         self.attributes = shape.properties.attributes
         self.capacity = shape.properties.capacity
         self.taints = shape.taints
@@ -177,7 +177,13 @@ class Slice(SliceHeader):
 
     def as_object(self) -> Object:
         """What it has been made from, as far as it matters."""
-        devices = [{**device.spec, "name": device.id.device} for device in self.devices]
+        devices = [
+            {
+                name: dict(value) if isinstance(value, Mapping) else value
+                for name, value in {**device.spec, "name": device.id.device}.items()
+            }
+            for device in self.devices
+        ]
         return {"metadata": {"name": self.name}, "spec": {**self.spec, "devices": devices}}
 
     def reaches(self, node: Object) -> bool:
@@ -223,7 +229,12 @@ def _reshaped(device: Device, shape: DeviceShape) -> Object:
     """The spec of a device that is of another shape."""
     if not device.slice.per_device:
         return shape.spec
-    return {**shape.spec, **{name: device.spec[name] for name in ("name", "nodeName") if name in device.spec}}
+    return _with_place(shape.spec, device.spec)
+
+
+def _with_place(spec: Object, own: Object) -> Object:
+    """The spec of a shape for a device that says itself where it is."""
+    return {**spec, **{name: own[name] for name in ("name", "nodeName") if name in own}}
 
 
 def node_matches(placement: Object, node: Object) -> bool:

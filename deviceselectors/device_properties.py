@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sized
+from collections.abc import Hashable, Iterable, Mapping, Sized
 from functools import cached_property
 from typing import TYPE_CHECKING, Generic, TypeVar
 
@@ -59,9 +59,9 @@ class DeviceProperties:
         :param hide_lists: whether they fail where an attribute is a list.
         """
         self.driver = driver
-        self.attributes: Object = device.get("attributes") or EMPTY
+        self.attributes: Mapping[str, Object] = device.get("attributes") or EMPTY
         #: with request policies, which selectors do not see, but requests for capacity do
-        self.capacity: Object = device.get("capacity") or EMPTY
+        self.capacity: Mapping[str, Object] = device.get("capacity") or EMPTY
         self.multiple = device.get("allowMultipleAllocations") is True
         self._hide_sharing, self._hide_lists = hide_sharing, hide_lists
         #: what expressions see of `multiple`
@@ -71,7 +71,7 @@ class DeviceProperties:
         #: attributes that expressions derive, by their numbers
         self.derived: dict[int, Object] = {}
 
-    def changed(self, attributes: Object, capacity: Object) -> DeviceProperties:
+    def changed(self, attributes: Mapping[str, Object], capacity: Mapping[str, Object]) -> DeviceProperties:
         """Properties that differ in attributes and capacity."""
         device = {"attributes": attributes, "capacity": capacity, "allowMultipleAllocations": self.multiple}
         return DeviceProperties(

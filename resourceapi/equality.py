@@ -7,6 +7,7 @@ amount. A struct with nothing set is as good as none only where Go has it as a v
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from resourceapi.json_text import Raw
@@ -88,6 +89,8 @@ def _as_json(value: object) -> object:
         return [value.mantissa, value.scale, value.format, value.big, str(value)]
     if isinstance(value, Raw):
         return [value.source]
+    if isinstance(value, Mapping):
+        return dict(value)
     raise TypeError(f"no part of an API object: {value!r}")
 
 

@@ -10,6 +10,8 @@ from threading import Event
 from time import sleep
 from typing import Any, NamedTuple
 
+from allocator.device_shapes import ShapeRegistry
+from allocator.devices import Slice
 from allocator.features import Features
 from allocator.scheduling import SchedulingState
 from allocator.time_limit import STEP_SECONDS, TimeLimit
@@ -17,11 +19,11 @@ from cluster.client import Client
 from cluster.group_snapshots import InConfiguration, Snapshots
 from cluster.objects import ClusterObjects, read_node
 from cluster.reflector import Reflector
-from cluster.store import Change, Collection, VersionedCollection
+from cluster.store import Change, Collection, Value, VersionedCollection
 from resourceapi.json_text import PackedRaw, Raw
 from resourceapi.kinds import CLAIM, DEVICE_CLASS, DEVICE_TAINT_RULE, RESOURCE_SLICE, RESOURCE_SLICE_PATCH
 from resourceapi.logs import LOGGER
-from resourceapi.manifests import entries, mapping
+from resourceapi.manifests import entries, mapping, text
 from resourceapi.model.versions import GROUP, OWN_GROUP, V1_PATH
 from resourceapi.objects import Object
 from resourceapi.records.claims import DevicesReader, devices_of
@@ -43,6 +45,25 @@ class Source(NamedTuple):
 
     path: str
     collection: Collection[Any]
+
+
+class PublishedSlice:
+    """A ResourceSlice as the allocator has it, without the object, which would take several times as much memory."""
+
+    __slots__ = ("_version", "slice")
+
+    def __init__(self, slice: Slice, obj: Object) -> None:
+        """`obj`: what the slice was made from."""
+        self.slice = slice
+        metadata = mapping(obj, "metadata")
+        version = text(metadata, "resourceVersion")
+        self._version: object = (text(metadata, "uid"), version) if version else object()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PublishedSlice) and self._version == other._version
+
+    def __hash__(self) -> int:
+        return hash(self._version)
 
 
 class ClusterPicture:
@@ -81,8 +102,17 @@ class ClusterPicture:
             return lambda value: objects.read_stored(kind, _without(value, "managedFields"))
 
         self.nodes = Collection(read_node)
-        self.slices = Collection(read(RESOURCE_SLICE.name))
-        self.classes = Collection(read(DEVICE_CLASS.name))
+        shapes = ShapeRegistry(self.features.reading)
+
+        def read_slice(value: Object) -> PublishedSlice | None:
+            obj = objects.read_stored(RESOURCE_SLICE.name, value)
+            return None if obj is None else PublishedSlice(Slice(obj, shapes), obj)
+
+        self.slices = Collection(read_slice)
+        read_class = read(DEVICE_CLASS.name)
+        self.classes = Collection(
+            lambda value: None if (found := read_class(value)) is None else _packed(found)
+        )
         self.rules = Collection(read(DEVICE_TAINT_RULE.name))
         self.patches = Collection(read(RESOURCE_SLICE_PATCH.name))
         #: the API group of ResourceSlicePatches
@@ -107,7 +137,7 @@ class ClusterPicture:
         self.claims = ClaimLedger(self.state, self.claim_objects)
         state = self.state
         self._follow(self.nodes, state.put_node, state.remove_node)
-        self._follow(self.slices, state.put_slice, state.remove_slice)
+        self._follow(self.slices, lambda each: state.put_slice(each.slice), state.remove_slice)
         self._follow(self.classes, state.put_class, state.remove_class)
         if self.features.device_taints:
             self._follow(self.rules, state.put_rule, state.remove_rule)
@@ -192,9 +222,9 @@ class ClusterPicture:
         return {each.path: Reflector(client, each.path, each.collection) for each in self.sources()}
 
     def _follow(
-        self, collection: Collection[Object], put: Callable[[Object], None], remove: Callable[[str], None]
+        self, collection: Collection[Value], put: Callable[[Value], None], remove: Callable[[str], None]
     ) -> None:
-        def changed(changes: Sequence[Change[Object]]) -> None:
+        def changed(changes: Sequence[Change[Value]]) -> None:
             """A whole list may have changed: what takes long is done in parts, as if the changes had come one by one."""
             left = deque(changes)
             while left:
@@ -235,17 +265,17 @@ def _pod_with_few_claims(value: Object) -> Pod | None:
     return None if pod is None else pod._replace(claims=pod.claims[: MOST_CLAIMS + 1])
 
 
-def _packed(claim: Object) -> Object:
-    """A claim, which nobody else has, with what drivers alone read of it as text."""
-    status = mapping(claim, "status")
+def _packed(obj: Object) -> Object:
+    """A claim or class, which nobody else has, with what drivers alone read of it as text."""
+    spec, status = mapping(obj, "spec"), mapping(obj, "status")
     parts = [(each, "data") for each in entries(status, "devices")]
-    for devices in (mapping(claim, "spec", "devices"), mapping(status, "allocation", "devices")):
-        parts += [(mapping(each, "opaque"), "parameters") for each in entries(devices, "config")]
+    for holder in (spec, mapping(spec, "devices"), mapping(status, "allocation", "devices")):
+        parts += [(mapping(each, "opaque"), "parameters") for each in entries(holder, "config")]
     for part, name in parts:
         raw = part.get(name)
         if isinstance(raw, Raw):
             part[name] = PackedRaw(raw)
-    return claim
+    return obj
 
 
 def _without(value: Object, *unread: str) -> Object:

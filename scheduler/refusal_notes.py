@@ -14,6 +14,7 @@ from itertools import chain, islice, zip_longest
 from time import thread_time
 from typing import NamedTuple
 
+from allocator.devices import Slice
 from allocator.explaining import in_words
 from allocator.explaining.explanation import ERROR, MISFIT, UNDECIDED, Explanation, explain
 from allocator.explaining.for_tenants import for_tenants, groups_in_the_way, patched_values_in_claims
@@ -100,7 +101,7 @@ class _Seen(NamedTuple):
     nodes: Sequence[Object]
     all_nodes: Sequence[Object]
     pools: frozenset[PoolId]
-    slices: Sequence[Object]
+    slices: Sequence[Slice]
     claims: Mapping[str, Object]
     assumed: Mapping[str, Object]
     held: Mapping[str, Allocation]
@@ -116,7 +117,7 @@ class _Seen(NamedTuple):
             [state.nodes[name] for name in known],
             list(state.nodes.values()),
             frozenset(pools),
-            [picture.slices.objects[name] for name in sorted(slices) if name in picture.slices.objects],
+            [picture.slices.objects[name].slice for name in sorted(slices) if name in picture.slices.objects],
             dict(picture.claim_objects.objects),
             picture.claims.with_assumed(),
             dict(state.held),
@@ -131,7 +132,7 @@ class _Seen(NamedTuple):
             picture.features,
             [*self.nodes, *_nodes_of(claims, self.all_nodes)],
             dict(picture.classes.objects),
-            self.slices,
+            [each.as_object() for each in self.slices],
             map(Claim, self._here()),
             list(picture.rules.objects.values()),
             list(picture.patches.objects.values()),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cmp_to_key, partial
 
 from allocator.capacity_requests import Arithmetic, CapacityError, consumed, refused
@@ -227,7 +227,7 @@ def _requested_by_others(claims: Claims, part: Part, name: str) -> Quantity:
 
 
 def _down_to_policy(
-    name: str, left: Quantity, capacity: Object, arithmetic: Arithmetic
+    name: str, left: Quantity, capacity: Mapping[str, Object], arithmetic: Arithmetic
 ) -> Iterator[Quantity]:
     """The largest amount up to `left` that the policy of a capacity admits, and the least one, in case steps are counted otherwise."""
     policy: Object = (capacity[name] or {}).get("requestPolicy") or {}

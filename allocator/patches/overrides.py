@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from weakref import WeakValueDictionary
 
 from allocator.capacity_requests import DeviceCapacities
-from allocator.device_shapes import DeviceShape
+from allocator.device_shapes import DeviceShape, DeviceValues
 from allocator.patches.applied import Applied
 from allocator.patches.patch import removes
 from deviceselectors.device_properties import DeviceProperties
@@ -30,7 +30,7 @@ class Entries:
             name for full in by_name if removes(by_name[full]) for name in (full, full.removeprefix(domain))
         ]
 
-    def merged(self, own: Object) -> Object:
+    def merged(self, own: Mapping[str, Object]) -> DeviceValues:
         """What a device has that had these."""
         found = {**own, **self._of_others}
         for bare, full, entry in self._own:
@@ -41,7 +41,7 @@ class Entries:
                 found[full] = entry
         for name in self._removed:
             found.pop(name, None)
-        return found
+        return DeviceValues(found)
 
 
 class Overrides:
@@ -67,7 +67,7 @@ def first_of_each(given: Sequence[Object]) -> Object:
     return found
 
 
-def published_name(domain: str, full: str, own: Object) -> str:
+def published_name(domain: str, full: str, own: Mapping[str, Object]) -> str:
     """How a device has an attribute or capacity of this full name: as its slice spells it, else as drivers do.
 
     :param domain: that of the driver, with a slash.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from allocator.devices import Device
@@ -60,7 +60,9 @@ def sources(device: Device, applied: Applied) -> DeviceSources:
     )
 
 
-def _given(domain: str, own: Object, by_patches: Iterable[tuple[Giver, Object]]) -> dict[str, Given]:
+def _given(
+    domain: str, own: Mapping[str, Object], by_patches: Iterable[tuple[Giver, Object]]
+) -> dict[str, Given]:
     found: dict[str, list[tuple[Giver, Object]]] = {}
     for giver, entries in by_patches:
         for full, entry in entries.items():

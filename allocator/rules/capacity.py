@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 
 from allocator.attempt_state import AttemptState
@@ -115,7 +115,7 @@ def could_serve(state: AttemptState, alternative: Alternative, device: Device) -
     return share_for(state, alternative, device, short=True).fits
 
 
-def serves(requests: Amounts, capacity: Object, arithmetic: Arithmetic) -> bool:
+def serves(requests: Amounts, capacity: Mapping[str, Object], arithmetic: Arithmetic) -> bool:
     """Whether a device could serve a request for capacity if nobody else used it.
 
     :param capacity: the `capacity` of the device in normal form, with request policies.

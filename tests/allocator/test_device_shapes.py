@@ -7,10 +7,12 @@ from typing import Any, get_origin
 import pytest
 
 from advice.device_inventory import NamedGroup
-from allocator.device_shapes import ShapeRegistry
+from allocator.device_shapes import DeviceValues, ShapeRegistry
 from allocator.features import Reading
 from deviceselectors.device_properties import DeviceGroup, properties_key
+from resourceapi.equality import canonical
 from resourceapi.objects import Object
+from resourceapi.quantity import parse as parse_quantity
 from tests.allocator.objects import DRIVER, device, draws, slice_of
 from webhook.devices import PlacedGroup
 
@@ -84,3 +86,25 @@ def test_the_stable_allocator_hides_sharing() -> None:
 def test_one_notion_of_a_device_group() -> None:
     """The inventory of files and the index of the cluster group devices in the same class."""
     assert get_origin(NamedGroup) is get_origin(PlacedGroup) is DeviceGroup
+
+
+def test_values_are_what_they_were_made_of() -> None:
+    """Whatever their type, and whether they have a value at all."""
+    entries: Object = {
+        "text": {"string": "x"},
+        "number": {"int": 1},
+        "yes": {"bool": True},
+        "version": {"version": "1.0.0"},
+        "list": {"ints": [1, 2]},
+        "amount": {"value": parse_quantity("1Gi")},
+        "bounded": {"value": parse_quantity("1"), "requestPolicy": {"default": "1"}},
+        "empty": {},
+        "none": None,
+    }
+    values = DeviceValues(entries)
+    assert dict(values) == entries
+    assert canonical(values) == canonical(entries)
+    assert len(values) == len(entries)
+    assert all(name in values and values.get(name) == entry for name, entry in entries.items())
+    assert values.get("other", 1) == 1
+    assert "other" not in values

@@ -114,7 +114,7 @@ class Cluster:
             Features(PROFILE.gates),
             nodes,
             {each["metadata"]["name"]: each for each in self.picture.classes.objects.values()},
-            list(self.picture.slices.objects.values()),
+            [each.slice.as_object() for each in self.picture.slices.objects.values()],
         )
 
 

@@ -17,7 +17,7 @@ from resourceapi.records.claims import devices_of
 from resourceapi.records.pools import DeviceId
 from resourceapi.releases import Profile
 from scheduler.cluster_picture import ClusterPicture
-from tests.scheduler.small_cluster import DRIVER, claim
+from tests.scheduler.small_cluster import DRIVER, claim, gpus, node, v1
 
 STATES = [dict(zip("abc", held, strict=True)) for held in permutations(("gpu-0", "gpu-1", ""))]
 
@@ -119,6 +119,28 @@ def test_parameters_of_drivers_are_kept_as_text() -> None:
     values = [config["opaque"]["parameters"], allocated["opaque"]["parameters"]]
     values.append(kept["status"]["devices"][0]["data"])
     assert [each.value for each in values] == [{"a": [[]] * size}] * 3
+
+
+def test_parameters_of_classes_are_kept_as_text() -> None:
+    """As those of claims, to whose results they are copied."""
+    picture, size = ClusterPicture(Profile("1.37")), 3_300
+    opaque = {"opaque": {"driver": DRIVER, "parameters": {"a": [[]] * size}}}
+    text = json.dumps(v1("DeviceClass", "gpu", spec={"config": [opaque]}))
+    tracemalloc.start()
+    try:
+        picture.classes.put(json.loads(text))
+        assert tracemalloc.get_traced_memory()[0] < 5 * len(text)
+    finally:
+        tracemalloc.stop()
+    picture.nodes.put(node("n"))
+    picture.slices.put(gpus("n", 1))
+    picture.claim_objects.put(claim("c"))
+    asked = picture.claims.get("ns/c")
+    assert asked is not None
+    (answer,) = picture.state.filter([asked], UNLIMITED).nodes
+    assert answer.result is not None
+    (config,) = answer.result[0]["devices"]["config"]
+    assert config["opaque"]["parameters"].value == {"a": [[]] * size}
 
 
 ASKED = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
@@ -261,7 +261,7 @@ def described(inventory: Inventory) -> dict[str, str]:
 
 
 def _sorted(value: Any) -> Any:
-    if isinstance(value, dict):
+    if isinstance(value, Mapping):
         return sorted((name, _sorted(each)) for name, each in value.items())
     return [_sorted(each) for each in value] if isinstance(value, (list, tuple)) else value
 
