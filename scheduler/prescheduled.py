@@ -192,7 +192,7 @@ class PreScheduledPods:
             return [Grant(claim, result) for claim, result in zip(new, results, strict=True)]
         reason = f"node {pod.node} is not known to the scheduling sidecar yet"
         if found:
-            allocators = {pod.node: device_reason(found[0].error)}
+            allocators = {pod.node: device_reason(found[0].unnamed)}
             reason = with_shortfalls(self._picture, claims, allocators)[pod.node]
         self._note(pod, f"on its node: {reason}")
         if found and found[0].error == OUT_OF_TIME:

@@ -133,6 +133,17 @@ def test_a_pod_waits_for_devices() -> None:
     assert_nothing_twice(api)
 
 
+def test_a_selector_that_fails() -> None:
+    """On which device is not for those who read events."""
+    wanted = claim("c")
+    failing = {"cel": {"expression": "device.attributes['gpu.example.com'].model == 'a'"}}
+    wanted["spec"]["devices"]["requests"][0]["exactly"]["selectors"] = [failing]
+    looking = Looking(cluster(wanted, pod("p", "c", nodeName="n1")))
+    looking.look()
+    (said,) = looking.said()
+    assert said.startswith("p: on its node: claim ns/c: selector #0: CEL runtime error: no such key: model")
+
+
 def test_an_unknown_node() -> None:
     """There are no devices on it."""
     looking = Looking(cluster(claim("c"), pod("p", "c", nodeName="n9")))
