@@ -16,15 +16,15 @@ from classic.migration.mapping import Mappings, built_in, read_mapping
 from classic.migration.migration import Change, Migration, migrated_text
 from classic.migration.objects import is_classic, is_of_1_31
 from classic.migration.remarks import ERROR, NOTE, SEVERITIES, Remark
-from commandline.errors import NEGATIVE, SUCCESS, UNFINISHED, UsageError
+from commandline.errors import NEGATIVE, UNFINISHED, UsageError
 from commandline.options import insist_on_paths, settle_namespace
 from commandline.reading import find, search
 from commandline.reports.escaping import complain, write_json
-from commandline.rewriting import InPlace, Result, StandardOutput, result_of
+from commandline.rewriting import Rewriting, StandardOutput, result_of
 from documents import Document, DocumentError, parse
 from documents.finding import KUSTOMIZATIONS, KUSTOMIZE, PATCH
 from documents.parsing import first_document
-from documents.source import decode, read_file
+from documents.source import read_file
 from resourceapi.field_errors import render
 from resourceapi.manifests import MISSING, displayed_name, entries, group_of, mapping, name_of, text, value_at
 from resourceapi.phrases import number
@@ -288,30 +288,29 @@ def migrate(options: Namespace) -> int:
     """Migrate the files that the options name. Objects that cannot be migrated stay as they are."""
     insist_on_paths(options)
     settle_namespace(options)
-    result = result_of(options)
-    run = _Run(_mappings(options))
+    rewriting = Rewriting(result_of(options))
+    mappings = _mappings(options)
     searched = search(options)
-    for found in find(options, searched):
-        run.read(found, result)
-    migration = Migration(run.documents, run.mappings, options.namespace)
-    migration.remarks += stale_patches(run.documents, migration.changes, searched)
+    texts, documents = _read(find(options, searched), rewriting)
+    migration = Migration(documents, mappings, options.namespace)
+    migration.remarks += stale_patches(documents, migration.changes, searched)
     if any(remark.severity == ERROR for remark in migration.remarks):
-        run.exit_code = max(run.exit_code, NEGATIVE)
-    files = run.migrated(migration.changes)
-    if isinstance(result, StandardOutput):
+        rewriting.exit_code = max(rewriting.exit_code, NEGATIVE)
+    files = _migrated(texts, documents, migration.changes, {problem.file for problem in rewriting.problems})
+    if isinstance(rewriting.result, StandardOutput):
         files = [file._replace(migrated=applicable(file.migrated, file.name)) for file in files]
     if options.output == "json":
         changed = any(file.text != file.migrated for file in files)
         if options.in_place:
-            run.write(files, InPlace())
+            _write(files, rewriting)
         elif changed and (options.check or options.diff):
-            run.exit_code = max(run.exit_code, NEGATIVE)
+            rewriting.exit_code = max(rewriting.exit_code, NEGATIVE)
         with_content = not (options.in_place or options.check or options.diff)
-        write_report(migration, files, run.problems, with_content=with_content)
-        return run.exit_code
+        write_report(migration, files, rewriting.problems, with_content=with_content)
+        return rewriting.exit_code
     tell(migration, quiet=options.quiet)
-    run.write(files, result)
-    return max(run.exit_code, result.finish())
+    _write(files, rewriting)
+    return max(rewriting.exit_code, rewriting.result.finish())
 
 
 def _mappings(options: Namespace) -> Mappings:
@@ -328,70 +327,54 @@ def _mappings(options: Namespace) -> Mappings:
     return mappings
 
 
-class _Run:
-    def __init__(self, mappings: Mappings) -> None:
-        self.mappings = mappings
-        self.texts: dict[str, str] = {}
-        self.documents: list[Document] = []
-        self.problems: list[DocumentError] = []
-        self.exit_code = SUCCESS
-        self._characters = 0
-
-    def read(self, found: str | DocumentError, result: Result) -> None:
-        """Read one file. What is no manifest in it stays as it is."""
-        try:
-            if isinstance(found, DocumentError):
-                raise found
-            result.insist_on_use_for(found)
-            text = decode(read_file(found), found)
-            self._characters += len(text)
-            if self._characters > MAX_CHARACTERS:
-                raise DocumentError(
-                    found, 0, 0, f"more than {MAX_CHARACTERS // 2**20} MiB of manifests in all"
-                )
-        except DocumentError as error:
-            self._complain(error, NEGATIVE if error.line else UNFINISHED)
-            return
-        self.texts[found] = text
-        for document in parse(text, found):
+def _read(
+    found: Iterable[str | DocumentError], rewriting: Rewriting
+) -> tuple[dict[str, str], list[Document]]:
+    """The texts of files, and the documents in them. What is no manifest stays as it is."""
+    texts: dict[str, str] = {}
+    documents: list[Document] = []
+    characters = 0
+    for file, content in rewriting.texts(found):
+        characters += len(content)
+        if characters > MAX_CHARACTERS:
+            too_much = f"more than {MAX_CHARACTERS // 2**20} MiB of manifests in all"
+            rewriting.complain(DocumentError(file, 0, 0, too_much), UNFINISHED)
+            continue
+        texts[file] = content
+        for document in parse(content, file):
             if isinstance(document, DocumentError):
-                self._complain(document, NEGATIVE)
+                rewriting.complain(document, NEGATIVE)
             else:
-                self.documents.append(document)
+                documents.append(document)
+    return texts, documents
 
-    def migrated(self, changes: list[Change]) -> list[File]:
-        """The files with what has changed in them."""
-        by_file: dict[str, list[Change]] = {name: [] for name in self.texts}
-        for change in changes:
-            by_file[change.document.file].append(change)
-        gone = self._emptied(changes)
-        changed = without_resources(gone, self.documents)
-        return [
-            File(name, text, self._migrated(name, by_file[name] + changed.get(name, []), gone))
-            for name, text in self.texts.items()
-        ]
 
-    def _migrated(self, name: str, changes: list[Change], gone: set[str]) -> str:
-        if name in gone:
-            return ""
-        return migrated_text(changes[0].document.source, changes, gone) if changes else self.texts[name]
+def _migrated(
+    texts: Mapping[str, str], documents: Sequence[Document], changes: Iterable[Change], unread: set[str]
+) -> list[File]:
+    """The files with what has changed in them; empty if nothing is left of one.
 
-    def _emptied(self, changes: list[Change]) -> set[str]:
-        """The files of which nothing is left."""
-        left_out = {id(change.document) for change in changes if change.value is None}
-        kept = {document.file for document in self.documents if id(document) not in left_out}
-        unread = {problem.file for problem in self.problems}
-        return {document.file for document in self.documents} - kept - unread
+    :param unread: the files that have more than these documents.
+    """
+    by_file: dict[str, list[Change]] = {name: [] for name in texts}
+    left_out = set()
+    for change in changes:
+        by_file[change.document.file].append(change)
+        if change.value is None:
+            left_out.add(id(change.document))
+    kept = {document.file for document in documents if id(document) not in left_out}
+    gone = {document.file for document in documents} - kept - unread
+    for name, listed in without_resources(gone, documents).items():
+        by_file[name] += listed
+    return [File(name, text, _text(text, by_file[name], gone, name)) for name, text in texts.items()]
 
-    def write(self, files: list[File], result: Result) -> None:
-        """Print, write or compare the files."""
-        for file in files:
-            try:
-                result.add(*file)
-            except DocumentError as error:
-                self._complain(error, UNFINISHED)
 
-    def _complain(self, error: DocumentError, code: int) -> None:
-        complain(str(error), *([f"  hint: {error.hint}"] if error.hint else ()))
-        self.problems.append(error)
-        self.exit_code = max(self.exit_code, code)
+def _text(text: str, changes: list[Change], gone: set[str], name: str) -> str:
+    if name in gone:
+        return ""
+    return migrated_text(changes[0].document.source, changes, gone) if changes else text
+
+
+def _write(files: Iterable[File], rewriting: Rewriting) -> None:
+    for file in files:
+        rewriting.write(*file)

@@ -4,40 +4,47 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from commandline.color import BOLD, CYAN, GREEN, RED, is_colored, paint
-from commandline.errors import NEGATIVE, SUCCESS, UsageError
+from commandline.errors import NEGATIVE, SUCCESS, UNFINISHED, UsageError
 from commandline.reports.escaping import complain, on_one_line, without_commands
 from documents.errors import DocumentError
-from documents.source import STANDARD_INPUT
+from documents.source import STANDARD_INPUT, decode, read_file
 from resourceapi.phrases import number
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
 
-class Result(Protocol):
-    """What becomes of converted files."""
+class Result(ABC):
+    """What becomes of rewritten files."""
 
-    def insist_on_use_for(self, file: str) -> None:
-        """Check that this can be done with a file."""
+    def insist_on_use_for(self, file: str) -> None:  # noqa: B027 - most can be done with any file
+        """Check that this can be done with a file.
 
+        :raises UsageError: if it cannot.
+        """
+
+    @abstractmethod
     def add(self, file: str, text: str, converted: str) -> None:
-        """Do it with a file: its text before and after."""
+        """Do it with a file: its text before and after.
+
+        :raises DocumentError: if it cannot be written.
+        """
 
     def finish(self) -> int:
         """Say what is to be said about all files; returns the exit code."""
+        return SUCCESS
 
 
-class StandardOutput:
+class StandardOutput(Result):
     """All files are printed, as one stream of documents."""
 
     def __init__(self) -> None:
         self._written = False
-
-    def insist_on_use_for(self, file: str) -> None:
-        """Every file can be printed."""
 
     def add(self, file: str, text: str, converted: str) -> None:
         """Print it."""
@@ -48,27 +55,17 @@ class StandardOutput:
         sys.stdout.write(converted if converted.endswith("\n") or not converted else converted + "\n")
         self._written = self._written or bool(converted)
 
-    def finish(self) -> int:
-        """Nothing more to say."""
-        return SUCCESS
 
-
-class InPlace:
+class InPlace(Result):
     """The files that change are written."""
 
     def insist_on_use_for(self, file: str) -> None:
-        """Check that it is a file.
-
-        :raises UsageError: for standard input.
-        """
+        """Check that it is not standard input."""
         if file == STANDARD_INPUT:
             raise UsageError("--in-place needs files: standard input cannot be rewritten")
 
     def add(self, file: str, text: str, converted: str) -> None:
-        """Write it, or remove the file if nothing is left in it.
-
-        :raises DocumentError: if it cannot be written.
-        """
+        """Write it, or remove the file if nothing is left in it."""
         if converted == text:
             return
         try:
@@ -80,12 +77,8 @@ class InPlace:
         except OSError as error:
             raise DocumentError(file, 0, 0, (error.strerror or str(error)).lower()) from None
 
-    def finish(self) -> int:
-        """Nothing more to say."""
-        return SUCCESS
 
-
-class Comparison:
+class Comparison(Result):
     """Nothing is written: it is shown what would change, or only listed where.
 
     :param show: whether to show the lines that would change.
@@ -95,9 +88,6 @@ class Comparison:
         self._show = show
         self._colored = colored
         self._changed = self._unchanged = 0
-
-    def insist_on_use_for(self, file: str) -> None:
-        """Every file can be compared."""
 
     def add(self, file: str, text: str, converted: str) -> None:
         """Show or list it if it would change."""
@@ -138,3 +128,44 @@ def result_of(options: Namespace) -> Result:
     if options.check or options.diff:
         return Comparison(show=options.diff, colored=is_colored(options.color, sys.stdout))
     return InPlace() if options.in_place else StandardOutput()
+
+
+class Rewriting:
+    """Files that are read and rewritten one after another; says what is wrong with them.
+
+    :ivar problems: what was wrong.
+    """
+
+    def __init__(self, result: Result) -> None:
+        self.result = result
+        self.problems: list[DocumentError] = []
+        self.exit_code = SUCCESS
+
+    def texts(self, found: Iterable[str | DocumentError]) -> Iterator[tuple[str, str]]:
+        """The files that can be read, with their texts.
+
+        :raises UsageError: for a file that cannot be rewritten so.
+        """
+        for file in found:
+            try:
+                if isinstance(file, DocumentError):
+                    raise file
+                self.result.insist_on_use_for(file)
+                text = decode(read_file(file), file)
+            except DocumentError as error:
+                self.complain(error, NEGATIVE if error.line else UNFINISHED)
+            else:
+                yield file, text
+
+    def write(self, file: str, text: str, converted: str) -> None:
+        """Print, write or compare a file."""
+        try:
+            self.result.add(file, text, converted)
+        except DocumentError as error:
+            self.complain(error, UNFINISHED)
+
+    def complain(self, error: DocumentError, code: int) -> None:
+        """Say what is wrong, and end with this exit code or a greater one."""
+        complain(str(error), *([f"  hint: {error.hint}"] if error.hint else ()))
+        self.problems.append(error)
+        self.exit_code = max(self.exit_code, code)

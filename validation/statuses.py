@@ -58,48 +58,26 @@ def invalid(kind: str, name: str, errors: list[FieldError], group: str = GROUP) 
     texts = list(dict.fromkeys(map(str, errors[:told])))
     if told < len(errors):
         texts.append(f"and {len(errors) - told} more")
-    problem = listed(texts)
-    qualified = _qualified(kind, group)
-    return Answer(
-        422,
-        reason="Invalid",
-        message=f"{qualified} {quote(name)} is invalid: {problem}",
-        errors=errors,
-        details=_details(name, group, kind),
-    )
+    message = f"{_qualified(kind, group)} {quote(name)} is invalid: {listed(texts)}"
+    return _refusal(422, "Invalid", message, kind, name, group, errors)
 
 
 def conflict(resource: str, name: str, why: str, group: str = GROUP) -> Answer:
     """An update that was not made from the newest state of the object."""
-    qualified = _qualified(resource, group)
-    return Answer(
-        409,
-        reason="Conflict",
-        message=f'Operation cannot be fulfilled on {qualified} "{name}": {why}',
-        details=_details(name, group, resource),
-    )
+    message = f'Operation cannot be fulfilled on {_qualified(resource, group)} "{name}": {why}'
+    return _refusal(409, "Conflict", message, resource, name, group)
 
 
 def forbidden(resource: str, name: str, why: str, group: str = GROUP) -> Answer:
     """A request that admission refuses."""
-    qualified = _qualified(resource, group)
-    return Answer(
-        403,
-        reason="Forbidden",
-        message=f'{qualified} "{name}" is forbidden: {why}',
-        details=_details(name, group, resource),
-    )
+    message = f'{_qualified(resource, group)} "{name}" is forbidden: {why}'
+    return _refusal(403, "Forbidden", message, resource, name, group)
 
 
 def already_exists(resource: str, name: str, group: str = GROUP) -> Answer:
     """A create under a name that an object has."""
-    qualified = _qualified(resource, group)
-    return Answer(
-        409,
-        reason="AlreadyExists",
-        message=f'{qualified} "{name}" already exists',
-        details=_details(name, group, resource),
-    )
+    message = f'{_qualified(resource, group)} "{name}" already exists'
+    return _refusal(409, "AlreadyExists", message, resource, name, group)
 
 
 def _qualified(name: str, group: str) -> str:
@@ -107,8 +85,17 @@ def _qualified(name: str, group: str) -> str:
     return f"{name}.{group}" if group else name
 
 
-def _details(name: str, group: str, kind: str) -> dict[str, str]:
-    return {key: value for key, value in (("name", name), ("group", group), ("kind", kind)) if value}
+def _refusal(
+    code: int,
+    reason: str,
+    message: str,
+    kind: str,
+    name: str,
+    group: str,
+    errors: list[FieldError] | None = None,
+) -> Answer:
+    details = {key: value for key, value in (("name", name), ("group", group), ("kind", kind)) if value}
+    return Answer(code, reason=reason, message=message, errors=errors, details=details)
 
 
 def identify_new(
