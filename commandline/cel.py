@@ -13,7 +13,6 @@ from commandline.options import (
     add_output,
     add_server_options,
     asks_for_cluster,
-    describe,
     profile_of,
 )
 
@@ -50,7 +49,6 @@ exit codes: 0 the server accepts the expression and, if devices are given, at le
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the options of the subcommand to its parser."""
-    describe(parser, DESCRIPTION, EXAMPLES)
     parser.add_argument("expression", metavar="EXPR|-", help="the expression; - reads standard input")
     parser.add_argument(
         "--device",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from classic.kubelet import CDI_SPECS, KUBELET
 from commandline.errors import SUCCESS, UNFINISHED, UsageError
-from commandline.options import add_cluster, asks_for_cluster, describe
+from commandline.options import add_cluster, asks_for_cluster
 
 if TYPE_CHECKING:
     import socket
@@ -45,7 +45,6 @@ LEVELS = ("debug", "info", "warning", "error")
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the options of the subcommand to its parser."""
-    describe(parser, DESCRIPTION, EXAMPLES)
     parser.add_argument(
         "--example",
         choices=EXAMPLE_DRIVERS,

@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from commandline.errors import NEGATIVE, SUCCESS, UNFINISHED, UsageError
-from commandline.options import DEFAULT_NAMESPACE, add_output, add_paths, describe, insist_on_paths
+from commandline.options import DEFAULT_NAMESPACE, add_output, add_paths, insist_on_paths
 from commandline.scenario import add_timeout
 
 if TYPE_CHECKING:
@@ -43,7 +43,6 @@ FORMATS = ("text", "json", "yaml")
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the options of the subcommand to its parser."""
-    describe(parser, DESCRIPTION, EXAMPLES)
     add_paths(parser, "objects of v1alpha2, Nodes, Pods, and a ClassicScenario")
     parser.add_argument(
         "--scenario", choices=SCENARIOS, help="a scenario that comes with claimcheck, instead of files"

@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from commandline.errors import SUCCESS
-from commandline.options import describe
 from commandline.subcommands import SUBCOMMANDS, parser_of
 
 if TYPE_CHECKING:
@@ -124,7 +123,6 @@ The script asks the installed claimcheck, so it need not be made again for a new
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the options of the subcommand to its parser."""
-    describe(parser, DESCRIPTION, EXAMPLES)
     parser.add_argument("shell", choices=tuple(SCRIPTS), help="the shell that reads the script")
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from commandline.errors import NEGATIVE
-from commandline.options import add_paths, add_rewriting, describe, insist_on_paths
+from commandline.options import add_paths, add_rewriting, insist_on_paths
 from commandline.reading import find, search
 from commandline.reports.escaping import complain
 from commandline.rewriting import Rewriting, result_of
@@ -41,7 +41,6 @@ exit codes: 0 everything is converted, 1 an object cannot be converted, or a fil
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the options of the subcommand to its parser."""
-    describe(parser, DESCRIPTION, EXAMPLES)
     add_paths(parser)
     parser.add_argument(
         "--to",

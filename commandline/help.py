@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from commandline.errors import UsageError
-from commandline.options import describe
 from commandline.parser import columns
-from commandline.subcommands import DESCRIPTION, GROUPS, SUBCOMMANDS, parser_of, program
+from commandline.subcommands import ABOUT, GROUPS, SUBCOMMANDS, parser_of, program
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
 
-_ABOUT = "Show how to use a command, or which commands there are."
+DESCRIPTION = "Show how to use a command, or which commands there are."
 EXAMPLES = """examples:
   claimcheck help
   claimcheck help validate      the same as claimcheck validate --help
@@ -22,7 +21,6 @@ EXAMPLES = """examples:
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the options of the subcommand to its parser."""
-    describe(parser, _ABOUT, EXAMPLES)
     parser.add_argument("topic", metavar="COMMAND", nargs="?", default="", help="the command to show")
 
 
@@ -44,7 +42,7 @@ def overview() -> str:
 
     name, width = program(), columns() - 2
     indent = max(map(len, SUBCOMMANDS)) + 4
-    blocks = [f"usage: {name} COMMAND [OPTIONS]", fill(DESCRIPTION, width)]
+    blocks = [f"usage: {name} COMMAND [OPTIONS]", fill(ABOUT, width)]
     for title, group in GROUPS.items():
         rows = (
             fill(f"  {command.ljust(indent - 2)}{summary}", width, subsequent_indent=" " * indent)

@@ -8,7 +8,6 @@ from threading import Event, Thread
 from typing import TYPE_CHECKING
 
 from commandline.errors import UNFINISHED, UsageError
-from commandline.options import describe
 from commandline.reports.escaping import complain
 
 if TYPE_CHECKING:
@@ -31,7 +30,6 @@ exit codes: 0 stopped by a signal, 2 it could not be started
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the options of the subcommand to its parser."""
-    describe(parser, DESCRIPTION, EXAMPLES)
     parser.add_argument(
         "--config", metavar="FILE", required=True, help="the configuration of claimcheck serve"
     )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from commandline.errors import UsageError
-from commandline.options import describe
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -23,7 +22,6 @@ EXAMPLES = """examples:
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the options of the subcommand to its parser."""
-    describe(parser, DESCRIPTION, EXAMPLES)
     parser.add_argument("lints", nargs="*", metavar="CODE", help="codes or names of lints, such as CC007")
 
 

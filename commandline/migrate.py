@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from commandline.options import FORMATS, add_output, add_paths, add_rewriting, describe
+from commandline.options import FORMATS, add_output, add_paths, add_rewriting
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -32,7 +32,6 @@ exit codes: 0 everything is migrated, 1 an object cannot be migrated, or a file 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the options of the subcommand to its parser."""
-    describe(parser, DESCRIPTION, EXAMPLES)
     add_paths(parser)
     parser.add_argument(
         "--mapping",

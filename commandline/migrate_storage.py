@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from commandline.errors import UNFINISHED, UsageError
-from commandline.options import add_cluster, asks_for_cluster, describe
+from commandline.options import add_cluster, asks_for_cluster
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -32,7 +32,6 @@ SAVE, CLEAR, RESTORE = "save", "clear", "restore"
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the options of the subcommand to its parser."""
-    describe(parser, DESCRIPTION, EXAMPLES)
     parser.add_argument(
         "action",
         choices=(SAVE, CLEAR, RESTORE),

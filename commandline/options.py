@@ -38,12 +38,6 @@ DEFAULT_NAMESPACE = "default"
 FORMATS = ("text", "json")
 
 
-def describe(parser: ArgumentParser, description: str, examples: str) -> None:
-    """Set the texts above and below the options in ``--help``."""
-    parser.description = description
-    parser.epilog = examples
-
-
 def add_paths(
     parser: Arguments, contents: str = "manifests in YAML or JSON", *, metavar: str = "FILE|DIR|-"
 ) -> None:

@@ -13,7 +13,6 @@ from commandline.options import (
     add_output,
     add_paths,
     add_server_options,
-    describe,
 )
 
 if TYPE_CHECKING:
@@ -43,7 +42,6 @@ exit codes: 0 everything fits, 1 something does not fit or is invalid, 2 some in
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the options of the subcommand to its parser."""
-    describe(parser, DESCRIPTION, EXAMPLES)
     add_paths(parser)
     parser.add_argument(
         "--quota",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from commandline.errors import UNFINISHED, UsageError
-from commandline.options import describe
 from commandline.reports.escaping import complain
 
 if TYPE_CHECKING:
@@ -28,7 +27,6 @@ exit codes: 0 stopped by a signal, 2 the service could not be started
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the options of the subcommand to its parser."""
-    describe(parser, DESCRIPTION, EXAMPLES)
     parser.add_argument("--config", metavar="FILE", help="the configuration in YAML or JSON")
     parser.add_argument(
         "--demo",

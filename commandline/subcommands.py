@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from commandline.parser import Parser
 
 SERVE = "serve"
-#: The subcommands with their summaries, as ``--help`` groups them. The module of each has ``add_arguments`` and ``run``; where
-#: it is a package, they are in its modules ``options`` and ``run``.
+#: The subcommands with their summaries, as ``--help`` groups them. The module of each has ``add_arguments``, the texts above and
+#: below the options in its help, and ``run``; where it is a package, they are in its modules ``options`` and ``run``.
 GROUPS = {
     "manifests": {
         "validate": "report what kube-apiserver would answer to manifests",
@@ -46,7 +46,7 @@ GROUPS = {
 SUBCOMMANDS = {name: summary for group in GROUPS.values() for name, summary in group.items()}
 #: The subcommands of which :mod:`commandline.config_file` can set options.
 CONFIGURABLE = (*GROUPS["manifests"], *GROUPS["scheduling"])
-DESCRIPTION = "Check Kubernetes DRA objects, and answer questions about them, before they reach the cluster."
+ABOUT = "Check Kubernetes DRA objects, and answer questions about them, before they reach the cluster."
 #: What the scripts of `claimcheck completion` run.
 COMPLETE = "__complete"
 #: The plugin's executable, which kubectl finds by its name.
@@ -74,7 +74,9 @@ def parser_of(subcommand: str) -> Parser:
     from commandline.parser import Parser
 
     parser = Parser(program(), subcommand, _subcommands_with)
-    module_of(subcommand, "options").add_arguments(parser)
+    module = module_of(subcommand, "options")
+    parser.description, parser.epilog = module.DESCRIPTION, module.EXAMPLES
+    module.add_arguments(parser)
     add_color(parser)
     if subcommand in CONFIGURABLE:
         add_config(parser)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from commandline.options import add_output, describe
+from commandline.options import add_output
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -20,7 +20,6 @@ EXAMPLES = """examples:
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the options of the subcommand to its parser."""
-    describe(parser, DESCRIPTION, EXAMPLES)
     add_output(parser)
 
 

@@ -10,7 +10,6 @@ from commandline.options import (
     add_namespace,
     add_output,
     add_server_options,
-    describe,
 )
 from commandline.scenario import add_timeout
 
@@ -46,7 +45,6 @@ TEXT, WIDE, JSON, YAML = "text", "wide", "json", "yaml"
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the options of the subcommand to its parser."""
-    describe(parser, DESCRIPTION, EXAMPLES)
     parser.add_argument(
         "names",
         nargs="*",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from commandline.options import add_output, describe
+from commandline.options import add_output
 from commandline.scenario import add_scenario_options, add_timeout
 
 if TYPE_CHECKING:
@@ -33,7 +33,6 @@ exit codes: 0 all fit, 1 some do not, 2 some input could not be read or decided
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the options of the subcommand to its parser."""
-    describe(parser, DESCRIPTION, EXAMPLES)
     add_scenario_options(parser, "pods, workloads, claims or templates to explain, and what they refer to")
     parser.add_argument("--node", metavar="NAME", default="", help="consider only this node")
     add_timeout(parser, "all pods; each takes 20 s at most")

@@ -7,7 +7,7 @@ from argparse import ArgumentTypeError
 from typing import TYPE_CHECKING, Any
 
 from commandline.errors import UsageError
-from commandline.options import add_output, describe
+from commandline.options import add_output
 from resourceapi.objects import Object
 
 if TYPE_CHECKING:
@@ -40,7 +40,6 @@ NAMESPACE = "claimcheck-system"
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the options of the subcommand to its parser."""
-    describe(parser, DESCRIPTION, EXAMPLES)
     parser.add_argument(
         "--component",
         choices=COMPONENTS,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from commandline.errors import UsageError
-from commandline.options import add_output, describe
+from commandline.options import add_output
 from commandline.scenario import add_scenario_options, add_timeout
 
 if TYPE_CHECKING:
@@ -35,7 +35,6 @@ OBJECTIVES = ("kube-scheduler", "first-fit", "best-fit")
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the options of the subcommand to its parser."""
-    describe(parser, DESCRIPTION, EXAMPLES)
     add_scenario_options(parser, "pods, workloads and claims to place, and what they refer to")
     parser.add_argument(
         "--compare",

@@ -14,7 +14,6 @@ from commandline.options import (
     add_runtime_config,
     add_server_options,
     asks_for_cluster,
-    describe,
 )
 from commandline.reports import FORMATS, TOGETHER
 from documents.source import STANDARD_INPUT
@@ -47,7 +46,6 @@ PATCH_TYPES = ("strategic", "merge", "json")
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the options of the subcommand to its parser."""
-    describe(parser, DESCRIPTION, EXAMPLES)
     add_paths(parser)
     parser.add_argument(
         "--as-found",
