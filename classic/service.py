@@ -116,12 +116,7 @@ def run_until_stopped(serving: Coroutine[Any, Any, None]) -> None:
 
 class _Service:
     def __init__(
-        self,
-        driver_name: str,
-        driver: Driver,
-        client: Client,
-        candidate: Candidate,
-        options: Options,
+        self, driver_name: str, driver: Driver, client: Client, candidate: Candidate, options: Options
     ) -> None:
         self._driver_name, self._driver, self._client = driver_name, driver, client
         self._options = options

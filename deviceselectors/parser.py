@@ -20,14 +20,7 @@ from deviceselectors.ast import (
     StructField,
     StructLiteral,
 )
-from deviceselectors.grammar import (
-    MAX_DEPTH,
-    OPERATORS,
-    RESERVED,
-    LiteralError,
-    balance,
-    literal,
-)
+from deviceselectors.grammar import MAX_DEPTH, OPERATORS, RESERVED, LiteralError, balance, literal
 from deviceselectors.issues import Issues
 from deviceselectors.lexer import (
     COLON,
@@ -64,9 +57,7 @@ from deviceselectors.lexer import (
     scan,
 )
 from deviceselectors.macros import Macros
-from deviceselectors.types import (
-    STRING_TYPE,
-)
+from deviceselectors.types import STRING_TYPE
 from resourceapi.measured import NEWEST
 
 _SMALL = 80

@@ -261,10 +261,7 @@ class _Editor:
         children = node.children
         if len(new) < len(children) and (kept := _kept(map(self._read, children), new)):
             return self._only(node, end, kept)
-        starts = [
-            node.start,
-            *(self._dash_of(child, before, column) for before, child in pairwise(children)),
-        ]
+        starts = [node.start, *(self._dash_of(child, before, column) for before, child in pairwise(children))]
         pieces = []
         for child, start, stop, item in zip(children, starts, [*starts[1:], end], new, strict=False):
             begin = self._behind_indent(start, column)

@@ -28,11 +28,7 @@ CLAIM_TEMPLATE = Kind(
     schema=V1ALPHA2,
 )
 POD_SCHEDULING_CONTEXT = Kind(
-    "PodSchedulingContext",
-    "podschedulingcontexts",
-    namespaced=True,
-    versions=_UP_TO_30,
-    schema=V1ALPHA2,
+    "PodSchedulingContext", "podschedulingcontexts", namespaced=True, versions=_UP_TO_30, schema=V1ALPHA2
 )
 CLAIM_PARAMETERS = Kind(
     "ResourceClaimParameters",

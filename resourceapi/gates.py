@@ -97,7 +97,7 @@ GATES: dict[str, tuple[Stage, ...]] = {
 #: by default.  Claimcheck's settings take them together with those of the server.
 UNRELEASED_GATES: dict[str, bool] = {
     # nothing comes of it where nobody has installed the CRD of ResourceSlicePatch
-    "DRAAdminControlledDeviceAttributes": ON,
+    "DRAAdminControlledDeviceAttributes": ON
 }
 
 # A gate that is on needs these to be on as well; the server refuses to start otherwise.

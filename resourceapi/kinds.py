@@ -15,11 +15,7 @@ from resourceapi.model import claims, pool_status_requests, slices, taint_rules
 from resourceapi.model.versions import CLASSIC_VERSION, GROUP, LAST_FLAT_V1ALPHA3, OWN_GROUP
 from resourceapi.releases import Profile
 
-_GA_IN_34 = {
-    "v1": Lifecycle(34),
-    "v1beta2": Lifecycle(33, 36, 39),
-    "v1beta1": Lifecycle(32, 35, 38),
-}
+_GA_IN_34 = {"v1": Lifecycle(34), "v1beta2": Lifecycle(33, 36, 39), "v1beta1": Lifecycle(32, 35, 38)}
 _FORMER = {"v1alpha3": Lifecycle(31, removed=LAST_FLAT_V1ALPHA3 + 1)}
 CLAIM = Kind(
     "ResourceClaim",
@@ -56,11 +52,7 @@ RESOURCE_SLICE = Kind(
 DEVICE_TAINT_RULE = Kind(
     "DeviceTaintRule",
     "devicetaintrules",
-    versions={
-        "v1": Lifecycle(37),
-        "v1beta2": Lifecycle(36, 39, 42),
-        "v1alpha3": Lifecycle(33, 36, 39),
-    },
+    versions={"v1": Lifecycle(37), "v1beta2": Lifecycle(36, 39, 42), "v1alpha3": Lifecycle(33, 36, 39)},
     default=taint_rules.default_rule,
     columns=(
         Column("Key", ".spec.taint.key"),

@@ -278,7 +278,7 @@ def _metadata_alone() -> Schema:
 _KINDS = {
     "": {
         "v1": "Binding ComponentStatus ConfigMap Endpoints Event LimitRange Namespace Node PersistentVolume PersistentVolumeClaim Pod "
-        "PodTemplate ReplicationController ResourceQuota Secret Service ServiceAccount",
+        "PodTemplate ReplicationController ResourceQuota Secret Service ServiceAccount"
     },
     "admissionregistration.k8s.io": {
         "v1": "MutatingAdmissionPolicy:36- MutatingAdmissionPolicyBinding:36- MutatingWebhookConfiguration ValidatingAdmissionPolicy "
@@ -297,7 +297,7 @@ _KINDS = {
         "v1alpha1": "SelfSubjectReview:-31",
     },
     "authorization.k8s.io": {
-        "v1": "LocalSubjectAccessReview SelfSubjectAccessReview SelfSubjectRulesReview SubjectAccessReview",
+        "v1": "LocalSubjectAccessReview SelfSubjectAccessReview SelfSubjectRulesReview SubjectAccessReview"
     },
     "autoscaling": {"v2": "HorizontalPodAutoscaler", "v1": "HorizontalPodAutoscaler"},
     "batch": {"v1": "CronJob Job"},

@@ -43,13 +43,7 @@ def _amount(name: str) -> Field:
 
 
 _LIMIT = Field(
-    "limit",
-    INT32,
-    _REQUIRED,
-    Maximum(limits.POOLS_REPORTED),
-    Minimum(1),
-    pointer=True,
-    default=100,
+    "limit", INT32, _REQUIRED, Maximum(limits.POOLS_REPORTED), Minimum(1), pointer=True, default=100
 )
 
 ResourcePoolStatusRequest = Struct(

@@ -141,18 +141,14 @@ PodSchedulingContext = Struct(
     Field("status", ref("PodSchedulingContextStatus")),
 )
 PodSchedulingContextSpec = Struct(
-    "PodSchedulingContextSpec",
-    Field("selectedNode", STRING),
-    Field("potentialNodes", list_of(STRING)),
+    "PodSchedulingContextSpec", Field("selectedNode", STRING), Field("potentialNodes", list_of(STRING))
 )
 PodSchedulingContextStatus = Struct(
     "PodSchedulingContextStatus",
     Field("resourceClaims", list_of(ref("ResourceClaimSchedulingStatus")), list_keys=("name",)),
 )
 ResourceClaimSchedulingStatus = Struct(
-    "ResourceClaimSchedulingStatus",
-    Field("name", STRING),
-    Field("unsuitableNodes", list_of(STRING)),
+    "ResourceClaimSchedulingStatus", Field("name", STRING), Field("unsuitableNodes", list_of(STRING))
 )
 
 # Parameters in a form that the scheduler can read.

@@ -9,15 +9,7 @@ from collections.abc import Mapping
 from functools import cache
 
 from resourceapi.measured import NEWEST
-from resourceapi.model import (
-    claims,
-    classes,
-    meta,
-    pool_status_requests,
-    slice_patches,
-    slices,
-    taint_rules,
-)
+from resourceapi.model import claims, classes, meta, pool_status_requests, slice_patches, slices, taint_rules
 from resourceapi.rules import Optional
 from resourceapi.schema import QUANTITY, STRING, Field, Schema, Struct, list_of, map_of, ref
 
