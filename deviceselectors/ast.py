@@ -12,15 +12,7 @@ from __future__ import annotations
 
 from deviceselectors.types import Type
 
-LITERAL = 1
-IDENT = 2
-SELECT = 3
-CALL = 4
-LIST = 5
-MAP = 6
-STRUCT = 7
-COMPREHENSION = 8
-UNSPECIFIED = 9
+LITERAL, IDENT, SELECT, CALL, LIST, MAP, STRUCT, COMPREHENSION, UNSPECIFIED = range(1, 10)
 
 
 class Node:

@@ -110,27 +110,11 @@ NAMED_TYPES = {
 }
 
 #: Those of them that can stand in a program; of the others the type checker alone knows.
-RUNTIME_TYPES = frozenset(
-    (
-        "bool",
-        "bytes",
-        "double",
-        "int",
-        "list",
-        "map",
-        "null_type",
-        "string",
-        "type",
-        "uint",
-        "optional_type",
-        "net.IP",
-        "net.CIDR",
-        "google.protobuf.Duration",
-        "google.protobuf.Timestamp",
-        "google.protobuf.Empty",
-        "google.protobuf.Struct.FieldsEntry",
-    )
-)
+RUNTIME_TYPES = frozenset((
+    "bool", "bytes", "double", "int", "list", "map", "null_type", "string", "type", "uint", "optional_type",
+    "net.IP", "net.CIDR", "google.protobuf.Duration", "google.protobuf.Timestamp", "google.protobuf.Empty",
+    "google.protobuf.Struct.FieldsEntry",
+))  # fmt: skip
 
 #: Constants of enums, by qualified name.
 ENUM_CONSTANTS = {"google.protobuf.NullValue.NULL_VALUE": 0}

@@ -8,24 +8,9 @@ Source: the CEL language definition, "Gradual type checking"; the printed names 
 
 from __future__ import annotations
 
-DYN = 1
-ANY = 2
-BOOL = 3
-BYTES = 4
-DOUBLE = 5
-DURATION = 6
-ERROR = 7
-INT = 8
-LIST = 9
-MAP = 10
-NULL = 11
-OPAQUE = 12
-STRING = 13
-STRUCT = 14
-TIMESTAMP = 15
-TYPE = 16
-TYPE_PARAMETER = 17
-UINT = 18
+#: Kinds of types; the checker knows nothing about the first two.
+(DYN, ANY, BOOL, BYTES, DOUBLE, DURATION, ERROR, INT, LIST, MAP, NULL, OPAQUE, STRING, STRUCT, TIMESTAMP,
+ TYPE, TYPE_PARAMETER, UINT) = range(1, 19)  # fmt: skip
 
 _NULLABLE_KINDS = frozenset((OPAQUE, STRUCT, ANY, DURATION, TIMESTAMP))
 

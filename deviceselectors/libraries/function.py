@@ -10,19 +10,19 @@ from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from deviceselectors.declarations import CIDR_TYPE, FORMAT_TYPE, IP_TYPE, QUANTITY_TYPE, SEMVER_TYPE, URL_TYPE
+from deviceselectors.declarations import (
+    CIDR_TYPE,
+    FORMAT_TYPE,
+    IP_TYPE,
+    NAMED_TYPES,
+    QUANTITY_TYPE,
+    SEMVER_TYPE,
+    URL_TYPE,
+)
 from deviceselectors.environment import Environment
 from deviceselectors.libraries.max_sizes import MaxSize
 from deviceselectors.types import (
-    BOOL_TYPE,
-    BYTES_TYPE,
-    DOUBLE_TYPE,
-    DURATION_TYPE,
     DYN_TYPE,
-    INT_TYPE,
-    STRING_TYPE,
-    TIMESTAMP_TYPE,
-    UINT_TYPE,
     Type,
     list_of,
     map_of,
@@ -43,15 +43,8 @@ if TYPE_CHECKING:
 # Types as the libraries' signatures write them: `list(string); int > optional(Quantity)`.
 
 _TYPES = {
-    "bool": BOOL_TYPE,
-    "bytes": BYTES_TYPE,
-    "double": DOUBLE_TYPE,
-    "int": INT_TYPE,
-    "string": STRING_TYPE,
-    "uint": UINT_TYPE,
+    **NAMED_TYPES,
     "dyn": DYN_TYPE,
-    "duration": DURATION_TYPE,
-    "timestamp": TIMESTAMP_TYPE,
     "Quantity": QUANTITY_TYPE,
     "Semver": SEMVER_TYPE,
     "URL": URL_TYPE,

@@ -354,20 +354,10 @@ def _first_misfit(arg: Node, kinds: frozenset[int], deep: bool) -> Node | None:
 
 _INTEGERS = frozenset((static.INT, static.UINT))
 _DOUBLES = frozenset((static.DOUBLE, static.STRING))
-_SHOWN = frozenset(
-    (
-        *_INTEGERS,
-        *_DOUBLES,
-        static.LIST,
-        static.MAP,
-        static.BOOL,
-        static.TIMESTAMP,
-        static.BYTES,
-        static.DURATION,
-        static.TYPE,
-        static.NULL,
-    )
-)
+_SHOWN = frozenset((
+    *_INTEGERS, *_DOUBLES, static.LIST, static.MAP, static.BOOL, static.TIMESTAMP, static.BYTES, static.DURATION,
+    static.TYPE, static.NULL,
+))  # fmt: skip
 _IN_HEX = _INTEGERS | {static.STRING, static.BYTES}
 #: Per clause what it says of others than the kinds of types that it formats.
 _TAKEN: dict[str, tuple[str, frozenset[int]]] = {

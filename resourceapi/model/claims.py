@@ -311,32 +311,13 @@ NetworkDeviceData = Struct(
 )
 
 STRUCTS = (
-    ResourceClaim,
-    ResourceClaimTemplate,
-    ResourceClaimTemplateSpec,
-    ResourceClaimSpec,
-    DeviceClaim,
-    DeviceRequest,
-    ExactDeviceRequest,
-    DeviceSubRequest,
-    CapacityRequirements,
-    DeviceSelector,
-    CELDeviceSelector,
-    DeviceDerivedAttribute,
-    DeviceConstraint,
-    DeviceClaimConfiguration,
-    DeviceConfiguration,
-    OpaqueDeviceConfiguration,
-    DeviceToleration,
-    ResourceClaimStatus,
-    ResourceClaimConsumerReference,
-    AllocationResult,
-    DeviceAllocationResult,
-    DeviceRequestAllocationResult,
-    DeviceAllocationConfiguration,
-    AllocatedDeviceStatus,
-    NetworkDeviceData,
-)
+    ResourceClaim, ResourceClaimTemplate, ResourceClaimTemplateSpec, ResourceClaimSpec, DeviceClaim, DeviceRequest,
+    ExactDeviceRequest, DeviceSubRequest, CapacityRequirements, DeviceSelector, CELDeviceSelector,
+    DeviceDerivedAttribute, DeviceConstraint, DeviceClaimConfiguration, DeviceConfiguration,
+    OpaqueDeviceConfiguration, DeviceToleration, ResourceClaimStatus, ResourceClaimConsumerReference,
+    AllocationResult, DeviceAllocationResult, DeviceRequestAllocationResult, DeviceAllocationConfiguration,
+    AllocatedDeviceStatus, NetworkDeviceData,
+)  # fmt: skip
 
 _ALLOCATION_MODE = ExactDeviceRequest["allocationMode"]
 _COUNT = ExactDeviceRequest["count"]

@@ -203,23 +203,10 @@ DeviceTaint = Struct(
 )
 
 STRUCTS = (
-    ResourceSlice,
-    ResourceSliceSpec,
-    ResourcePool,
-    CounterSet,
-    Counter,
-    Device,
-    DeviceCounterConsumption,
-    NodeAllocatableResource,
-    NodeAllocatableResourceMapping,
-    NodeAllocatableMapping,
-    NodeAllocatableOverhead,
-    DeviceAttribute,
-    DeviceCapacity,
-    CapacityRequestPolicy,
-    CapacityRequestPolicyRange,
-    DeviceTaint,
-)
+    ResourceSlice, ResourceSliceSpec, ResourcePool, CounterSet, Counter, Device, DeviceCounterConsumption,
+    NodeAllocatableResource, NodeAllocatableResourceMapping, NodeAllocatableMapping, NodeAllocatableOverhead,
+    DeviceAttribute, DeviceCapacity, CapacityRequestPolicy, CapacityRequestPolicyRange, DeviceTaint,
+)  # fmt: skip
 
 
 def default_slice(resource_slice: Object, version: str, now: str) -> None:
