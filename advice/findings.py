@@ -29,7 +29,7 @@ AFTERWARDS = "also, once the errors are fixed: "
 class Finding(NamedTuple):
     """An error, warning or note about one position of a source.
 
-    :param rule: the server's reason (``FieldValueInvalid``), a name of :mod:`validation.rule_names`, or a lint's code.
+    :param rule: the server's reason (``FieldValueInvalid``), a name of :mod:`validation.requests`, or a lint's code.
     :param field: the path in the version of the manifest.
     :param pointer: the same as JSON pointer (RFC 6901) into the document.
     :param line: the line of the field or, if it is missing, of its parent; from 1, 0 for the whole file.

@@ -29,7 +29,7 @@ from documents.positions import Place
 from resourceapi.field_errors import Path, render
 from resourceapi.manifests import MISSING, value_at
 from resourceapi.recognition import refusal
-from validation.rule_names import (
+from validation.requests import (
     DUPLICATE_FIELD,
     NOT_SERVED,
     REFUSED,

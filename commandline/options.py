@@ -7,8 +7,8 @@ from argparse import SUPPRESS
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from commandline.color import AUTO, CHOICES
 from commandline.errors import UsageError
+from commandline.terminal import AUTO, CHOICES
 from resourceapi import releases
 from resourceapi.gates import GATES, UNRELEASED_GATES, GateError, parse
 from resourceapi.measured import CLASSIC_MINOR, MODERN_MINORS, NEWEST, measured

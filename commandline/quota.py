@@ -67,10 +67,9 @@ def run(options: Namespace) -> int:
     """
     from claimcheck.answers.quota import charge, charging_objects
     from commandline.live_cluster import cluster_or_inventory
-    from commandline.namespace_labels import context_of
     from commandline.options import insist_on_paths, profile_of
     from commandline.quota_report import document, lines
-    from commandline.reading import insist_on_one_reader, read_named
+    from commandline.reading import context_of, insist_on_one_reader, read_named
     from commandline.reports.writing import write_answer
 
     insist_on_paths(options)

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from advice.findings import NOTE, Finding, Result
+from claimcheck.answers.cluster_context import ClusterContext
 from claimcheck.answers.outcome import Failure
 from claimcheck.answers.reading import Input, read_files
 from commandline.errors import UsageError
@@ -29,7 +30,7 @@ from documents.finding import (
 from documents.source import STANDARD_INPUT
 from resourceapi.model import workloads
 from resourceapi.phrases import number
-from validation.rule_names import SKIPPED_FILE
+from validation.requests import SKIPPED_FILE
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -257,3 +258,31 @@ def insist_on_one_reader(*arguments: Iterable[str]) -> None:
     """
     if sum(STANDARD_INPUT in group for group in arguments) > 1:
         raise UsageError(f"{STANDARD_INPUT} stands for standard input, which can be read only once")
+
+
+def context_of(namespace_labels: Iterable[str]) -> ClusterContext:
+    """The context of a run, with the labels of the option.
+
+    :param namespace_labels: its values, ``k=v,…`` for all namespaces or ``NAMESPACE:k=v,…`` for one.
+    :raises UsageError: if one is neither.
+    """
+    return ClusterContext(parse_labels(text) for text in namespace_labels)
+
+
+def parse_labels(text: str) -> tuple[str, dict[str, str]]:
+    """A value of ``--namespace-labels`` as namespace (empty: all) and labels.
+
+    :raises UsageError: if it is neither ``k=v,…`` nor ``NAMESPACE:k=v,…``.
+    """
+    namespace, colon, labels = text.partition(":")
+    if not colon:
+        namespace, labels = "", text
+    return namespace, dict(_pairs(labels, text))
+
+
+def _pairs(text: str, whole: str) -> Iterator[tuple[str, str]]:
+    for part in text.split(","):
+        key, equals, value = part.partition("=")
+        if not equals or not key.strip():
+            raise UsageError(f"--namespace-labels {whole}: expected [NAMESPACE:]KEY=VALUE[,…]")
+        yield key.strip(), value.strip()

@@ -8,9 +8,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from commandline.color import BOLD, CYAN, GREEN, RED, is_colored, paint
 from commandline.errors import NEGATIVE, SUCCESS, UNFINISHED, UsageError
 from commandline.reports.escaping import complain, on_one_line, without_commands
+from commandline.terminal import BOLD, CYAN, GREEN, RED, is_colored, paint
 from documents.errors import DocumentError
 from documents.source import STANDARD_INPUT, decode, read_file
 from resourceapi.phrases import number

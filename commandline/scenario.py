@@ -218,7 +218,7 @@ def read_cluster(
 
 def _counted(found: Iterable[Manifest | Result | Failure]) -> Iterator[Manifest | Result | Failure]:
     """The same objects; if they take long to read, a terminal shows how many there are so far."""
-    from commandline.progress import Progress
+    from commandline.terminal import Progress
 
     progress = Progress("objects of the cluster read")
     for each in found:

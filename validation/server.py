@@ -2,15 +2,150 @@
 
 from __future__ import annotations
 
-from resourceapi.kinds import deprecation_warning
-from resourceapi.releases import split_api_version
+from collections.abc import Callable
+from typing import Any
+
+from resourceapi.kinds import KINDS, deprecation_warning, kind_in
+from resourceapi.measured import measured
+from resourceapi.objects import EMPTY, Object
+from resourceapi.releases import Profile, split_api_version
 from resourceapi.request_body import BadRequest
 from validation import statuses
-from validation.kind_rules import KindRules
-from validation.kinds import rules_of
-from validation.requests import STATUS, WARN, Answer, Decode, DecodedRequest, Request, in_headers
-from validation.review import Review
+from validation.checks import ServerPanic
+from validation.claims import ClaimRules, ClaimTemplateRules, DeviceClassRules
+from validation.kind_rules import DeviceKindRules, KindRules
+from validation.pool_status_requests import PoolStatusRequestRules
+from validation.requests import CREATE, STATUS, WARN, Answer, Decode, DecodedRequest, Request, in_headers
 from validation.setting import Setting
+from validation.slice_patches import SlicePatchRules
+from validation.slices import ResourceSliceRules
+from validation.taint_rules import DeviceTaintRuleRules
+
+RULES: dict[str, DeviceKindRules] = {
+    rules.kind.name: rules
+    for rules in (
+        ClaimRules(),
+        ClaimTemplateRules(),
+        DeviceClassRules(),
+        ResourceSliceRules(),
+        DeviceTaintRuleRules(),
+        PoolStatusRequestRules(),
+        SlicePatchRules(),
+    )
+}
+
+
+def rules_of(group: str, kind: str, version: str, profile: Profile) -> KindRules | None:
+    """The rules that a release has for a kind, or None if there are none.
+
+    :param version: tells a kind of classic DRA from its namesake of today, as for :func:`resourceapi.kinds.kind_in`.
+    """
+    row = kind_in(group, kind, version)
+    if row is not None:
+        return RULES[kind] if row is KINDS.get(kind) else _classic_rules(kind)
+    from validation import workloads  # only those who ask for pods need their rules
+
+    return workloads.RULES.get((group, kind))
+
+
+def _classic_rules(kind: str) -> KindRules | None:
+    from validation.classic.kinds import RULES as CLASSIC_RULES
+
+    return CLASSIC_RULES.get(kind)
+
+
+REPEATED_OWNERS = (
+    ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may reject"
+    " such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: "
+)
+
+
+def without_repeated_owners(obj: Object, review: Callable[[], Answer]) -> Answer:
+    """The answer of a review of the object in which each owner stands once, with a warning about those that did not."""
+    warnings = _drop_repeated(obj)
+    answer = review()
+    if answer.code != statuses.BAD_REQUEST:  # that is told before the owners are looked at
+        answer.warnings = warnings + answer.warnings
+    return answer
+
+
+def _drop_repeated(obj: Object) -> list[str]:
+    """An owner that is listed twice stays once; returns what the server warns about that."""
+    meta = obj.get("metadata", EMPTY)
+    owners = meta.get("ownerReferences")
+    if not owners or len(owners) < 2:
+        return []
+    kept: dict[frozenset[tuple[str, Any]], Object] = {}  # by all of its fields, which are scalars
+    repeated = []
+    for owner in owners:
+        if kept.setdefault(frozenset(owner.items()), owner) is not owner:
+            repeated.append(owner.get("uid", ""))
+    meta["ownerReferences"] = list(kept.values())
+    return [REPEATED_OWNERS + ", ".join(repeated)] if repeated else []
+
+
+class Review:
+    """What a server does with one request: the steps that are the same for every kind."""
+
+    def __init__(self, setting: Setting, rules: KindRules, decoded: DecodedRequest) -> None:
+        self.setting = setting
+        self.rules = rules
+        self.request = decoded.request
+        self.version = decoded.version
+        self.obj = _with_own_metadata(decoded.object)
+        self.old = None if decoded.old is None else _with_own_metadata(decoded.old)
+
+    def answer(self) -> Answer:
+        """What the server answers; an owner that is listed twice stays once."""
+        try:
+            return without_repeated_owners(self.obj, self._answer)
+        except ServerPanic as panic:
+            return statuses.panicked(measured(self.setting.profile.minor), panic.path)
+
+    def _answer(self) -> Answer:
+        refusal = self._identify()
+        if refusal is not None:
+            return refusal
+        rules, verb = self.rules, self.request.verb
+        rules.prepare(verb, self.obj, self.old, self.setting)
+        errors = rules.errors(self.request, self.version, self.obj, self.old, self.setting)
+        if errors:
+            name = self.obj.get("metadata", EMPTY).get("name", "")
+            return statuses.invalid(
+                rules.kind.name, name, errors, split_api_version(self.request.api_version)[0]
+            )
+        refusal = rules.admit(self.obj, self.setting)
+        if refusal is not None:
+            return refusal
+        return Answer(
+            201 if verb == CREATE else 200,
+            build=lambda: rules.present(self.obj, self.request.api_version, self.setting),
+            warnings=rules.warnings(verb, self.obj, self.setting.profile),
+        )
+
+    def _identify(self) -> Answer | None:
+        """Name, namespace and the stored object that the request is about."""
+        rules = self.rules
+        if self.request.verb == CREATE:
+            return statuses.identify_new(
+                self.obj,
+                self.request,
+                namespaced=rules.kind.namespaced,
+                keeps_generation=rules.keeps_generation,
+            )
+        assert self.old is not None
+        unconditional = rules.unconditional is None or self.version in rules.unconditional
+        return statuses.identify_stored(
+            self.obj, self.old, self.request, rules.kind, unconditional=unconditional
+        )
+
+
+def _with_own_metadata(obj: Object) -> Object:
+    """A copy of an object whose members and whose metadata's members can be replaced."""
+    own = dict(obj)
+    if "metadata" in own:
+        own["metadata"] = dict(own["metadata"])
+    return own
 
 
 class Server(Setting):

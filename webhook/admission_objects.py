@@ -17,9 +17,8 @@ from resourceapi.releases import split_api_version
 from resourceapi.request_body import BadRequest
 from validation import requests
 from validation.claims import CacheableKindRules
-from validation.kinds import RULES
 from validation.requests import Answer, Decode, DecodedRequest, Request
-from validation.server import Server
+from validation.server import RULES, Server
 from webhook.reviews import CREATE, UPDATE, AdmissionRequest, WebhookError
 
 MOST_SPECS = 10_000

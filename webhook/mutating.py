@@ -15,8 +15,8 @@ from resourceapi.manifests import mapping
 from resourceapi.model.versions import SCHEMAS
 from resourceapi.objects import Object
 from resourceapi.releases import split_api_version
-from validation.kinds import RULES
 from validation.requests import Answer, in_headers
+from validation.server import RULES
 from webhook.admission_objects import admission_object
 from webhook.context import Context
 from webhook.json_patch import Operation, difference

@@ -24,7 +24,7 @@ from resourceapi.decoding import MAX_PROBLEMS, DecodingError, Problem, all_error
 from resourceapi.field_errors import Path, render
 from resourceapi.manifests import MISSING, value_at
 from resourceapi.request_body import schemas_of
-from validation.rule_names import WRONG_TYPE
+from validation.requests import WRONG_TYPE
 
 if TYPE_CHECKING:
     from advice.interpreter import Interpreter

@@ -20,7 +20,7 @@ from resourceapi.field_errors import (
     TOO_LONG,
     TOO_MANY,
 )
-from validation.rule_names import (
+from validation.requests import (
     FIELD_CONFLICT,
     GENERATED_NAME,
     NOT_SERVED,

@@ -6,7 +6,7 @@ from advice.hints.hint import Hint, Problem
 from resourceapi.field_errors import TOO_LONG
 from resourceapi.manifests import mapping
 from resourceapi.names import ANNOTATIONS_BYTES
-from validation.rule_names import FIELD_CONFLICT, GENERATED_NAME, PATCH_REFUSED, WRONG_TYPE
+from validation.requests import FIELD_CONFLICT, GENERATED_NAME, PATCH_REFUSED, WRONG_TYPE
 
 
 def _copy_of_the_manifest(problem: Problem) -> str:

@@ -12,7 +12,7 @@ from resourceapi.manifests import MISSING
 from resourceapi.measured import OLDEST
 from resourceapi.model.versions import CLASSIC_API_VERSION, CLASSIC_VERSION
 from resourceapi.releases import CLASSIC, PROPOSALS
-from validation.rule_names import NOT_SERVED, UNKNOWN_FIELD
+from validation.requests import NOT_SERVED, UNKNOWN_FIELD
 
 SOURCES = ("resourceClaimName", "resourceClaimTemplateName")
 # What kinds of other releases were called in this one.

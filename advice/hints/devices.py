@@ -11,7 +11,7 @@ from resourceapi.field_errors import INVALID, REQUIRED
 from resourceapi.kinds import RESOURCE_SLICE_PATCH
 from resourceapi.manifests import MISSING, mapping, text, value_at
 from resourceapi.model.slices import COUNTERS_APART_SINCE
-from validation.rule_names import UNKNOWN_FIELD, WRONG_TYPE
+from validation.requests import UNKNOWN_FIELD, WRONG_TYPE
 
 UNKNOWN = (UNKNOWN_FIELD,)
 WRONG = (WRONG_TYPE,)

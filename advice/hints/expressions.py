@@ -16,7 +16,7 @@ from resourceapi.field_errors import FORBIDDEN, INVALID
 from resourceapi.manifests import value_at
 from resourceapi.measured import MODERN_MINORS
 from resourceapi.phrases import did_you_mean
-from validation.rule_names import UNKNOWN_FIELD, WRONG_TYPE
+from validation.requests import UNKNOWN_FIELD, WRONG_TYPE
 
 SELECTOR = r"selectors\[\]"
 

@@ -15,7 +15,7 @@ from resourceapi.model.versions import GROUP, schemas_in
 from resourceapi.phrases import nearest
 from resourceapi.releases import split_api_version
 from resourceapi.schema import Field, Struct
-from validation.rule_names import UNKNOWN_FIELD
+from validation.requests import UNKNOWN_FIELD
 
 UNKNOWN = (UNKNOWN_FIELD,)
 _MOST_SHOWN = 12

@@ -16,7 +16,7 @@ from resourceapi.kinds import CLAIM, DEVICE_CLASS
 from resourceapi.manifests import MISSING, entries, mapping, text, value_at
 from resourceapi.model.claims import FLAT_VERSIONS
 from resourceapi.model.versions import CLASSIC_VERSIONS, GROUP, MISTAKEN_GROUP
-from validation.rule_names import NOT_SERVED, UNKNOWN_FIELD
+from validation.requests import NOT_SERVED, UNKNOWN_FIELD
 
 CLASSIC = "classic DRA, which Kubernetes had up to 1.30"
 MIGRATE = "run `claimcheck migrate FILE`, which rewrites it for v1"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class Problem:
     """One problem that the server has with one object.
 
-    :param rule: the reason of a cause (:mod:`resourceapi.field_errors`), or a name from :mod:`validation.rule_names`
+    :param rule: the reason of a cause (:mod:`resourceapi.field_errors`), or a name from :mod:`validation.requests`
     :param message: the server's message
     :param path: the field, in the version that the user wrote
     :param object: the whole object, as parsed

@@ -8,7 +8,7 @@ from typing import Any
 from advice.hints.hint import Hint, Problem
 from documents.hints import render_first, template_marker, value_placeholder
 from resourceapi.field_errors import INVALID, NOT_SUPPORTED, TOO_LONG
-from validation.rule_names import NOT_SERVED, UNKNOWN_FIELD, WRONG_TYPE
+from validation.requests import NOT_SERVED, UNKNOWN_FIELD, WRONG_TYPE
 
 
 def _placeholder(problem: Problem) -> str:

@@ -8,7 +8,7 @@ from advice.hints.hint import Advice, Hint, Problem, moved, scalar, yaml
 from resourceapi.field_errors import DUPLICATE, INVALID, NOT_FOUND, REQUIRED
 from resourceapi.manifests import MISSING, entries, pod_spec, text, value_at
 from resourceapi.phrases import nearest
-from validation.rule_names import UNKNOWN_FIELD, WRONG_TYPE
+from validation.requests import UNKNOWN_FIELD, WRONG_TYPE
 
 CONTAINER_CLAIM = r"ontainers\[\]\.resources\.claims\[\]"
 

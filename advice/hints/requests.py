@@ -9,7 +9,7 @@ from advice.hints.group import or_use_newer
 from advice.hints.hint import Advice, Hint, Problem, moved, yaml
 from advice.hints.schema_walk import fits
 from resourceapi.field_errors import INVALID, REQUIRED
-from validation.rule_names import UNKNOWN_FIELD
+from validation.requests import UNKNOWN_FIELD
 
 UNKNOWN = (UNKNOWN_FIELD,)
 REQUEST = r"^spec\.devices\.requests\[\]"

@@ -13,7 +13,7 @@ from resourceapi.kinds import claim_spec_of
 from resourceapi.manifests import MISSING, entries, mapping
 from resourceapi.quantity import QuantityError, parse
 from resourceapi.schema import Type
-from validation.rule_names import WRONG_TYPE
+from validation.requests import WRONG_TYPE
 from validation.version_texts import as_semantic_version
 
 # What to write into fields that must not be missing or empty, by place.

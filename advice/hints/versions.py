@@ -16,7 +16,7 @@ from resourceapi.model.versions import GROUP, OWN_GROUP
 from resourceapi.phrases import nearest
 from resourceapi.releases import PROPOSALS, Profile, split_api_version
 from resourceapi.schema import Schema, Type
-from validation.rule_names import NOT_SERVED, SERVER_WARNING
+from validation.requests import NOT_SERVED, SERVER_WARNING
 
 
 def api_version_of(kind: str, profile: Profile) -> str:

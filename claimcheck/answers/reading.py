@@ -11,7 +11,7 @@ from claimcheck.answers.outcome import Failure
 from documents import DocumentError, parse
 from documents.source import read_file
 from resourceapi.recognition import is_list, list_problems
-from validation.rule_names import MALFORMED
+from validation.requests import MALFORMED
 
 if TYPE_CHECKING:
     from documents.manifest import Manifest

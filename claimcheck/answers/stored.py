@@ -15,7 +15,7 @@ from resourceapi.kinds import KINDS, kind_in, kind_of
 from resourceapi.manifests import mapping
 from resourceapi.recognition import with_sorted_keys
 from resourceapi.releases import split_api_version
-from validation.kinds import rules_of
+from validation.server import rules_of
 
 if TYPE_CHECKING:
     from documents.manifest import Manifest

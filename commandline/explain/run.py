@@ -19,8 +19,8 @@ def run(options: Namespace) -> int:
     from allocator.time_limit import TimeLimit
     from claimcheck.answers.explain import explain_all
     from commandline.explain import json_report, text_report
-    from commandline.progress import Progress
     from commandline.reports.writing import write_answer
+    from commandline.terminal import Progress
 
     scenario = read_scenario(options)
     if options.node and options.node not in scenario.snapshot.nodes:

@@ -1,4 +1,8 @@
-"""The objects that deploy a component: the kustomizations in ``manifests/``, changed as the options say."""
+"""The objects that deploy a component: the kustomizations in ``manifests/``, changed as the options say.
+
+The components are the webhooks, a second scheduler (kube-scheduler, and ``claimcheck schedule`` as its extender), and the example of
+a classic driver: its controller, its node plugin, the CRDs of its parameters, and a class.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from commandline.errors import UsageError
-from commandline.manifests import classic_gpu, scheduler
 from commandline.manifests.options import (
     BUILT_IN_GUARD,
     CERT_MANAGER,
@@ -26,6 +29,39 @@ from resourceapi.objects import Object
 if TYPE_CHECKING:
     from argparse import Namespace
 
+
+_CLASSIC_GPU_DIRECTORY = "classic-gpu"
+OWN_NAMESPACE = "claimcheck-classic-gpu"
+OVERLAY = "scheduler"
+COMPONENTS = "../components/scheduler"
+#: The components of the scheduler for each value of ``--certificates`` and ``--mode``.
+_SCHEDULER_CERTIFICATES = {OWN: ["own-certificates"], SECRET: [], CERT_MANAGER: ["cert-manager"]}
+MODE_COMPONENTS = {BUILT_IN_GUARD: [], CRD_SERVED: ["crd-served"]}
+CONFIG = "schedule.yaml"
+# These follow from the other manifests; they are the first lines of the scheduler's configuration.
+FIXED = ("listen", "tls", "leaderElection")
+FIXED_LINES = 4
+#: Of a component, whose options it does not have, and these with what they are if they are not given.
+_OF_OTHERS: dict[str, tuple[str, dict[str, object]]] = {
+    SCHEDULER: (
+        "the webhooks",
+        {"client_authority": None, "url": None, "authority": None, "failure_policy": []},
+    ),
+    CLASSIC_GPU: (
+        "other components",
+        {
+            "mode": BUILT_IN_GUARD,
+            "certificates": OWN,
+            "config": None,
+            "client_authority": None,
+            "url": None,
+            "authority": None,
+            "kube_scheduler_image": None,
+            "failure_policy": [],
+            "service_monitor": False,
+        },
+    ),
+}
 IMAGE = "claimcheck"
 _DEFAULT_LABELS = (
     "claimcheck: the API server will ask about the labels of the default configuration: name that of the service with "
@@ -46,13 +82,89 @@ def objects_of(options: Namespace) -> list[Object]:
     """
     from manifests.kustomize import DIRECTORY, render_value
 
+    others, usual = _OF_OTHERS.get(options.component, ("", {}))
+    for name, value in usual.items():
+        if getattr(options, name) != value:
+            option = "--" + name.replace("_", "-")
+            raise UsageError(
+                f"manifests: {option} is for {others}: leave it out with --component {options.component}"
+            )
     if options.component == SCHEDULER:
-        return scheduler.objects_of(options)
-    if options.component == CLASSIC_GPU:
-        return classic_gpu.objects_of(options)
-    if options.kube_scheduler_image is not None:
+        objects = render_value(scheduler_kustomization(options), DIRECTORY / "overlays")
+        if options.config:
+            _use_config(objects, options.config)
+    elif options.component == CLASSIC_GPU:
+        objects = render_value(classic_gpu_kustomization(options), DIRECTORY)
+    elif options.kube_scheduler_image is not None:
         raise UsageError("manifests: --kube-scheduler-image is only for --component scheduler")
-    objects = render_value(kustomization(options), DIRECTORY / "overlays")
+    else:
+        objects = _adapted(render_value(kustomization(options), DIRECTORY / "overlays"), options)
+    if options.no_network_policy:
+        objects = [obj for obj in objects if obj["kind"] != "NetworkPolicy"]
+    if options.namespace != NAMESPACE:
+        move = _moved if options.component == CLASSIC_GPU else renamed
+        objects = [move(obj, options.namespace) for obj in objects]
+    return objects
+
+
+def classic_gpu_kustomization(options: Namespace) -> Object:
+    """The kustomization, in ``manifests/``, for those options that kustomize can express."""
+    images = [] if options.image is None else [image_entry("--image", "claimcheck", options.image)]
+    return {
+        "apiVersion": "kustomize.config.k8s.io/v1beta1",
+        "kind": "Kustomization",
+        "resources": [_CLASSIC_GPU_DIRECTORY],
+        "replicas": [{"name": "claimcheck-classic-gpu", "count": options.replicas}],
+        "images": images,
+    }
+
+
+def _moved(obj: Object, namespace: str) -> Object:
+    """An object in another namespace, or in that of the node plugin, which is named after it; a Namespace by that name."""
+
+    def named(usual: str) -> str:
+        return namespace + usual.removeprefix(OWN_NAMESPACE)
+
+    metadata = obj["metadata"]
+    if obj["kind"] == "Namespace":
+        return {**obj, "metadata": {**metadata, "name": named(metadata["name"])}}
+    if "namespace" in metadata:
+        obj = {**obj, "metadata": {**metadata, "namespace": named(metadata["namespace"])}}
+    if "subjects" in obj:
+        subjects = [{**subject, "namespace": named(subject["namespace"])} for subject in obj["subjects"]]
+        obj = {**obj, "subjects": subjects}
+    return obj
+
+
+def _use_config(objects: list[Object], file: str) -> None:
+    from commandline.manifests.config_map import Deployed, put_config
+    from scheduler.config import load_config
+
+    (config_map,) = (obj for obj in objects if obj["kind"] == "ConfigMap" and CONFIG in obj["data"])
+    put_config(config_map, file, Deployed(CONFIG, FIXED, FIXED_LINES, load_config))
+
+
+def scheduler_kustomization(options: Namespace) -> Object:
+    """The kustomization, in ``overlays/``, for those options that kustomize can express."""
+    components = MODE_COMPONENTS[options.mode] + _SCHEDULER_CERTIFICATES[options.certificates]
+    components += ["prometheus"] * options.service_monitor
+    images = [("--image", "claimcheck", options.image)]
+    images += [("--kube-scheduler-image", "kube-scheduler", options.kube_scheduler_image)]
+    return {
+        "apiVersion": "kustomize.config.k8s.io/v1beta1",
+        "kind": "Kustomization",
+        "resources": [OVERLAY],
+        "components": [f"{COMPONENTS}/{name}" for name in components],
+        "replicas": [{"name": "claimcheck-scheduler", "count": options.replicas}],
+        "images": [image_entry(*image) for image in images if image[-1] is not None],
+    }
+
+
+def _adapted(objects: list[Object], options: Namespace) -> list[Object]:
+    """The rendered manifests of the webhooks as the other options want them.
+
+    :raises UsageError: for options that do not fit together.
+    """
     if options.config:
         from commandline.manifests.config_map import use_config
 
@@ -66,10 +178,6 @@ def objects_of(options: Namespace) -> list[Object]:
             complain(_DEFAULT_LABELS)
         objects = _with_url(objects, options.url, _bundle(options.authority))
     _set_failure_policies(objects, options.failure_policy)
-    if options.no_network_policy:
-        objects = [obj for obj in objects if obj["kind"] != "NetworkPolicy"]
-    if options.namespace != NAMESPACE:
-        objects = [renamed(obj, options.namespace) for obj in objects]
     return objects
 
 

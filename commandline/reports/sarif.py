@@ -14,20 +14,20 @@ from claimcheck.answers.outcome import Outcome
 from commandline.distribution import version
 from commandline.reports.escaping import in_repository, write_json
 from commandline.reports.text import skipped
-from validation import rule_names
+from validation import requests
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _RULES = {
-    rule_names.MALFORMED: "The document is not YAML or JSON that kubectl can read.",
-    rule_names.UNKNOWN_FIELD: "The field does not exist in this version of the API.",
-    rule_names.DUPLICATE_FIELD: "The field appears twice.",
-    rule_names.WRONG_TYPE: "The value has the wrong type.",
-    rule_names.NOT_SERVED: "The release does not serve this version or kind.",
-    rule_names.GENERATED_NAME: "kubectl apply takes no object whose name is to be generated.",
-    rule_names.UPDATE_REFUSED: "kube-apiserver refuses updates of the stored object.",
-    rule_names.REFUSED: "kube-apiserver refuses the object.",
-    rule_names.SKIPPED_FILE: "A file that looks like a manifest is not validated.",
-    rule_names.SERVER_WARNING: "kube-apiserver accepts the object with a warning.",
+    requests.MALFORMED: "The document is not YAML or JSON that kubectl can read.",
+    requests.UNKNOWN_FIELD: "The field does not exist in this version of the API.",
+    requests.DUPLICATE_FIELD: "The field appears twice.",
+    requests.WRONG_TYPE: "The value has the wrong type.",
+    requests.NOT_SERVED: "The release does not serve this version or kind.",
+    requests.GENERATED_NAME: "kubectl apply takes no object whose name is to be generated.",
+    requests.UPDATE_REFUSED: "kube-apiserver refuses updates of the stored object.",
+    requests.REFUSED: "kube-apiserver refuses the object.",
+    requests.SKIPPED_FILE: "A file that looks like a manifest is not validated.",
+    requests.SERVER_WARNING: "kube-apiserver accepts the object with a warning.",
     "FieldValueRequired": "A value is missing.",
     "FieldValueDuplicate": "A value must be unique but is repeated.",
     "FieldValueInvalid": "A value is not allowed.",

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from advice.findings import ERROR, NO_SUCH_API, UPDATES_ACCEPTED, UPDATES_REFUSED, Finding, Result
 from claimcheck.answers.outcome import Outcome
 from resourceapi.phrases import number
-from validation import rule_names
+from validation import requests
 
 #: The lint about fields that the server drops; its module takes long to load.
 _DROPPED = "CC006"
@@ -49,9 +49,9 @@ def remark(result: Result, finding: Finding) -> str:
         return (
             "the object stays in storage, where nobody can read, change or delete it until its kind is served"
         )
-    if finding.rule == rule_names.NOT_SERVED:
+    if finding.rule == requests.NOT_SERVED:
         return f"the object can be read as {stored.api_version}" + _and_updates(stored.updates)
-    if finding.rule == rule_names.UPDATE_REFUSED:
+    if finding.rule == requests.UPDATE_REFUSED:
         return "the object can be read; created again, it is accepted, perhaps without some fields"
     if finding.severity == ERROR and stored.updates == UPDATES_ACCEPTED:
         return "the object can be read, and updated with its spec unchanged; it would be refused if it were created again"
@@ -126,7 +126,7 @@ def _is_refused(result: Result) -> bool:
     if result.stored is None or result.stored.updates == NO_SUCH_API:
         return False
     return any(
-        finding.severity == ERROR and finding.rule != rule_names.UPDATE_REFUSED for finding in result.findings
+        finding.severity == ERROR and finding.rule != requests.UPDATE_REFUSED for finding in result.findings
     )
 
 

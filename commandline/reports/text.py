@@ -7,9 +7,9 @@ from typing import TextIO
 
 from advice.findings import ERROR, NOTE, WARNING, Finding, Result
 from claimcheck.answers.outcome import Outcome
-from commandline.color import BLUE, BOLD, CYAN, RED, YELLOW, paint
 from commandline.reports.escaping import RENDERED, on_one_line, printable, without_commands
 from commandline.reports.grouping import grouped, place_of
+from commandline.terminal import BLUE, BOLD, CYAN, RED, YELLOW, paint
 from resourceapi.phrases import number
 
 # Longer lines are cut to this many characters around the column they are shown for.

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from io import StringIO
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from commandline.color import CYAN, GREEN, RED, YELLOW, is_colored, paint
 from commandline.reports.escaping import write_json, write_lines
+from commandline.terminal import CYAN, GREEN, RED, YELLOW, is_colored, paint
 
 if TYPE_CHECKING:
     from argparse import Namespace

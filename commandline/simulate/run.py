@@ -21,10 +21,10 @@ def run(options: Namespace) -> int:
     from allocator.simulation import Limits
     from allocator.time_limit import POD_SECONDS, TimeLimit
     from claimcheck.answers.simulate import simulate
-    from commandline.progress import Progress
     from commandline.reports.writing import write_answer
     from commandline.simulate import json_report, text_report
     from commandline.simulate.node_templates import read_templates
+    from commandline.terminal import Progress
 
     scenario = read_scenario(options)
     templates = read_templates(options.node_template, scenario.state)

@@ -16,8 +16,8 @@ from claimcheck.answers.reading import Input, read_files
 from claimcheck.answers.validate.batch import Batch
 from claimcheck.answers.validate.knowledge import Knowledge
 from claimcheck.answers.validate.looking_ahead import limit
-from commandline.progress import Progress
 from commandline.reports import WITH_LINES
+from commandline.terminal import Progress
 from commandline.validate.options import outputs
 from commandline.validate.request import batch_of, existing, knowledge_of, reviewer_of
 from commandline.validate.workers import Channel, Tickets, Worker, start

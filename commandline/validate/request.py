@@ -11,9 +11,8 @@ from claimcheck.answers.validate.knowledge import Knowledge
 from claimcheck.answers.validate.review import OFF, Question, Reviewer
 from claimcheck.answers.validate.sending import APPLY, AS_SENT, CREATE_ONLY, PATCH, SERVER_SIDE
 from commandline.errors import UsageError
-from commandline.namespace_labels import context_of
 from commandline.options import asks_for_cluster
-from commandline.reading import read_named
+from commandline.reading import context_of, read_named
 from documents.errors import DocumentError
 from documents.parsing import first_document
 from documents.source import read_file

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING
 from claimcheck.answers.outcome import Unread
 from claimcheck.answers.reading import Input, Text, read_files
 from claimcheck.answers.validate.sending import SERVER_SIDE
-from commandline.color import is_colored
 from commandline.errors import NEGATIVE, SUCCESS, UNFINISHED, UsageError
 from commandline.options import asks_for_cluster, names_cluster, profile_of, settle_namespace
-from commandline.progress import Progress
 from commandline.reading import find_and_render, insist_on_one_reader, read
 from commandline.reports.escaping import complain
+from commandline.terminal import Progress, is_colored
 from commandline.validate.request import batch_of, existing, reviewer_of
 from documents.errors import DocumentError
 from documents.source import STANDARD_INPUT

@@ -6,7 +6,7 @@ from io import StringIO
 
 import pytest
 
-from commandline.color import is_colored
+from commandline.terminal import is_colored
 
 
 class _Terminal(StringIO):

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from commandline.manifests import classic_gpu, deployment, options, scheduler
+from commandline.manifests import deployment, options
 from resourceapi.objects import Object
 from tests.e2e.binaries import tool
 from tests.e2e.control_plane import ApiServer, control_plane
@@ -114,7 +114,7 @@ def test_scheduler_is_what_kustomize_renders(mode: str, certificates: str, tmp_p
     shutil.copytree(MANIFESTS, tmp_path / "manifests")
     directory = tmp_path / "manifests" / "overlays" / "own"
     directory.mkdir()
-    kustomization = scheduler.kustomization(parsed)
+    kustomization = deployment.scheduler_kustomization(parsed)
     for field in ("resources", "components"):  # written for the directory above
         kustomization[field] = [f"../{name}" for name in kustomization[field]]
     (directory / "kustomization.yaml").write_text(yaml.safe_dump(kustomization))
@@ -131,7 +131,7 @@ def test_classic_driver_is_what_kustomize_renders(tmp_path: Path) -> None:
     shutil.copytree(MANIFESTS, tmp_path / "manifests")
     directory = tmp_path / "manifests" / "own"
     directory.mkdir()
-    kustomization = classic_gpu.kustomization(parsed)
+    kustomization = deployment.classic_gpu_kustomization(parsed)
     kustomization["resources"] = [f"../{name}" for name in kustomization["resources"]]
     (directory / "kustomization.yaml").write_text(yaml.safe_dump(kustomization))
     assert _by_name(deployment.objects_of(parsed)) == _by_name(render(directory))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from validation.requests import Answer
-from validation.review import without_repeated_owners
+from validation.server import without_repeated_owners
 
 
 class _Owner(dict[str, Any]):

@@ -12,9 +12,8 @@ from tests.conformance.profiles import MODERN, PROFILES
 from validation import claims
 from validation.claims import CacheableKindRules, ClaimRules
 from validation.kind_rules import DeviceKindRules, NamespaceRule
-from validation.kinds import RULES
 from validation.requests import Request
-from validation.server import Server
+from validation.server import RULES, Server
 
 CACHEABLE = [rules for rules in RULES.values() if isinstance(rules, CacheableKindRules)]
 

@@ -7,9 +7,8 @@ import pytest
 from resourceapi.kinds import KINDS
 from resourceapi.releases import Profile
 from tests.validation.rule_cases import fixture
-from validation.kinds import RULES
 from validation.requests import CREATE, STATUS, UPDATE, Request
-from validation.server import Server
+from validation.server import RULES, Server
 
 GROUP = "resource.k8s.io"
 

@@ -11,7 +11,7 @@ from resourceapi.manifests import mapping, text
 from resourceapi.names import path_segment
 from resourceapi.recognition import is_manifest, is_of_kubernetes, item_problems, metadata_problem
 from resourceapi.releases import split_api_version
-from validation.rule_names import GENERATED_NAME, WRONG_TYPE
+from validation.requests import GENERATED_NAME, WRONG_TYPE
 
 if TYPE_CHECKING:
     from documents.manifest import Manifest
@@ -24,7 +24,7 @@ _QUESTIONS = frozenset(("authentication.k8s.io", "authorization.k8s.io"))
 
 
 class Refusal(NamedTuple):
-    """What kubectl says, the field that it is about, and a name for the rule (:mod:`validation.rule_names`)."""
+    """What kubectl says, the field that it is about, and a name for the rule (:mod:`validation.requests`)."""
 
     rule: str
     path: Path

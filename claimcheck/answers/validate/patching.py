@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from claimcheck.answers.validate.sending import ChangeRefused
 from documents.document import Document
-from validation.rule_names import FIELD_CONFLICT, PATCH_REFUSED
+from validation.requests import FIELD_CONFLICT, PATCH_REFUSED
 
 if TYPE_CHECKING:
     from resourceapi.objects import Object

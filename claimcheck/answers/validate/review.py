@@ -29,12 +29,16 @@ from resourceapi.model import workloads
 from resourceapi.model.versions import GROUP
 from resourceapi.recognition import with_sorted_keys
 from resourceapi.releases import split_api_version
-from validation.requests import CREATE, STATUS, UPDATE, Answer, Request
-from validation.rule_names import (
+from validation.requests import (
+    CREATE,
     NAMESPACE_MISMATCH,
     NAMESPACE_NOT_FOUND,
     OBJECT_NOT_FOUND,
+    STATUS,
+    UPDATE,
     UPDATE_REFUSED,
+    Answer,
+    Request,
 )
 
 if TYPE_CHECKING:

@@ -33,7 +33,7 @@ APPLY, SERVER_SIDE, CREATE_ONLY, PATCH, AS_SENT = (
 class ChangeRefused(ClaimcheckError):
     """The server does not change an object so; the text is the server's.
 
-    :ivar rule: a name of :mod:`validation.rule_names`.
+    :ivar rule: a name of :mod:`validation.requests`.
     :ivar path: the field that it is about; empty for the whole.
     :ivar of_configuration: whether it applies the configuration to no object at all.
     """

@@ -19,7 +19,7 @@ from resourceapi.field_errors import render
 from resourceapi.manifests import MISSING
 from tests.advice.hints.breakage import broken_objects, good_objects
 from tests.advice.hints.test_hints import CASES
-from validation.rule_names import NOT_SERVED, SERVER_WARNING
+from validation.requests import NOT_SERVED, SERVER_WARNING
 
 RELEASES = ("1.34", "1.37")
 Found = list[tuple[Problem, str, Advice]]

@@ -11,7 +11,7 @@ import yaml
 from claimcheck.answers import explain as answers
 from commandline.errors import UNFINISHED
 from commandline.main import main
-from commandline.progress import Progress
+from commandline.terminal import Progress
 from resourceapi.node_selection import selects
 from resourceapi.objects import Object
 from tests.commandline import snapshot_files

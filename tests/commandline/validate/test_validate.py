@@ -702,7 +702,7 @@ def test_progress_on_a_terminal(
     """Long runs count on stderr, and clean up behind themselves."""
     terminal = _Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
-    monkeypatch.setattr("commandline.progress.QUIET_SECONDS", 0.0)
+    monkeypatch.setattr("commandline.terminal.QUIET_SECONDS", 0.0)
     assert main(["validate", write("claim.yaml", CLAIM)]) == 0
     assert "\r0/1 objects" in terminal.getvalue()
     assert terminal.getvalue().endswith("\r\x1b[K")

@@ -1,9 +1,34 @@
-"""Shows the progress of a long run on a terminal."""
+"""What a terminal is shown besides text: colors, and the progress of a long run."""
 
 from __future__ import annotations
 
+import os
 import sys
 import time
+from typing import TextIO
+
+AUTO, ALWAYS, NEVER = CHOICES = ("auto", "always", "never")
+RED, GREEN, YELLOW, BLUE, CYAN, BOLD = "31", "32", "33", "34", "36", "1"
+
+
+def is_colored(choice: str, stream: TextIO) -> bool:
+    """Whether to write in color to a stream.
+
+    :param choice: the value of ``--color``, which counts more than any variable.
+    """
+    if choice != AUTO:
+        return choice == ALWAYS
+    if os.environ.get("NO_COLOR"):
+        return False
+    if any(os.environ.get(name, "0") not in ("", "0") for name in ("FORCE_COLOR", "CLICOLOR_FORCE")):
+        return True
+    return stream.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def paint(text: str, code: str, color: bool) -> str:
+    """The text in a color, if there are colors. It must not contain control characters any more."""
+    return f"\x1b[{code}m{text}\x1b[0m" if color and code and text else text
+
 
 QUIET_SECONDS = 1.0  # shorter runs show nothing
 INTERVAL_SECONDS = 0.2
