@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from resourceapi.decoding import fields_of
 from resourceapi.kind import Column, Kind
 from resourceapi.kinds import KINDS, deprecation_warning
 from resourceapi.model.versions import GROUP, SCHEMAS_WITH_PROPOSALS
@@ -34,20 +35,11 @@ _SCALARS: dict[str, Object] = {
 
 def struct_schema(schema: Schema, name: str) -> Object:
     """The schema of a struct of a version."""
-    result: Object = {"type": "object", "properties": _properties(schema, name)}
+    properties = {field: _field_schema(schema, each) for field, each in fields_of(schema, name).items()}
+    result: Object = {"type": "object", "properties": properties}
     if schema[name].atomic:
         result["x-kubernetes-map-type"] = "atomic"
     return result
-
-
-def _properties(schema: Schema, name: str) -> Object:
-    properties: Object = {}
-    for field in schema[name].fields:
-        if field.inline:
-            properties.update(_properties(schema, field.type.struct))
-        else:
-            properties[field.name] = _field_schema(schema, field)
-    return properties
 
 
 def _field_schema(schema: Schema, field: Field) -> Object:

@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from advice.afterwards.gaps import REMOVED, TooManyGuessesError, free_places, is_in_another_entry, with_value
-from advice.hints.schema_walk import fields_of, struct_at, type_at
+from advice.hints.schema_walk import struct_at, type_at
 from documents.manifest import Unwritten
-from resourceapi.decoding import is_readable
+from resourceapi.decoding import fields_of, is_readable
 from resourceapi.field_errors import Key, Path
 from resourceapi.manifests import value_at
 from resourceapi.phrases import nearest
@@ -101,7 +101,7 @@ def rename(fixed: Fixed, schema: Schema, kind: str, path: Path) -> Fixed | None:
     free = _free_fields(schema, struct, value_at(fixed.value, around))
     if struct is None:
         return None
-    names = [field.name for field in fields_of(schema, struct)]
+    names = list(fields_of(schema, struct.name))
     meant = nearest(name, names)
     if meant not in free or nearest(name, (other for other in names if other != meant)):
         return None
@@ -190,11 +190,12 @@ def _only_place(obj: Any, schema: Schema, kind: str, path: Path, value: Any) -> 
 def _free_fields(schema: Schema, struct: Struct | None, holder: Any) -> dict[str, Type]:
     if struct is None or not isinstance(holder, dict):
         return {}
-    return {field.name: field.type for field in fields_of(schema, struct) if holder.get(field.name) is None}
+    fields = fields_of(schema, struct.name)
+    return {name: field.type for name, field in fields.items() if holder.get(name) is None}
 
 
 def _is_like(schema: Schema, type: Type, value: Any) -> bool:
     """Whether a value looks like a struct of the type, wrong though it may be."""
     if type.kind != "struct" or type.struct not in schema or not isinstance(value, dict):
         return False
-    return any(field.name in value for field in fields_of(schema, schema[type.struct]))
+    return not value.keys().isdisjoint(fields_of(schema, type.struct))

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import cycle
 from typing import Any, NamedTuple
 
-from advice.hints.schema_walk import fields_of, struct_at, type_at
-from resourceapi.decoding import is_readable
+from advice.hints.schema_walk import struct_at, type_at
+from resourceapi.decoding import fields_of, is_readable
 from resourceapi.field_errors import Key, Path
 from resourceapi.manifests import MISSING, value_at
 from resourceapi.phrases import nearest
@@ -91,8 +91,8 @@ def filled(schema: Schema, type: Type, scalars: Scalars, levels: int = _MOST_LEV
             if levels == 0 or type.struct not in schema:
                 return {}
             return {
-                field.name: filled(schema, field.type, scalars, levels - 1)
-                for field in fields_of(schema, schema[type.struct])
+                name: filled(schema, field.type, scalars, levels - 1)
+                for name, field in fields_of(schema, type.struct).items()
             }
         case _:
             return {}
@@ -242,7 +242,7 @@ def _free(schema: Schema, kind: str, path: Path, obj: Any, value: Any = None) ->
         return []
     return [
         field
-        for field in fields_of(schema, struct)
+        for field in fields_of(schema, struct.name).values()
         if holder.get(field.name) is None and field.name != path[-1]
         if value is None or is_readable(schema, field.type, value)
     ]
@@ -336,8 +336,8 @@ def _fields_meant_by(schema: Schema, struct: str, name: str) -> list[Field]:
     """The fields of a struct that have a name, or nearly."""
     return [
         field
-        for field in fields_of(schema, schema[struct])
-        if field.name == name or nearest(name, (field.name,))
+        for other, field in fields_of(schema, struct).items()
+        if other == name or nearest(name, (other,))
     ]
 
 
@@ -354,7 +354,7 @@ def _parts(schema: Schema, part: _Part) -> Iterator[_Part]:
     """The parts of a part that can have fields."""
     path, type, value, levels = part
     if type.kind == "struct":
-        for field in fields_of(schema, schema[type.struct]):
+        for field in fields_of(schema, type.struct).values():
             member = value.get(field.name) if isinstance(value, dict) else None
             below = levels if member is not None else levels - 1
             if below >= 0 and (member is not None or field.type.kind in ("struct", "map")):

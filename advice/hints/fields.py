@@ -6,6 +6,7 @@ from typing import Any
 
 from advice.hints import schema_walk
 from advice.hints.hint import NO_ADVICE, Advice, Hint, Problem, moved, renamed, yaml
+from resourceapi.decoding import fields_of
 from resourceapi.gates import stage_of
 from resourceapi.kinds import KINDS, kinds_of
 from resourceapi.manifests import MISSING, value_at
@@ -87,7 +88,7 @@ def _field_in(minor: int, problem: Problem) -> Field | None:
     struct = None if schema is None else schema_walk.struct_at(schema, problem.kind, problem.path[:-1])
     if schema is None or struct is None:
         return None
-    return next((each for each in schema_walk.fields_of(schema, struct) if each.name == problem.key), None)
+    return fields_of(schema, struct.name).get(problem.key)
 
 
 def _how_it_comes(gate: str, minor: int) -> str:
@@ -102,7 +103,7 @@ def _did_you_mean(problem: Problem) -> Advice:
     struct = _struct_around(problem)
     if struct is None or problem.schema is None:
         return NO_ADVICE
-    names = [field.name for field in schema_walk.fields_of(problem.schema, struct)]
+    names = list(fields_of(problem.schema, struct.name))
     if len(problem.path) == 1:
         names += ["apiVersion", "kind"]
     meant = meant_field(problem.key, names)
@@ -211,7 +212,7 @@ def _fields_here(problem: Problem) -> str:
     struct = _struct_around(problem)
     if struct is None or problem.schema is None:
         return ""
-    names = [f"`{field.name}`" for field in schema_walk.fields_of(problem.schema, struct)]
+    names = [f"`{name}`" for name in fields_of(problem.schema, struct.name)]
     remove = f"remove `{problem.key}`" if problem.key.isidentifier() else "remove this field"
     if not names:
         return f"{remove}; no field is allowed here"

@@ -7,6 +7,7 @@ from typing import Any
 
 from advice.hints import schema_walk
 from advice.hints.hint import Hint, Problem
+from resourceapi.decoding import fields_of
 from resourceapi.field_errors import INVALID, NOT_FOUND, NOT_SUPPORTED, REQUIRED, Path
 from resourceapi.gates import DEPENDS_ON, GATES, UNRELEASED_GATES, GateError, effective, stage_of
 from resourceapi.manifests import MISSING, value_at
@@ -87,7 +88,7 @@ def _written_but_off(problem: Problem, path: Path) -> Iterator[tuple[str, str]]:
     if schema is None or written is MISSING or not isinstance(written, dict):
         return
     struct = schema_walk.struct_at(schema, problem.kind, path)
-    for field in schema_walk.fields_of(schema, struct) if struct is not None else ():
+    for field in fields_of(schema, struct.name).values() if struct is not None else ():
         if field.name in written:
             for gate in gates_that_are_off(field, problem.profile):
                 yield field.name, gate

@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from resourceapi.decoding import fields_of
 from resourceapi.field_errors import Path
-from resourceapi.schema import Field, Schema, Struct, Type
-
-
-def fields_of(schema: Schema, struct: Struct) -> Iterator[Field]:
-    """The fields of a struct as they appear in JSON, those of embedded structs included."""
-    for field in struct.fields:
-        if field.inline:
-            yield from fields_of(schema, schema[field.type.struct])
-        else:
-            yield field
+from resourceapi.schema import Schema, Struct, Type
 
 
 def struct_at(schema: Schema, kind: str, path: Path) -> Struct | None:
@@ -38,7 +29,7 @@ def type_at(schema: Schema, kind: str, path: Path) -> Type | None:
     type: Type | None = None
     for segment in path:
         if struct is not None:
-            field = next((field for field in fields_of(schema, struct) if field.name == segment), None)
+            field = fields_of(schema, struct.name).get(segment) if isinstance(segment, str) else None
             if field is None:
                 return None
             type = field.type
@@ -85,7 +76,7 @@ def _collect(
     schema: Schema, struct: Struct, name: str, path: tuple[str, ...], above: set[str], found: list[Home]
 ) -> None:
     above = above | {struct.name}
-    for field in fields_of(schema, struct):
+    for field in fields_of(schema, struct.name).values():
         type = field.type
         if field.name == name:
             found.append(Home(path, type))

@@ -17,6 +17,7 @@ from deviceselectors.ast import Call, Comprehension, Ident, Literal, Node, Selec
 from deviceselectors.issues import Issues, Source
 from deviceselectors.lookups import children
 from deviceselectors.parser import parse
+from resourceapi.decoding import fields_of
 from resourceapi.field_errors import Path, Segment
 from resourceapi.kinds import CLAIM, KINDS
 from resourceapi.limits import CEL_EXPRESSION_BYTES
@@ -142,15 +143,15 @@ class Reader:
             return None
         if name in _METADATA or name.startswith("__"):
             return None
-        fields = self._fields(self._schema, operand.struct)
+        fields = _fields(self._schema, operand.struct)
         if name in fields:
             return fields[name].type
         for outer, field in fields.items():
             inner = field.type
-            if inner.kind == "struct" and name in (there := self._fields(self._schema, inner.struct)):
+            if inner.kind == "struct" and name in (there := _fields(self._schema, inner.struct)):
                 self._report(node, operand, name, f"{outer}.{name}", f"{outer}.")
                 return there[name].type
-        former = (self._fields(schema, operand.struct).get(name) for schema in self._schemas.values())
+        former = (_fields(schema, operand.struct).get(name) for schema in self._schemas.values())
         for field_then in former:
             if field_then is not None and field_then.type.kind == "struct":
                 self._report(node, operand, name, "", "")
@@ -207,14 +208,9 @@ class Reader:
         alone = (not before or before.endswith(_BEFORE)) and (not after or after.startswith(_AFTER))
         return _Edit(start, end, guarded if alone else f"({guarded})")
 
-    @staticmethod
-    def _fields(schema: Schema, struct: str) -> dict[str, Field]:
-        """The fields of a struct by name, those of embedded ones among them."""
-        found: dict[str, Field] = {}
-        if struct in schema:
-            for field in schema[struct].fields:
-                found |= Reader._fields(schema, field.type.struct) if field.inline else {field.name: field}
-        return found
+
+def _fields(schema: Schema, struct: str) -> dict[str, Field]:
+    return fields_of(schema, struct) if struct in schema else {}
 
 
 _ALL = "*"

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
 
-from advice.hints.schema_walk import fields_of
 from advice.lints.table import DROPPED, Warning
+from resourceapi.decoding import fields_of
 from resourceapi.field_errors import Key, Path
 from resourceapi.manifests import containers, mapping, pod_spec
 from resourceapi.releases import Profile
@@ -72,7 +72,7 @@ def check_pod(manifest: dict[str, Any], profile: Profile) -> Iterator[Warning]:
 def _plan(schema: Schema, struct: Struct, profile: Profile, above: set[str]) -> Plan | None:
     """What to look for in a struct; None if nothing in it depends on a gate that is off."""
     plan: Plan = {}
-    for field in fields_of(schema, struct):
+    for field in fields_of(schema, struct.name).values():
         gate = next((gate for gate in field.gates if gate not in profile.gates and not field.kept), "")
         if gate:
             plan[field.name] = Step(gate, _NOTHING if field.default is None else (field.default,))

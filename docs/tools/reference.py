@@ -20,6 +20,7 @@ from deviceselectors.libraries import described
 from docs.tools import python_reference
 from resourceapi import limits, rules
 from resourceapi.classic_kinds import KINDS as CLASSIC_KINDS
+from resourceapi.decoding import fields_of
 from resourceapi.gates import DEPENDS_ON, GATES, UNRELEASED_GATES, stage_of
 from resourceapi.kind import Kind
 from resourceapi.kinds import KINDS
@@ -95,7 +96,7 @@ def _classic_page() -> str:
 def _field_blocks(schema: Schema, structs: list[Struct]) -> Iterator[str]:
     for struct in structs:
         yield f"### {struct.name}"
-        rows = (_field_row(schema, field) for field in _flat_fields(schema, struct))
+        rows = (_field_row(schema, field) for field in fields_of(schema, struct.name).values())
         yield _table(
             ("field", "type", "default"), ((name, type_, default) for name, type_, _, default, _ in rows)
         )
@@ -139,7 +140,7 @@ def _reached(schema: Schema, name: str) -> list[Struct]:
         if struct in found or struct in _NOT_EXPANDED:
             continue
         found[struct] = schema[struct]
-        held = (field.type.struct_within for field in _flat_fields(schema, schema[struct]))
+        held = (field.type.struct_within for field in fields_of(schema, struct).values())
         waiting += [name for name in held if name]
     return list(found.values())
 
@@ -166,7 +167,7 @@ def _struct_blocks(kind: Kind, version: str, structs: list[Struct]) -> Iterator[
         yield f"### {struct.name}"
         yield from (f"{_rule(rule)}." for rule in struct.rules)
         rows = []
-        for field in _flat_fields(schema, struct):
+        for field in fields_of(schema, struct.name).values():
             name, type_, *others = _field_row(schema, field)
             rows.append((name, _linked(type_, field.type.struct_within, kind, version), *others))
         yield _table(("field", "type", "rules", "default", "feature gate"), rows)
@@ -202,18 +203,10 @@ def _differences(kind: Kind, version: str, newest: str) -> Iterator[str]:
 
 def _rows(schema: Schema, struct: Struct) -> list[tuple[str, set[str]]]:
     """What the fields of a struct are, whatever the order in which their rules are checked."""
-    rows = (_field_row(schema, field) for field in _flat_fields(schema, struct))
+    rows = (_field_row(schema, field) for field in fields_of(schema, struct.name).values())
     return [
         (name, {type_, default, gates, *rules_.split("; ")}) for name, type_, rules_, default, gates in rows
     ]
-
-
-def _flat_fields(schema: Schema, struct: Struct) -> Iterator[Field]:
-    for field in struct.fields:
-        if field.inline:
-            yield from _flat_fields(schema, schema[field.type.struct])
-        else:
-            yield field
 
 
 def _field_row(schema: Schema, field: Field) -> tuple[str, ...]:
