@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, overload
 
 from allocator.errors import UNDECIDED
+from allocator.ledgers import PoolState
 from allocator.nodes import View
 from allocator.plans import Outcome
 from allocator.scheduling_outcome import SchedulingOutcome
 from allocator.shared_pools import SharedPools
-from allocator.states import PoolState
 from resourceapi.objects import Object
 from resourceapi.records.pools import PoolId
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from allocator.attempt_state import AttemptState, Taken
-from allocator.demand import MEMORY_BYTES, Alternative
+from allocator.demand import MEMORY_BYTES, Alternative, ClaimDemand
 from allocator.devices import Device
-from allocator.errors import Mention, RefusedDeviceError
+from allocator.errors import AllocationError, Mention, RefusedDeviceError
 from allocator.features import Features
 from allocator.pools import Pool
 from allocator.rules.capacity import Capacity, consumption
@@ -22,7 +22,10 @@ from allocator.rules.taints import Taints
 from allocator.selection import Selectors
 from allocator.time_limit import TimeLimit
 from resourceapi.caches import remember
+from resourceapi.objects import Object
 from resourceapi.quantity import added
+from resourceapi.records.claims import Allocation
+from resourceapi.records.pools import DeviceId
 
 
 def selects_shape(
@@ -160,3 +163,35 @@ class Attempt(AttemptState):
             holders = self.exclusive.get(device.id, frozenset())
             self.trail.set(self.exclusive, device.id, holders | {claim})
         self.trail.set(self._taken, claim, (*self.taken(claim), Taken(device, alternative, capacity)))
+
+
+# Whether devices that were found earlier can still be taken together, without a search for others.
+
+
+def still_fits(attempt: Attempt, claims: Sequence[ClaimDemand], results: Sequence[Object]) -> bool:
+    """Whether the devices of each claim's AllocationResult may be taken, one after the other, by the rules of a search.
+
+    :param attempt: a new one, on the node of the results, with what is allocated now.
+    """
+    devices = {device.id: device for pool in attempt.pools if pool.usable for device in pool.devices}
+    try:
+        return all(_takes(attempt, devices, claim, each) for claim, each in zip(claims, results, strict=True))
+    except AllocationError:
+        return False
+
+
+def _takes(attempt: Attempt, devices: dict[DeviceId, Device], claim: ClaimDemand, allocation: Object) -> bool:
+    """Take the devices of a claim, as far as that can be done."""
+    alternatives = {each.name: each for request in claim.requests for each in request.alternatives}
+    for result in Allocation(allocation).results:
+        alternative = alternatives.get(result.request)
+        device = devices.get(result.device)
+        if alternative is None or device is None or not _take(attempt, alternative, device):
+            return False
+    return True
+
+
+def _take(attempt: Attempt, alternative: Alternative, device: Device) -> bool:
+    if alternative.problem or not attempt.selects(alternative, device):
+        return False
+    return attempt.take(alternative, device, must=False)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from allocator.allocated import AllocatedState
+from allocator.allocated import AllocatedState, Common
 from allocator.capacity_requests import Amounts
-from allocator.compatibility_groups import Common
 from allocator.constraint_state import State
 from allocator.demand import Alternative, ClaimHeader
 from allocator.devices import Device, Slice
@@ -16,10 +15,42 @@ from allocator.ledgers import CounterKey, Ledger
 from allocator.pools import Pool, closed_pool
 from allocator.selection import Selectors
 from allocator.time_limit import TimeLimit
-from allocator.trail import Trail
 from resourceapi.objects import Object
 from resourceapi.quantity import Quantity
 from resourceapi.records.pools import DeviceId, PoolId
+
+# A log of changes to mappings, so that a search can undo them when it backtracks.
+
+
+class Trail:
+    """Records the value that each change of a mapping replaced."""
+
+    __slots__ = ("_changes",)
+
+    def __init__(self) -> None:
+        self._changes: list[tuple[dict[Any, Any], Any, Any]] = []
+
+    def mark(self) -> int:
+        """A point to which :meth:`undo` can return."""
+        return len(self._changes)
+
+    def set(self, mapping: dict[Any, Any], key: Any, value: Any) -> None:
+        """Set an entry. Values must be immutable."""
+        self._changes.append((mapping, key, mapping.get(key, _ABSENT)))
+        mapping[key] = value
+
+    def undo(self, mark: int) -> None:
+        """Undo all changes since `mark`."""
+        while len(self._changes) > mark:
+            mapping, key, before = self._changes.pop()
+            if before is _ABSENT:
+                del mapping[key]
+            else:
+                mapping[key] = before
+
+
+_ABSENT = object()
+
 
 Account = PoolId | str
 """What has counters of its own: a pool, or all pools of a name."""

@@ -14,15 +14,14 @@ from collections.abc import Iterator, Sequence
 from allocator.allocated import AllocatedState
 from allocator.allocation import Allocator, Arrangement
 from allocator.attempt_state import Taken
-from allocator.claim_contents import ClaimContents
-from allocator.demand import ClaimDemand
+from allocator.demand import ClaimContents, ClaimDemand
 from allocator.devices import Device
 from allocator.errors import AllocationError, NodeError
 from allocator.fitting.waste import NodeWaste, Waste
+from allocator.ledgers import PoolState
 from allocator.nodes import NodeEntry, Nodes
 from allocator.plans import Outcome, Plan, Plans, Solution
 from allocator.results import ResultTemplate
-from allocator.states import PoolState
 from allocator.time_limit import TimeLimit
 
 #: So many counter sets or topology groups are tried as the first one at most.

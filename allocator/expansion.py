@@ -12,11 +12,10 @@ from time import monotonic
 from typing import NamedTuple
 
 from allocator.devices import node_name
-from allocator.packing import pack
 from allocator.pod_nodes import HOSTNAME, excluded
 from allocator.results import places_of
 from allocator.scheduling import Mode, SchedulingState
-from allocator.simulation import UNHURRIED, Limits, Placement, Pod, Simulation
+from allocator.simulation import UNHURRIED, Limits, Placement, Pod, Simulation, pack
 from allocator.time_limit import OutOfTime
 from resourceapi.manifests import name_of
 from resourceapi.objects import Object

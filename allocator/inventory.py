@@ -10,10 +10,10 @@ from allocator.counter_sets import Counters, counters_of
 from allocator.device_shapes import ShapeRegistry
 from allocator.devices import Device, Slice
 from allocator.features import NEWEST_READING, Reading
-from allocator.patches.applied import NOTHING, Applied
 from allocator.patches.changes import Changes
-from allocator.patches.device_names import pools_with
 from allocator.patches.merge import Merge, PatchFailure
+from allocator.patches.overrides import NOTHING, Applied
+from allocator.patches.patch import pools_with
 from allocator.patches.sources import DeviceSources, sources
 from allocator.time_limit import UNLIMITED, OutOfTime, TimeLimit
 from resourceapi.caches import WeighedCache

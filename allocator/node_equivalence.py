@@ -16,9 +16,9 @@ from allocator.demand import MEMORY_BYTES, Alternative, ClaimDemand
 from allocator.devices import Device, Slice
 from allocator.errors import AllocationError
 from allocator.features import Features
+from allocator.ledgers import PoolState
 from allocator.pools import namesakes
 from allocator.selection import Selectors
-from allocator.states import PoolState
 from allocator.time_limit import TimeLimit
 from resourceapi.caches import remember
 from resourceapi.equality import canonical, fingerprint

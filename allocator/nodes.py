@@ -16,11 +16,11 @@ from allocator.allocated import AllocatedState
 from allocator.devices import Slice, node_name
 from allocator.features import Features
 from allocator.inventory import Inventory
+from allocator.ledgers import PoolState
 from allocator.pools import Pool, namesakes, pool_of, rank, visible_by_pool
 from allocator.results import only_on
 from allocator.rules.node_operations import declares_node_operations
 from allocator.shared_pools import Reach, SharedPools
-from allocator.states import PoolState
 from allocator.time_limit import UNLIMITED, TimeLimit
 from resourceapi.objects import Object
 from resourceapi.records.pools import DeviceId, PoolId

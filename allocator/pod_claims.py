@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from allocator.demand import EXACT_COUNT
+from allocator.node_resources import NodeResources, PodNeeds
 from allocator.nodes import NodeClass
 from allocator.plans import Outcome, Plan
+from resourceapi import times
+from resourceapi.extended_resources import IMPLICIT_PREFIX, resource_named_by
+from resourceapi.manifests import name_of
 from resourceapi.node_selection import selects
 from resourceapi.objects import Object
+from resourceapi.quantity import Amounts
 from resourceapi.records.claims import allocation_of
+from validation.pod_resources import container_requests, is_extended
 
 
 class ClaimsOnNodes(NamedTuple):
@@ -59,3 +67,158 @@ class AskedClaims:
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.outcomes: dict[NodeClass, Outcome] = {}
+
+
+# The claim that kube-scheduler makes for a pod that asks for devices by extended resources (KEP-5004).
+# It has a request for each container and resource. Containers that run before the others end use the same
+# devices; sidecars keep running. A node with a device plugin for a resource serves it as ever, so the
+# claim differs from node to node.
+
+CLAIM_SUFFIX = "-extended-resources"
+_REQUEST_NAME = re.compile(r"container-(\d+)-request-(\d+)")
+
+
+class Request(NamedTuple):
+    """A request of the claim for one container and resource."""
+
+    name: str
+    device_class: str
+    devices: int
+
+    @property
+    def as_object(self) -> Object:
+        """The request in v1, normal form."""
+        details = {"deviceClassName": self.device_class, "allocationMode": EXACT_COUNT, "count": self.devices}
+        return {"name": self.name, "exactly": details}
+
+
+class ClaimOnNodes(NamedTuple):
+    """The claim that a pod needs on some nodes; None where device plugins have all that it asks for."""
+
+    nodes: frozenset[str]
+    claim: Object | None
+
+
+def asks_for_devices(resource: str) -> bool:
+    """Whether a resource can stand for a DeviceClass."""
+    return is_extended(resource) or resource.startswith(IMPLICIT_PREFIX)
+
+
+def classes_by_resource(classes: Iterable[Object]) -> dict[str, str]:
+    """The class that stands for each extended resource: of several that share a name, the newest.
+
+    :param classes: DeviceClasses; of those of the same age, the first by name counts.
+    """
+    found: dict[str, str] = {}
+    ordered = sorted(classes, key=name_of)
+    for each in sorted(ordered, key=_created, reverse=True):
+        found.setdefault(IMPLICIT_PREFIX + name_of(each), name_of(each))
+        if resource := resource_named_by(each):
+            found.setdefault(resource, name_of(each))
+    return found
+
+
+def claim_for(
+    pod_name: str, namespace: str, pod_spec: Object, by_class: Mapping[str, str], without: Iterable[str] = ()
+) -> Object | None:
+    """The claim that kube-scheduler makes for a pod; None if it asks for no devices by extended resources.
+
+    :param by_class: the class that stands for each resource.
+    :param without: resources that the node has from device plugins.
+    """
+    wanted = {name: each for name, each in by_class.items() if name not in set(without)}
+    requests = sorted(_requests(pod_spec, wanted))
+    if not requests:
+        return None
+    return {
+        "metadata": {"name": f"{pod_name}{CLAIM_SUFFIX}", "namespace": namespace},
+        "spec": {"devices": {"requests": [each.as_object for each in requests]}},
+    }
+
+
+def origins(pod_spec: Object, claim: Object) -> dict[str, str]:
+    """What each request of the claim is made for, by name: `the limit of example.com/gpu of container main`."""
+    described = list(_all_containers(pod_spec))
+    found = {}
+    for request in claim["spec"]["devices"]["requests"]:
+        match = _REQUEST_NAME.fullmatch(request["name"])
+        if match is not None and int(match[1]) < len(described):
+            container = described[int(match[1])]
+            resource = sorted(container_requests(container))[int(match[2])]
+            found[request["name"]] = f"the limit of {resource} of container {container.get('name', '')}"
+    return found
+
+
+def claims_by_nodes(
+    pod_name: str,
+    namespace: str,
+    pod_spec: Object,
+    needs: PodNeeds,
+    by_class: Mapping[str, str],
+    resources: NodeResources,
+) -> list[ClaimOnNodes]:
+    """The claims on the nodes that have some of a pod's extended resources from device plugins."""
+    had: dict[str, set[str]] = {}
+    for resource in sorted(needs.by_claim):
+        for node in resources.providing(resource):
+            had.setdefault(node, set()).add(resource)
+    grouped: dict[frozenset[str], list[str]] = {}
+    for node, names in had.items():
+        grouped.setdefault(frozenset(names), []).append(node)
+    return [
+        ClaimOnNodes(frozenset(nodes), claim_for(pod_name, namespace, pod_spec, by_class, names))
+        for names, nodes in grouped.items()
+    ]
+
+
+def _created(device_class: Object) -> str:
+    return times.age(str((device_class.get("metadata") or {}).get("creationTimestamp") or ""))
+
+
+class _Container(NamedTuple):
+    place: int
+    requests: Amounts
+    keeps_running: bool
+
+    def wants(self, resource: str) -> int:
+        return self.requests[resource].value() if resource in self.requests else 0
+
+    def request(self, resource: str, device_class: str, count: int) -> Request:
+        """A request; its name has the places of the container in the pod and of the resource among its requests."""
+        name = f"container-{self.place}-request-{sorted(self.requests).index(resource)}"
+        return Request(name, device_class, count)
+
+
+def _all_containers(pod_spec: Object) -> list[Object]:
+    return [*(pod_spec.get("initContainers") or ()), *(pod_spec.get("containers") or ())]
+
+
+def _containers(pod_spec: Object) -> Iterator[_Container]:
+    first = len(pod_spec.get("initContainers") or ())
+    for place, each in enumerate(_all_containers(pod_spec)):
+        keeps_running = place >= first or each.get("restartPolicy") == "Always"
+        yield _Container(place, container_requests(each), keeps_running)
+
+
+def _requests(pod_spec: Object, by_class: Mapping[str, str]) -> Iterator[Request]:
+    containers = list(_containers(pod_spec))
+    for resource, device_class in sorted(by_class.items()):
+        users = [each for each in containers if each.wants(resource)]
+        for each in users:
+            if each.keeps_running:
+                yield each.request(resource, device_class, each.wants(resource))
+        # What ends before others begin uses their devices; only the largest of what is missing is requested.
+        missing = [
+            (each, each.wants(resource) - sum(later.wants(resource) for later in _later(each, users)))
+            for each in users
+            if not each.keeps_running
+        ]
+        most = max((count for _, count in missing), default=0)
+        if most > 0:
+            needy = next(each for each, count in missing if count == most)
+            yield needy.request(resource, device_class, most)
+
+
+def _later(container: _Container, users: Iterable[_Container]) -> Iterator[_Container]:
+    """The containers that begin after it, and keep running."""
+    return (each for each in users if each.keeps_running and each.place > container.place)

@@ -11,16 +11,16 @@ from typing import NamedTuple
 from allocator.allocated import AllocatedState
 from allocator.allocation import Allocator
 from allocator.answers import Answers, NodeAnswer, PodAnswer
-from allocator.attempt import Attempt
+from allocator.attempt import Attempt, still_fits
 from allocator.best_fit import BestPlans, Proposal, Rank, best
-from allocator.claim_contents import ClaimContents
-from allocator.demand import ClaimDemand, read_claim
+from allocator.demand import ClaimContents, ClaimDemand, read_claim
 from allocator.devices import Slice, node_name
 from allocator.errors import FATAL, NODE, OUT_OF_TIME
 from allocator.features import Features
 from allocator.filtering import AWAY_OUTCOME, Filtering
 from allocator.fitting.waste import Waste
 from allocator.inventory import Inventory
+from allocator.ledgers import PoolState
 from allocator.node_resources import NodeResources
 from allocator.node_scores import Candidate, Choose, NodeScores
 from allocator.nodes import NodeEntry, Nodes
@@ -29,8 +29,6 @@ from allocator.pod_claims import AskedClaims, ClaimsOnNodes, PodClaims
 from allocator.pre_filter import refusal
 from allocator.results import places_of
 from allocator.scheduling_outcome import SchedulingOutcome, enough_nodes, feasible_nodes, outcome_of
-from allocator.states import PoolState
-from allocator.still_fitting import still_fits
 from allocator.time_limit import UNLIMITED, OutOfTime, TimeLimit
 from resourceapi.manifests import full_name, key_of, name_of
 from resourceapi.objects import Object

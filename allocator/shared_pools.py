@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from allocator.devices import Slice
+from allocator.ledgers import PoolState, Signature
 from allocator.pools import rank
-from allocator.states import PoolState, Signature
 from resourceapi.objects import Object
 from resourceapi.records.pools import PoolId
 

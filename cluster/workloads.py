@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from allocator.extended_resources import (
+from allocator.node_resources import NodeResources, PodNeeds, needs_of
+from allocator.pod_claims import (
+    ClaimsOnNodes,
     asks_for_devices,
     claim_for,
     claims_by_nodes,
     classes_by_resource,
     origins,
 )
-from allocator.node_resources import NodeResources, PodNeeds, needs_of
-from allocator.pod_claims import ClaimsOnNodes
 from cluster.objects import CLAIM, TEMPLATE, ClusterObjects
 from resourceapi.decoding import DecodingError
 from resourceapi.extended_resources import GATE

@@ -8,8 +8,8 @@ from time import monotonic
 from typing import NamedTuple
 
 from allocator.errors import AWAY, FATAL, OUT_OF_TIME
-from allocator.extended_resources import asks_for_devices, classes_by_resource
 from allocator.plans import Outcome
+from allocator.pod_claims import asks_for_devices, classes_by_resource
 from allocator.scheduler_messages import device_reason
 from allocator.scheduling import PodAnswer
 from allocator.time_limit import TimeLimit

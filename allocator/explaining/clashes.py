@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from allocator.compatibility_groups import listed
+from allocator.allocated import listed
 from allocator.demand import Alternative
 from allocator.devices import Device
 from allocator.explaining.changes import parts, with_details

@@ -13,9 +13,16 @@ from typing import NamedTuple
 from allocator.allocated import AllocatedState
 from allocator.constraint_state import published, values_of
 from allocator.devices import Device
-from allocator.fitting.partitions import ONE, CounterSet, CounterSetState, Shape, as_number, placeable
-from allocator.fitting.waste import STANDARD_DOMAIN
-from allocator.states import PoolState
+from allocator.fitting.waste import (
+    ONE,
+    STANDARD_DOMAIN,
+    CounterSet,
+    CounterSetState,
+    Shape,
+    as_number,
+    placeable,
+)
+from allocator.ledgers import PoolState
 from resourceapi.quantity import value_of
 from resourceapi.records.pools import PoolId
 

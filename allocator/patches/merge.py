@@ -10,14 +10,10 @@ from typing import NamedTuple
 from allocator.device_shapes import ShapeRegistry
 from allocator.devices import Device, Slice, first_of
 from allocator.features import Features
-from allocator.patches.applied import Applied
-from allocator.patches.changes import Changes
+from allocator.patches.changes import Changes, Matcher
 from allocator.patches.criterion import Expressions, is_too_long
-from allocator.patches.device_names import DeviceNames
-from allocator.patches.matcher import Matcher
-from allocator.patches.overrides import MergedShapes
-from allocator.patches.patch import Patch, class_expressions
-from allocator.patches.taint_rule import TaintRule
+from allocator.patches.overrides import Applied, MergedShapes
+from allocator.patches.patch import DeviceNames, Patch, TaintRule, class_expressions
 from allocator.time_limit import UNLIMITED, TimeLimit
 from resourceapi.go_text import quote
 from resourceapi.manifests import name_of

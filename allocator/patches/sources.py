@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from allocator.devices import Device
-from allocator.patches.applied import Applied
-from allocator.patches.overrides import published_name
+from allocator.patches.overrides import Applied, published_name
 from allocator.patches.patch import removes
 from resourceapi.kinds import DEVICE_TAINT_RULE, RESOURCE_SLICE_PATCH
 from resourceapi.objects import Object

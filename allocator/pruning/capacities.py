@@ -11,11 +11,9 @@ from math import gcd
 from typing import NamedTuple
 
 from allocator.capacity_requests import Amounts
-from allocator.pruning.bits import bits
-from allocator.pruning.counters import Remaining, common_scale, whole_number
-from allocator.pruning.domains import OptionDomain, RequestDomain
+from allocator.pruning.counters import Remaining, bits, common_scale, whole_number
+from allocator.pruning.domains import OptionDomain, RequestDomain, State
 from allocator.pruning.problem import Option, Problem
-from allocator.pruning.state import State
 from allocator.rules.capacity import consumption
 from resourceapi.quantity import Quantity
 

@@ -6,15 +6,45 @@ interact. What they call infeasible is infeasible.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from allocator.allocated import Common, admits
 from allocator.attempt import Attempt
-from allocator.compatibility_groups import Common, admits
 from allocator.devices import Device
-from allocator.pruning.bits import bits
 from allocator.rules.counters import draws
 from resourceapi.quantity import Quantity
 from resourceapi.records.pools import PoolId
+
+# Sets of devices as integers: bit n is the nth candidate.
+
+
+def bits(mask: int) -> Iterator[int]:
+    """The members, in order."""
+    while mask:
+        lowest = mask & -mask
+        yield lowest.bit_length() - 1
+        mask ^= lowest
+
+
+def lowest_bits(mask: int, count: int) -> int:
+    """The first members only; all if there are no more."""
+    if mask.bit_count() <= count:
+        return mask
+    found = 0
+    for _ in range(count):
+        lowest = mask & -mask
+        found |= lowest
+        mask ^= lowest
+    return found
+
+
+def union(masks: Iterable[int]) -> int:
+    """All members of some sets."""
+    found = 0
+    for mask in masks:
+        found |= mask
+    return found
+
 
 Remaining = tuple[int, ...]
 """What is left of the counters of a set, in the order of the set."""

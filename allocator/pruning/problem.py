@@ -2,20 +2,216 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 from allocator.attempt import Attempt
-from allocator.constraint_state import Constraint
+from allocator.constraint_state import Constraint, State, scalar_of, values_of
 from allocator.demand import Alternative, ClaimDemand, RequestDemand
 from allocator.devices import Device
 from allocator.errors import AllocationError
 from allocator.features import Features
-from allocator.pruning.counters import CounterSets
-from allocator.pruning.values import ValueMap
+from allocator.pruning.counters import CounterSets, bits, lowest_bits
 from allocator.rules.capacity import Capacity
 from allocator.rules.constraints import attribute_of
 from allocator.rules.exclusive_use import ExclusiveUse
+from resourceapi.objects import Object
+
+# Whether all demands can get devices of their exclusive_demand: a matching, or a proof that there is none
+# (Hall's theorem).
+
+Demand = tuple[int, int]
+"""A number of devices, and the devices from which they may be taken."""
+
+
+def can_serve_all(demands: Sequence[Demand]) -> bool:
+    """Whether each demand can get as many devices as it needs, without sharing any."""
+    return Matching(demands).complete()
+
+
+class Matching:
+    """A matching of demands and devices, with limits for groups of devices."""
+
+    def __init__(self, demands: Sequence[Demand], limits: Mapping[int, int] | None = None) -> None:
+        """Prepare a matching.
+
+        :param limits: how many devices may be taken from each group; groups are disjoint.
+        """
+        merged: dict[int, int] = {}
+        for wanted, devices in demands:
+            merged[devices] = merged.get(devices, 0) + wanted
+        # Those with the fewest candidates first: then few augmenting paths are needed.
+        self._demands = sorted(
+            ((n, devices) for devices, n in merged.items()), key=lambda d: d[1].bit_count()
+        )
+        self._limits = list((limits or {}).items())
+        self._given = [0] * len(self._demands)
+        self._taken = 0
+
+    def complete(self) -> bool:
+        """Whether all demands can be served."""
+        for index, (wanted, devices) in enumerate(self._demands):
+            if wanted > devices.bit_count():
+                return False
+            self._serve(index, wanted)
+            while self._given[index].bit_count() < wanted:
+                if not self._augment(index):
+                    return False
+        return True
+
+    def _serve(self, index: int, wanted: int) -> None:
+        """Give a demand devices that are free."""
+        devices = self._demands[index][1] & ~self._taken
+        if not self._limits:
+            self._give(index, lowest_bits(devices, wanted))
+            return
+        for group, _ in self._limits:
+            devices &= ~group
+        self._give(index, lowest_bits(devices, wanted))
+        for group, limit in self._limits:
+            left = min(limit - (self._taken & group).bit_count(), wanted - self._given[index].bit_count())
+            if left > 0:
+                self._give(index, lowest_bits(self._demands[index][1] & ~self._taken & group, left))
+
+    def _give(self, index: int, devices: int) -> None:
+        self._given[index] |= devices
+        self._taken |= devices
+
+    def _augment(self, index: int) -> bool:
+        """Give a demand one device more along an augmenting path, if there is one.
+
+        Each demand on the path gives up a device to the one before, and gets another one instead.
+        """
+        came_from: dict[int, tuple[int, int]] = {}
+        queue = [index]
+        seen = {index}
+        for current in queue:
+            wanted = self._demands[current][1] & ~self._given[current]
+            free, reachable = self._free(wanted)
+            if free:
+                self._follow(current, free & -free, came_from)
+                return True
+            for other, given in enumerate(self._given):
+                if other not in seen and (devices := given & reachable):
+                    seen.add(other)
+                    came_from[other] = (current, devices)
+                    queue.append(other)
+        return False
+
+    def _free(self, wanted: int) -> tuple[int, int]:
+        """Of these devices, those that are free; and those that would make room if they were given back."""
+        free = wanted & ~self._taken
+        reachable = wanted & self._taken
+        for group, limit in self._limits:
+            inside = self._taken & group
+            if free & group and inside.bit_count() >= limit:
+                free &= ~group
+                # Any device of the group that is given back makes room for another one.
+                reachable |= inside
+        return free, reachable
+
+    def _follow(self, current: int, free: int, came_from: Mapping[int, tuple[int, int]]) -> None:
+        """Along the path each demand gets a device and gives up one for the demand before it."""
+        while True:
+            self._give(current, free)
+            if current not in came_from:
+                return
+            current, devices, giver = *came_from[current], current
+            returned = devices & -devices
+            self._given[giver] &= ~returned
+            self._taken &= ~returned
+            wanted = self._demands[current][1] & ~self._given[current]
+            free = returned if wanted & returned else self._free(wanted)[0]
+            free &= -free
+
+
+# Which devices have which values of a constrained attribute.
+
+Value = tuple[str, Any]
+"""The type of an attribute and one of its values."""
+
+
+class ValueMap:
+    """The values of one attribute by candidate, and the candidates by value.
+
+    Without DRAListTypeAttributes, a device with a list can only be the first and only one of `matchAttribute`, and the first
+    one of `distinctAttribute`. These are in `unmatchable`.
+    """
+
+    def __init__(self, attributes: Iterable[tuple[int, Object | None]], lists: bool) -> None:
+        """Read the values.
+
+        :param attributes: candidates with their attribute.
+        :param lists: whether DRAListTypeAttributes is on.
+        """
+        self.lists = lists
+        self.masks: dict[Value, int] = {}
+        self.of_device: dict[int, tuple[Value, ...]] = {}
+        self.unmatchable = 0
+        self._allowed: dict[tuple[bool, State], int] = {}
+        for index, attribute in attributes:
+            values = self._values(attribute)
+            self.of_device[index] = values
+            for value in values:
+                self.masks[value] = self.masks.get(value, 0) | 1 << index
+            if not values and attribute is not None:
+                self.unmatchable |= 1 << index
+
+    def _values(self, attribute: Object | None) -> tuple[Value, ...]:
+        if attribute is None:
+            return ()
+        if not self.lists:
+            value = scalar_of(attribute)
+            return () if value is None else (value,)
+        kind, elements = values_of(attribute) or ("", ())
+        return tuple(sorted((kind, element) for element in elements))
+
+    @cached_property
+    def partition(self) -> list[int]:
+        """Groups of devices with the same first value, of which `distinctAttribute` allows one each."""
+        parts: dict[Value, int] = {}
+        for index, values in self.of_device.items():
+            if values:
+                parts[values[0]] = parts.get(values[0], 0) | 1 << index
+        return list(parts.values())
+
+    def suffice(self, demands: Iterable[Demand]) -> bool:
+        """Whether there are enough values for the lists of that many devices to be disjoint."""
+        if not self._has_lists:
+            return True
+        wanted, everything = 0, 0
+        for count, devices in demands:
+            wanted += count * min((len(self.of_device.get(index, ())) for index in bits(devices)), default=0)
+            everything |= devices
+        return wanted <= sum(1 for having in self.masks.values() if having & everything)
+
+    @cached_property
+    def _has_lists(self) -> bool:
+        return any(len(values) > 1 for values in self.of_device.values())
+
+    def elements(self, state: State) -> list[Value]:
+        """The values in the state of a constraint: those in common so far, or those used."""
+        if not self.lists:
+            return [value for value in state if value is not None]
+        return [(kind, element) for kind, elements in state for element in elements]
+
+    def having(self, state: State) -> int:
+        """The devices with one of the values in the state of a constraint."""
+        return self._devices(state, False)
+
+    def unlike(self, state: State) -> int:
+        """The devices that `distinctAttribute` excludes in a state."""
+        return self._devices(state, True) if state else 0
+
+    def _devices(self, state: State, unmatchable: bool) -> int:
+        found = self._allowed.get((unmatchable, state))
+        if found is None:
+            found = self.unmatchable if unmatchable else 0
+            for value in self.elements(state):
+                found |= self.masks.get(value, 0)
+            self._allowed[unmatchable, state] = found
+        return found
 
 
 class Option:

@@ -2,20 +2,244 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Hashable, Sequence
 
 from allocator.demand import Alternative
 from allocator.devices import Device
 from allocator.errors import SearchLimitError
-from allocator.pruning.bits import bits
 from allocator.pruning.capacities import Capacities
-from allocator.pruning.domains import Task
-from allocator.pruning.existence import Existence
-from allocator.pruning.problem import Problem
+from allocator.pruning.counters import bits
+from allocator.pruning.domains import OptionDomain, RequestDomain, State, States, Task
+from allocator.pruning.problem import Option, Problem
 from allocator.pruning.propagation import Propagation
-from allocator.pruning.state import States
 from allocator.pruning.symmetry import Interchangeability, Symmetry
 from allocator.search import Choice, Goal, Outcome, Search
+
+# Whether there is any solution, searched for with the scarcest request first.
+# The search for the first solution has a fixed order, and may reach scarce devices late. The answer from
+# here makes it continue, or backtrack at once.
+
+MAX_DEVICES = 200
+"""Pods that need more devices are not searched: each device is a level of recursion."""
+MAX_EXISTENCE_STEPS = 4_000
+"""Steps for one question."""
+MAX_EXISTENCE_STEPS_IN_ALL = 12_000
+
+
+class _TooManyStepsError(Exception):
+    pass
+
+
+class Existence:
+    """Answers for one problem; caches failed states and the last solution."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        states: States,
+        propagation: Propagation,
+        symmetry: Symmetry,
+        capacities: Capacities,
+    ) -> None:
+        self._problem = problem
+        self._attempt = problem.attempt
+        self._states = states
+        self._propagation = propagation
+        self._symmetry = symmetry
+        self._capacities = capacities
+        self._failed: set[Hashable] = set()
+        #: devices by slot, of the solution that is being found and of the last one
+        self._solution: dict[int, tuple[Option, int]] = {}
+        self._last: dict[int, tuple[Option, int]] = {}
+        self._sizes: dict[int, float] = {}
+        self._steps_left = 0
+        self._steps = 0
+
+    def may_have_solution(self, tasks: Sequence[Task], state: State) -> bool:
+        """False only if there is no solution; True if there is one or the step limit was reached."""
+        if self._problem.has_admin:
+            return True
+        self._steps_left = min(MAX_EXISTENCE_STEPS, MAX_EXISTENCE_STEPS_IN_ALL - self._steps)
+        if self._steps_left <= 0 or sum(task.slot.least for task in tasks) > MAX_DEVICES:
+            return True
+        self._solution = {}
+        mark = self._attempt.mark()
+        try:
+            found = self._search(list(tasks), state)
+        except _TooManyStepsError:
+            return True
+        finally:
+            self._attempt.undo(mark)
+        if found:
+            self._last = self._solution
+        return found
+
+    def _still_works(self, tasks: Sequence[Task], state: State) -> bool:
+        """Whether the last solution also serves these tasks; if so, it is reused."""
+        mark = self._attempt.mark()
+        try:
+            if not all(self._take_again(task, state) for task in tasks):
+                return False
+        finally:
+            self._attempt.undo(mark)
+        for task in tasks:
+            option, devices = self._last[task.slot.place]
+            self._solution[task.slot.place] = (option, devices & task.untried)
+        return True
+
+    def _take_again(self, task: Task, state: State) -> bool:
+        option, devices = self._last.get(task.slot.place, (None, 0))
+        if option is None or (task.option is not None and task.option is not option):
+            return False
+        wanted = option.wanted if task.option is None else task.wanted
+        left = [
+            index
+            for index in bits(devices & task.untried)
+            if (self._problem.shared | state.free) >> index & 1
+        ]
+        return len(left) == wanted and all(
+            self._attempt.take(option.alternative, self._problem.devices[index], must=False) for index in left
+        )
+
+    def _search(self, tasks: list[Task], state: State) -> bool:
+        tasks = [task for task in tasks if task.option is None or task.wanted]
+        if self._still_works(tasks, state):
+            return True
+        key = self._symmetry.equivalence_key_of_tasks(tasks, state)
+        if key in self._failed:
+            return False
+        self._steps_left -= 1
+        self._steps += 1
+        if self._steps_left < 0:
+            raise _TooManyStepsError
+        self._attempt.time_limit.check()
+        domains = self._propagation.domains(tasks, state)
+        if domains is not None and self._serve_all(tasks, domains, state):
+            return True
+        self._failed.add(key)
+        return False
+
+    def _serve_all(self, tasks: list[Task], domains: list[RequestDomain], state: State) -> bool:
+        """Serve independent groups of tasks separately."""
+        parts = self._parts(tasks, domains)
+        if len(parts) == 1:
+            return self._serve(tasks, domains, state)
+        if all(self._search(part, state) for part in parts):
+            return True
+        for task in tasks:
+            self._solution.pop(task.slot.place, None)
+        return False
+
+    def _parts(self, tasks: list[Task], domains: list[RequestDomain]) -> list[list[Task]]:
+        """Independent groups of tasks: they share no claim, candidate or counter set."""
+        if len({task.slot.claim for task in tasks}) == 1:
+            return [tasks]
+        first_claim = len(self._problem.devices)
+        parts: list[tuple[int, list[Task]]] = []
+        for task, domain in zip(tasks, domains, strict=True):
+            reach, members = domain.devices | 1 << first_claim + task.slot.claim, [task]
+            for each in self._problem.counters.sets:
+                if each.members & domain.devices:
+                    reach |= each.members
+            others = []
+            for part in parts:
+                if part[0] & reach:
+                    reach |= part[0]
+                    members = part[1] + members
+                else:
+                    others.append(part)
+            parts = [*others, (reach, members)]
+        return sorted((members for _, members in parts), key=len)
+
+    def _serve(self, tasks: list[Task], domains: list[RequestDomain], state: State) -> bool:
+        """Serve the scarcest task with each of its candidates in turn."""
+        place = self._scarcest(tasks, domains)
+        task, others = tasks[place], tasks[:place] + tasks[place + 1 :]
+        interchangeable = self._symmetry.interchangeable_for_tasks(tasks, state)
+        for option_domain in domains[place].options:
+            if not option_domain.wanted:
+                return self._search(others, state)
+            failed = set()
+            for index in self._best_first(task, option_domain, state):
+                token = interchangeable.token(index, last=option_domain.wanted == 1)
+                if token in failed:
+                    continue
+                remaining = Task(
+                    task.slot, option_domain.option, option_domain.wanted - 1, task.untried & (-2 << index)
+                )
+                if self._take(option_domain.option, index, [remaining, *others], state):
+                    return True
+                failed.add(token)
+        return False
+
+    def _take(self, option: Option, index: int, tasks: list[Task], state: State) -> bool:
+        mark = self._attempt.mark()
+        try:
+            if not self._attempt.take(option.alternative, self._problem.devices[index], must=False):
+                return False
+            if not self._search(tasks, self._states.after(state, option, index)):
+                return False
+        finally:
+            self._attempt.undo(mark)
+        slot = tasks[0].slot.place
+        self._solution[slot] = (option, self._solution.get(slot, (option, 0))[1] | 1 << index)
+        return True
+
+    def _best_first(self, task: Task, option_domain: OptionDomain, state: State) -> list[int]:
+        """Candidates of the last solution first, then those of components with the fewest usable devices.
+
+        If the option needs more devices after the next one, interchangeable devices stay in order.
+        """
+        usable = state.free & ~state.blocked()
+        components = self._symmetry.component_of
+        shared = self._problem.shared if self._capacities.left else 0
+        had = (
+            self._last[task.slot.place][1]
+            if option_domain.wanted == 1 and task.slot.place in self._last
+            else 0
+        )
+
+        def room(index: int) -> tuple[bool, int, Sequence[int]]:
+            left = self._capacities.left_of(index, state) if shared >> index & 1 else ()
+            return not had >> index & 1, (components[index].devices & usable).bit_count(), left
+
+        return sorted(bits(option_domain.devices), key=room)
+
+    def _scarcest(self, tasks: Sequence[Task], domains: Sequence[RequestDomain]) -> int:
+        """The task that has been begun, else the one for the largest devices, else the one with the fewest candidates.
+
+        Tasks with the same domain share its candidates.
+        """
+        wanted: dict[int, int] = {}
+        for domain in domains:
+            wanted[domain.devices] = wanted.get(domain.devices, 0) + domain.least
+
+        def scarcity(place: int) -> tuple[bool, float, int]:
+            option, devices = tasks[place].option, domains[place].devices
+            has_begun = option is not None and tasks[place].wanted < option.wanted
+            size = self._size(devices)
+            if self._capacities.left:
+                size += min(map(self._capacities.size, domains[place].options))
+            return not has_begun, -size, devices.bit_count() - wanted[devices]
+
+        return min(range(len(tasks)), key=scarcity)
+
+    def _size(self, devices: int) -> float:
+        """What the smallest of some devices draws of its counter sets, as a share of what was left."""
+        size = self._sizes.get(devices)
+        if size is None:
+            sets = self._problem.counters.sets
+            size = min(
+                sum(
+                    drawn / whole if whole else 0.0
+                    for place in self._problem.counters.of_device.get(index, ())
+                    for drawn, whole in zip(sets[place].draws[index], sets[place].left, strict=True)
+                )
+                for index in bits(devices)
+            )
+            self._sizes[devices] = size
+        return size
+
 
 MAX_STEPS = 10_000
 STEPS_BEFORE_LOOKING_AHEAD = 100

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from allocator.allocated import Common, admits, in_words, joined, listed
 from allocator.attempt_state import AttemptState
-from allocator.compatibility_groups import Common, admits, in_words, joined, listed
 from allocator.demand import Alternative
 from allocator.devices import Device
 from allocator.rules.counters import MAX_NAMED, devices_of, drawing, draws

@@ -17,10 +17,9 @@ from allocator.explaining.node_remedies import less, lower_requests
 from allocator.explaining.remedies import MAX_SECOND, gate_remedy
 from allocator.explaining.snapshot import Snapshot
 from allocator.explaining.trials import Trials, Variation
-from allocator.extended_resources import claim_for, classes_by_resource
 from allocator.node_resources import NodeResources
 from allocator.node_scores import NodeScores
-from allocator.pod_claims import ClaimsOnNodes
+from allocator.pod_claims import ClaimsOnNodes, claim_for, classes_by_resource
 from allocator.pod_nodes import (
     AFFINITY,
     RESOURCES,

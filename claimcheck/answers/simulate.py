@@ -11,10 +11,9 @@ from allocator.explaining.changes import constraints_of
 from allocator.explaining.snapshot import Snapshot, unknown_classes
 from allocator.fitting.fragmentation import Fragmentation, fragmentation
 from allocator.node_resources import NodeResources
-from allocator.packing import pack
 from allocator.pod_nodes import Refusal, excluded, spoken
 from allocator.scheduling import SchedulingState
-from allocator.simulation import MODES, Limits, Placement, Pod, Simulation
+from allocator.simulation import MODES, Limits, Placement, Pod, Simulation, pack
 from allocator.time_limit import OutOfTime
 from claimcheck.answers.outcome import Failure
 from claimcheck.answers.scenario import Scenario

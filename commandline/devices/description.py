@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from allocator.compatibility_groups import listed
+from allocator.allocated import listed
 from allocator.devices import Device
 from allocator.patches.patch import removes
 from allocator.patches.sources import Given

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from allocator.compatibility_groups import in_words, listed
+from allocator.allocated import in_words, listed
 from allocator.devices import Device
 from allocator.pod_nodes import CORDONED
 from claimcheck.answers.devices.cluster_devices import ClusterDevices, GroupsOn, Use

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from allocator.extended_resources import claim_for, claims_by_nodes, classes_by_resource
 from allocator.node_resources import NodeResources, PodNeeds
+from allocator.pod_claims import claim_for, claims_by_nodes, classes_by_resource
 from resourceapi.objects import Object
 
 CLASSES = {

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from allocator.errors import AllocationError
-from allocator.greedy import GreedySearch, lacks_candidates
 from allocator.search import BacktrackLimitError, Search
+from allocator.solving import GreedySearch, lacks_candidates
 from resourceapi.objects import Object
 from tests.allocator.objects import (
     ALL_FEATURES,

@@ -21,11 +21,10 @@ from allocator.demand import Alternative
 from allocator.devices import Device
 from allocator.errors import OUT_OF_TIME
 from allocator.expansion import Template, expand
-from allocator.packing import pack
 from allocator.pod_nodes import excluded
 from allocator.rules.exclusive_use import ExclusiveUse
 from allocator.scheduling import Mode, SchedulingState
-from allocator.simulation import UNHURRIED, Limits, Pod, Simulation
+from allocator.simulation import UNHURRIED, Limits, Pod, Simulation, pack
 from allocator.time_limit import UNLIMITED, OutOfTime, TimeLimit
 from resourceapi.node_selection import selects
 from resourceapi.objects import Object

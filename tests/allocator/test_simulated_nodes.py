@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from allocator.node_resources import NodeResources, PodNeeds
-from allocator.packing import pack
 from allocator.pod_claims import ClaimsOnNodes
 from allocator.scheduling import Mode, SchedulingState
-from allocator.simulation import UNHURRIED, Pod, Simulation
+from allocator.simulation import UNHURRIED, Pod, Simulation, pack
 from tests.allocator.objects import claim, cluster, exactly, node, slice_of
 
 GPU = "example.com/gpu"

@@ -13,9 +13,8 @@ from allocator.fitting.fragmentation import (
     ShareFragmentation,
     fragmentation,
 )
-from allocator.packing import pack
 from allocator.scheduling import Mode, SchedulingState
-from allocator.simulation import MODES, UNHURRIED, Placement, Pod, Simulation
+from allocator.simulation import MODES, UNHURRIED, Placement, Pod, Simulation, pack
 from allocator.time_limit import UNLIMITED
 from resourceapi.objects import Object
 from tests.allocator.mig import ARRIVALS, LAYOUTS, gpus, pods, wanted

@@ -17,9 +17,8 @@ from pathlib import Path
 from random import Random
 
 from allocator.features import GATES, Features
-from allocator.packing import pack
 from allocator.scheduling import Mode, SchedulingState
-from allocator.simulation import UNHURRIED, Placement, Pod, Simulation
+from allocator.simulation import UNHURRIED, Placement, Pod, Simulation, pack
 from allocator.time_limit import UNLIMITED
 from resourceapi.manifests import name_of
 from resourceapi.objects import Object

@@ -8,8 +8,7 @@ from itertools import permutations
 
 import pytest
 
-from allocator.claim_contents import ClaimContents
-from allocator.demand import read_claim
+from allocator.demand import ClaimContents, read_claim
 from allocator.time_limit import UNLIMITED
 from cluster.objects import ClusterObjects
 from resourceapi.objects import Object

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from allocator.compatibility_groups import Common, admits
+from allocator.allocated import Common, admits
 from allocator.devices import Device
 from allocator.explaining.holders import Holder, holder
 from allocator.ledgers import Ledger

@@ -8,7 +8,7 @@ import tracemalloc
 import pytest
 
 from allocator.inventory import Inventory
-from allocator.patches import criterion, matcher
+from allocator.patches import changes, criterion
 from resourceapi.objects import Object
 from tests.allocator.objects import DRIVER, device, slice_of
 from tests.allocator.patches.objects import patch
@@ -46,7 +46,7 @@ def test_devices_that_are_others_again_and_again(
 ) -> None:
     """A driver that changed one slice every second filled gigabytes with what patches said of devices that were gone."""
     monkeypatch.setattr(criterion, "VERDICT_BYTES", MIB // 8)
-    monkeypatch.setattr(matcher, "_FOUND_BYTES", MIB // 8)
+    monkeypatch.setattr(changes, "_FOUND_BYTES", MIB // 8)
     inventory = Inventory()
     for number, selector in enumerate(selectors):
         inventory.put_patch(patch(f"p{number}", selectors=(selector,), attributes={"a.example.com/a": 1}))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from allocator.fitting.partitions import as_number
+from allocator.fitting.waste import as_number
 from commandline.main import main
 from resourceapi.quantity import parse
 
