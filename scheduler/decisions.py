@@ -11,11 +11,11 @@ from allocator.answers import Answers
 from resourceapi.caches import WeighedCache
 from resourceapi.objects import Object
 from resourceapi.records.claims import Claim
+from scheduler.picture_lock import PAUSES
 
-#: How long the bind of a pod is waited for after its filter, in seconds, before the next pod is filtered.
+#: How long the bind of a pod is waited for after its filter, in seconds, before the next pod is filtered. If it has not come by
+#: then, those of the namespace are not waited for `PAUSES` times as long.
 IN_FLIGHT_SECONDS = 0.05
-#: If it has not come by then, those of the namespace are not waited for so many times as long.
-PAUSES = 4
 #: How much memory all decisions may take, and about how much each takes for a node.
 MOST_BYTES, NODE_BYTES = 192 << 20, 150
 

@@ -58,7 +58,8 @@ class PictureLock:
 
 #: How long after a search without an outcome the pod is tried again, at first and at most; twice as long each time.
 FIRST_RETRY_SECONDS, LAST_RETRY_SECONDS = 1.0, 60.0
-#: A namespace pauses so many times as long as it was charged for; after a rest its first seconds of charges bring no pause.
+#: Whoever takes the time of others pauses so many times as long: a namespace as long as it was charged for, which after a rest
+#: has its first seconds free, binds that are waited for in vain, explanations of refusals.
 PAUSES, FREE_SECONDS = 4, 1.0
 #: An answer is free that takes no longer than this, in seconds, and so much for each node.
 ANSWER_SECONDS, NODE_SECONDS = 0.01, 0.00002

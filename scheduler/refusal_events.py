@@ -14,6 +14,7 @@ from resourceapi.logs import LOGGER
 from resourceapi.records.pods import Pod
 from scheduler.cluster_picture import ClusterPicture
 from scheduler.filtering import Refused
+from scheduler.picture_lock import PAUSES
 from scheduler.pod_claims import ClaimProblem, claims_for
 from scheduler.refusal_notes import Case, case_of, note_on
 
@@ -38,8 +39,6 @@ QUIET_SECONDS, REPEAT_SECONDS = 2.0, 30.0
 #: How often pods are looked for that wait for their claims, which kube-scheduler does not even ask about.
 SEARCH_SECONDS = 5.0
 TICK_SECONDS = 0.5
-#: An explanation is followed by a pause so many times as long as it has kept the processor busy.
-PAUSES = 4
 #: How many refused pods wait to be explained; of more, those of the namespace with the most are left out.
 MOST_PODS = 1_000
 
@@ -90,7 +89,7 @@ class RefusalEvents:
             self._cases.put(refused.pod.namespace, uid, _Entry(case, due))
 
     def run(self, ending: Event) -> None:
-        """Explain until told to end."""
+        """Explain until told to end; after each explanation comes a pause, `PAUSES` times as long."""
         pause = TICK_SECONDS
         while not ending.wait(pause):
             start = thread_time()

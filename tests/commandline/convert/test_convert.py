@@ -12,36 +12,10 @@ import pytest
 from commandline.main import main
 from documents.comments import comments_in_text
 from documents.emitting import block
+from tests.commandline.commented_claim import V1, V1BETA1
 from tests.corpus.cases import valid_object
 from tests.corpus.parts import Parts
 
-V1BETA1 = """# a claim
-apiVersion: resource.k8s.io/v1beta1
-kind: ResourceClaim
-metadata:
-  name: claim # its name
-spec:
-  devices:
-    requests:
-    # what it wants
-    - name: gpu
-      deviceClassName: "gpu.example.com"   # the class
-      count: 2
-"""
-V1 = """# a claim
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaim
-metadata:
-  name: claim # its name
-spec:
-  devices:
-    requests:
-    # what it wants
-    - name: gpu
-      exactly:
-        deviceClassName: "gpu.example.com"   # the class
-        count: 2
-"""
 OTHER = "apiVersion: v1\nkind:   ConfigMap\nmetadata: {name: other}\n"
 
 

@@ -7,36 +7,13 @@ from pathlib import Path
 import pytest
 
 from commandline.main import main
+from tests.commandline.commented_claim import V1, V1BETA1
 
-WRONG = """# a claim
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaim
-metadata:
-  name: claim # its name
-spec:
-  devices:
-    requests:
-    - name: gpu
-      deviceClassName: gpu.example.com # the class
-      count: 2
-    - name: other
-      exactly: {deviceClasName: gpu.example.com}
+_OTHER = """    - name: other
+      exactly: {%s: %s}
 """
-RIGHT = """# a claim
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaim
-metadata:
-  name: claim # its name
-spec:
-  devices:
-    requests:
-    - name: gpu
-      exactly:
-        deviceClassName: gpu.example.com # the class
-        count: 2
-    - name: other
-      exactly: {deviceClassName: "gpu.example.com"}
-"""
+WRONG = V1BETA1.replace("v1beta1", "v1") + _OTHER % ("deviceClasName", "gpu.example.com")
+RIGHT = V1 + _OTHER % ("deviceClassName", '"gpu.example.com"')
 OF_USERS = """apiVersion: resource.k8s.io/v1
 kind: ResourceClaim
 metadata: {name: Claim}
