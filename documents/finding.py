@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 # Files below a directory that are not read although they look like manifests, and why.
 
-# A reason that is added here gets its words in `commandline.skipped_files`.
+# A reason that is added here gets its words in `commandline.reading`.
 HIDDEN, PART_OF_CHART, PATCH, LINK = "hidden", "part of a chart", "patch", "link"
 SUFFIX, NO_FILE, NO_DIRECTORY = "suffix", "no regular file", "unreadable directory"
 KUSTOMIZATION = "kustomization"
