@@ -224,7 +224,7 @@ class RandomCluster:
         return all(evaluates(each["cel"]["expression"], spec["driver"], published) for each in selectors)
 
 
-def qualified(entries: Object, slice: Object) -> Object:
+def qualified(entries: Mapping[str, Object], slice: Object) -> Object:
     driver = slice["spec"]["driver"]
     return {name if "/" in name else f"{driver}/{name}": value for name, value in entries.items()}
 

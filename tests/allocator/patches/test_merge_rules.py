@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 from weakref import ref
 
@@ -73,7 +74,7 @@ def _capacity(fields: Object) -> Object:
     return {name: value if isinstance(value, dict) else {"value": value} for name, value in entries.items()}
 
 
-def _texts(capacity: Object) -> Object:
+def _texts(capacity: Mapping[str, Object]) -> Object:
     """Capacity with quantities as texts."""
     return {name: _text(entry) for name, entry in capacity.items()}
 
