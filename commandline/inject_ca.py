@@ -63,8 +63,7 @@ def run(options: Namespace) -> int:
                 "inject-ca: tls.inject must name objects with `by: inject-ca`; without it, claimcheck serve updates them"
             )
     except ConfigError as error:
-        for problem in error.problems:
-            complain(str(problem))
+        complain(*map(str, error.problems))
         return UNFINISHED
     configure_logs(config.get("logging", "level"))
     signals = {signal.SIGTERM, signal.SIGINT}

@@ -54,12 +54,10 @@ def run(options: Namespace) -> int:
         if options.check:
             notes = application.check(config)
             print(f"{options.config}: usable")
-            for note in notes:
-                complain(note)
+            complain(*notes)
         else:
             application.serve(config)
     except ConfigError as error:
-        for problem in error.problems:
-            complain(str(problem))
+        complain(*map(str, error.problems))
         return UNFINISHED
     return SUCCESS

@@ -84,13 +84,11 @@ def check(config: str, name: str) -> int:
     except ConfigError as error:
         return refused(error)
     print(f"{name}: usable")
-    for note in notes:
-        complain(note)
+    complain(*notes)
     return 0
 
 
 def refused(error: ConfigError) -> int:
     """Print what is wrong with a configuration, and return the exit code."""
-    for problem in error.problems:
-        complain(str(problem))
+    complain(*map(str, error.problems))
     return UNFINISHED

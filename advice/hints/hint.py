@@ -32,20 +32,6 @@ class Problem:
     :param migrates: says whether `claimcheck migrate` rewrites the object
     """
 
-    __slots__ = (
-        "_migrates",
-        "_place",
-        "_tag_of",
-        "_text_of",
-        "message",
-        "namespace",
-        "namespace_labels",
-        "object",
-        "path",
-        "profile",
-        "rule",
-    )
-
     def __init__(
         self,
         rule: str,

@@ -101,8 +101,7 @@ def _checked(content: str, file: str, deployed: Deployed) -> Config:
         try:
             return deployed.load(str(path))
         except ConfigError as error:
-            for problem in error.problems:
-                complain(str(problem).replace(str(path), file))
+            complain(*(str(problem).replace(str(path), file) for problem in error.problems))
             raise UsageError(
                 f"manifests: --config {file} is not a valid configuration ({_listed(deployed.fixed)} are set by the manifests)"
             ) from None
