@@ -11,12 +11,16 @@ from collections.abc import Callable
 from threading import Event
 
 from cluster.leading import NotLeading
+from cluster.store import Change
 from resourceapi.errors import ClaimcheckError
 from resourceapi.logs import LOGGER, log
-from resourceapi.records.claims import Claim
+from resourceapi.manifests import entries, mapping
+from resourceapi.objects import Object
+from resourceapi.records.claims import Claim, allocation_of
 from resourceapi.records.pods import Pod
 from scheduler.binding_conditions import BindingConditions
 from scheduler.cluster_picture import ClusterPicture
+from scheduler.picture_lock import work_in_turns
 from scheduler.releasing import Releaser
 
 LOOK_SECONDS = 1.0
@@ -44,18 +48,26 @@ class GivingUp:
         self._releaser = releaser
         self._scheduler_name = scheduler_name
         self._tell = tell
+        #: the keys of claims whose devices have conditions: other claims keep nobody waiting
+        self._conditional: set[str] = set()
+        picture.claims.listeners.append(self._claim_changed)
 
     def run(self, ending: Event) -> None:
         """Look at pods until told to end."""
-        while not ending.wait(LOOK_SECONDS):
-            self.look()
+        work_in_turns(self.look, ending, least=LOOK_SECONDS)
 
     def look(self) -> None:
         """Take back the devices of each pod that waits in vain."""
         if not self._picture.features.binding_conditions:
             return
+        with self._picture.lock:
+            conditional = frozenset(self._conditional)
+        if not conditional:
+            return
         for pod in list(self._picture.pods.objects.values()):
             if pod.node or pod.is_leaving or pod.scheduler_name != self._scheduler_name:
+                continue
+            if conditional.isdisjoint(pod.claim_keys):
                 continue
             try:
                 self._look_at(pod)
@@ -65,6 +77,14 @@ class GivingUp:
                 log(logging.WARNING, "devices not released", pod=pod.key, reason=str(error))
             except Exception:  # noqa: BLE001 - whatever it is, the other pods are looked at
                 LOGGER.exception("devices not released", extra={"fields": {"pod": pod.key}})
+
+    def _claim_changed(self, change: Change[Object]) -> None:
+        held = change.after and allocation_of(change.after)
+        results = entries(mapping(held, "devices"), "results")
+        if any(each.get("bindingConditions") for each in results):
+            self._conditional.add(change.key)
+        else:
+            self._conditional.discard(change.key)
 
     def _look_at(self, pod: Pod) -> None:
         held, reason = self._of_no_use(pod)

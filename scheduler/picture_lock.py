@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from threading import RLock
+from threading import Event, RLock
 from time import monotonic, thread_time
 from typing import NamedTuple, Self
 
@@ -65,6 +65,25 @@ PAUSES, FREE_SECONDS = 4, 1.0
 ANSWER_SECONDS, NODE_SECONDS = 0.01, 0.00002
 #: How many pods are remembered.
 MOST_PODS = 10_000
+
+
+def work_in_turns(
+    work: Callable[[], None],
+    ending: Event,
+    *,
+    least: float,
+    clock: Callable[[], float] = thread_time,
+) -> None:
+    """Work in the background until told to end, for at most a fifth of the time, however much tenants give to do.
+
+    :param least: the shortest pause, in seconds.
+    :param clock: returns how much the thread has computed, in seconds since any moment.
+    """
+    pause = least
+    while not ending.wait(pause):
+        begin = clock()
+        work()
+        pause = max(least, PAUSES * (clock() - begin))
 
 
 class _Tries(NamedTuple):

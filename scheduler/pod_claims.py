@@ -67,7 +67,7 @@ def _claim(pod: Pod, entry: PodClaim, ledger: ClaimLedger) -> Claim:
         raise ClaimProblem(f"ResourceClaim {entry.claim!r} was not created for this pod", key)
     if mapping(found, "metadata").get("deletionTimestamp"):
         raise ClaimProblem(f"ResourceClaim {entry.claim!r} is being deleted", key)
-    if not claim.is_reserved_for(pod.uid) and len(claim.consumers) >= RESERVED_FOR:
+    if len(reservations(found)) >= RESERVED_FOR and not claim.is_reserved_for(pod.uid):
         raise ClaimProblem(
             f"ResourceClaim {entry.claim!r} is in use by {RESERVED_FOR} consumers already", key
         )

@@ -27,7 +27,7 @@ from resourceapi.records.claims import Claim
 from resourceapi.records.pods import Pod
 from scheduler.claim_writes import ClaimWrites, Consumer
 from scheduler.cluster_picture import ClusterPicture
-from scheduler.picture_lock import SearchTime
+from scheduler.picture_lock import SearchTime, work_in_turns
 from scheduler.pod_allocation import Grant, PodAllocation, Undoing
 from scheduler.pod_claims import ClaimProblem, claims_for
 from scheduler.reasons import with_shortfalls
@@ -108,8 +108,7 @@ class PreScheduledPods:
 
     def run(self, ending: Event) -> None:
         """Look after pods until told to end."""
-        while not ending.wait(RETRY_SECONDS):
-            self.look()
+        work_in_turns(self.look, ending, least=RETRY_SECONDS)
 
     def look(self) -> None:
         """Look after each pod once, as far as something has changed for it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable
 from threading import Event, Lock
-from time import monotonic, thread_time
+from time import monotonic
 from typing import NamedTuple
 
 from cluster.event_writer import EventWriter, Subject
@@ -14,7 +14,7 @@ from resourceapi.logs import LOGGER
 from resourceapi.records.pods import Pod
 from scheduler.cluster_picture import ClusterPicture
 from scheduler.filtering import Refused
-from scheduler.picture_lock import PAUSES
+from scheduler.picture_lock import work_in_turns
 from scheduler.pod_claims import ClaimProblem, claims_for
 from scheduler.refusal_notes import Case, case_of, note_on
 
@@ -89,15 +89,14 @@ class RefusalEvents:
             self._cases.put(refused.pod.namespace, uid, _Entry(case, due))
 
     def run(self, ending: Event) -> None:
-        """Explain until told to end; after each explanation comes a pause, `PAUSES` times as long."""
-        pause = TICK_SECONDS
-        while not ending.wait(pause):
-            start = thread_time()
-            try:
-                self.look()
-            except Exception:  # noqa: BLE001 - whatever it is, other pods are explained
-                LOGGER.exception("refusal not explained")
-            pause = max(TICK_SECONDS, PAUSES * (thread_time() - start))
+        """Explain until told to end."""
+        work_in_turns(self._look, ending, least=TICK_SECONDS)
+
+    def _look(self) -> None:
+        try:
+            self.look()
+        except Exception:  # noqa: BLE001 - whatever it is, other pods are explained
+            LOGGER.exception("refusal not explained")
 
     def look(self) -> None:
         """Explain the next pod that is due, and look for those that wait for claims."""

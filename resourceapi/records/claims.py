@@ -98,7 +98,7 @@ class Claim:
     :ivar object: the claim itself.
     """
 
-    __slots__ = ("allocation", "consumers", "key", "name", "namespace", "object", "owners", "uid")
+    __slots__ = ("allocation", "key", "name", "namespace", "object", "uid")
 
     def __init__(self, claim: Object) -> None:
         self.object = claim
@@ -106,30 +106,34 @@ class Claim:
         self.key = full_name(self.namespace, self.name)
         allocation = allocation_of(claim)
         self.allocation = None if allocation is None else Allocation(allocation)
-        self.consumers = tuple(
-            [
-                Consumer(*(text(each, name) for name in ("apiGroup", "resource", "name", "uid")))
-                for each in entries(mapping(claim, "status"), "reservedFor")
-            ]
-        )
-        self.owners = tuple(
-            [
-                Owner(
-                    text(each, "kind"), text(each, "name"), text(each, "uid"), each.get("controller") is True
-                )
-                for each in entries(mapping(claim, "metadata"), "ownerReferences")
-                if isinstance(each, dict)
-            ]
-        )
 
     @property
     def is_allocated(self) -> bool:
         """Whether it has devices."""
         return self.allocation is not None
 
+    @property
+    def consumers(self) -> tuple[Consumer, ...]:
+        """For whom it is reserved; read when it is asked for, as there may be hundreds that nobody looks at."""
+        return tuple(
+            Consumer(*(text(each, name) for name in ("apiGroup", "resource", "name", "uid")))
+            for each in entries(mapping(self.object, "status"), "reservedFor")
+        )
+
+    @property
+    def owners(self) -> tuple[Owner, ...]:
+        """What has made it."""
+        return tuple(
+            Owner(text(each, "kind"), text(each, "name"), text(each, "uid"), each.get("controller") is True)
+            for each in entries(mapping(self.object, "metadata"), "ownerReferences")
+            if isinstance(each, dict)
+        )
+
     def is_reserved_for(self, uid: str) -> bool:
         """Whether it is reserved for a pod."""
-        return any(each.uid == uid for each in self.consumers)
+        return any(
+            text(each, "uid") == uid for each in entries(mapping(self.object, "status"), "reservedFor")
+        )
 
     @property
     def results(self) -> tuple[DeviceResult, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import resourceapi.records.claims as records
 from allocator.scheduler_messages import device_reason
 from resourceapi.objects import Object
 from scheduler.claim_writes import FINALIZER
@@ -193,3 +194,24 @@ def test_a_request_fails(nth: int, fault: Fault | int) -> None:
     scene.look()
     assert traces(scene.api) == []
     assert len(scene.sidecar.undoing) == 0
+
+
+def test_claims_without_conditions_are_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once a second all pods that wait are looked at: thousands may name a hundred claims each."""
+    sidecar = Sidecar(cluster(claim("c"), pod("p", "c"), pod("q", "c")))
+    assert sidecar.schedule("p") == ""
+    sidecar.sync()
+    read: list[str] = []
+    monkeypatch.setattr(sidecar.picture.claims, "get", read.append)
+    sidecar.giving_up.look()
+    assert not read
+
+
+def test_nobody_reads_for_whom_a_claim_is_reserved(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pod may name 128 claims that 256 others use: its filter, and whoever looks after it, only ask whether it is among them."""
+    scene = Scene("p")
+    read: list[object] = []
+    monkeypatch.setattr(records, "Consumer", lambda *values: read.append(values))
+    scene.ask("n1", "n2")
+    scene.look()
+    assert not read

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import nullcontext
+from threading import Event
 
 import pytest
 
@@ -11,7 +12,7 @@ from allocator.scheduling import SchedulingState
 from resourceapi.objects import Object
 from scheduler.extender_api import CandidateNodes, PreemptionRequest, Victims
 from scheduler.filtering import Filter, NobodyWaits, Refused
-from scheduler.picture_lock import FREE_SECONDS, PAUSES, PictureLock, SearchTime
+from scheduler.picture_lock import FREE_SECONDS, PAUSES, PictureLock, SearchTime, work_in_turns
 from scheduler.preempting import Preemption
 from tests.scheduler.test_filtering import NODES, Cluster, allocation, claim, pod
 
@@ -184,3 +185,20 @@ def test_nothing_is_searched_for_when_nobody_waits(monkeypatch: pytest.MonkeyPat
     with pytest.raises(NobodyWaits):
         loop.filter.answer(CandidateNodes(loop.pod(0), NODES), lambda: next(answers))
     assert (loop.searches, loop.refused) == (0, [])
+
+
+def test_background_work_takes_a_fifth_of_the_time() -> None:
+    """However long it takes, which tenants decide; what takes no time begins again after the shortest pause."""
+    now, works, pauses = 0.0, iter((0.0, 0.5, 30.0)), list[float]()
+
+    class Ending(Event):
+        def wait(self, timeout: float | None = None) -> bool:
+            pauses.append(timeout or 0.0)
+            return len(pauses) > 3
+
+    def work() -> None:
+        nonlocal now
+        now += next(works)
+
+    work_in_turns(work, Ending(), least=1.0, clock=lambda: now)
+    assert pauses == [1.0, 1.0, PAUSES * 0.5, PAUSES * 30.0]
