@@ -6,7 +6,7 @@ whatever holds for a device and a request holds for all devices of the same shap
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
 from functools import cached_property
 from itertools import count
 from typing import Any, NamedTuple
@@ -31,26 +31,33 @@ class Consumption(NamedTuple):
 _FIELDS: Mapping[type, str] = {str: "string", int: "int", bool: "bool", Quantity: "value"}
 
 
-class DeviceValues(Mapping[str, Object]):
-    """Attributes or capacity of a device, without an object for each: nearly all have one field, and such an object takes 200 bytes."""
+class DeviceValues(MutableMapping[str, Object]):
+    """Attributes or capacity of a device, without an object for each: nearly all have one field, and such an object takes 200 bytes.
+
+    Devices of a shape share them: who has made them alone may change them.
+    """
 
     __slots__ = ("_values",)
 
-    def __init__(self, entries: Object) -> None:
+    def __init__(self, entries: Mapping[str, Object]) -> None:
         """`entries`: objects by name, in normal form."""
-        values: dict[str, Any] = {}
-        for name, entry in entries.items():
-            values[name] = entry
-            if entry and len(entry) == 1:
-                ((field, value),) = entry.items()
-                values[name] = value if _FIELDS.get(type(value)) == field else (field, value)
-        self._values = values
+        self._values: dict[str, Any] = (
+            dict(entries._values)
+            if type(entries) is DeviceValues
+            else {name: _packed(entry) for name, entry in entries.items()}
+        )
 
     def __getitem__(self, name: str) -> Object:
         value = self._values[name]
         if (field := _FIELDS.get(type(value))) is not None:
             return {field: value}
         return {value[0]: value[1]} if type(value) is tuple else value
+
+    def __setitem__(self, name: str, entry: Object) -> None:
+        self._values[name] = _packed(entry)
+
+    def __delitem__(self, name: str) -> None:
+        del self._values[name]
 
     def get(self, name: str, default: Any = None) -> Any:
         """As of any mapping, without an exception where there is none."""
@@ -67,6 +74,13 @@ class DeviceValues(Mapping[str, Object]):
 
     def __repr__(self) -> str:
         return repr(dict(self))
+
+
+def _packed(entry: Object | None) -> Any:
+    if not entry or len(entry) > 1:
+        return entry
+    ((field, value),) = entry.items()
+    return value if _FIELDS.get(type(value)) == field else (field, value)
 
 
 _numbers = count()
@@ -181,6 +195,7 @@ class ShapeRegistry:
                 hide_sharing=self.reading.hides_sharing,
                 hide_lists=self.reading.hides_lists,
             )
+            found.fingerprint = key
         return found
 
     def _capacities_of(self, capacity: Object) -> DeviceCapacities:

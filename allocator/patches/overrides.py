@@ -92,16 +92,20 @@ class Entries:
 
     def merged(self, own: Mapping[str, Object]) -> DeviceValues:
         """What a device has that had these."""
-        found = {**own, **self._of_others}
+        found = DeviceValues(own)
+        for full, entry in self._of_others.items():
+            found[full] = entry
         for bare, full, entry in self._own:
             if bare in own or full not in own:
                 found[bare] = entry
-                found.pop(full, None)
+                if full in own:
+                    del found[full]
             else:
                 found[full] = entry
         for name in self._removed:
-            found.pop(name, None)
-        return DeviceValues(found)
+            if name in found:
+                del found[name]
+        return found
 
 
 class Overrides:
