@@ -20,9 +20,7 @@ from allocator.results import allocation_result
 from allocator.rules.capacity import Capacity, could_serve
 from allocator.rules.constraints import Constraints
 from allocator.rules.counters import Counters, draws
-from allocator.rules.exclusive_use import ExclusiveUse
-from allocator.rules.feature_gates import FeatureGates
-from allocator.rules.taints import Taints
+from allocator.rules.standing import ExclusiveUse, FeatureGates, Taints
 from allocator.selection import Selectors
 from allocator.solving import solve
 from allocator.time_limit import TimeLimit

@@ -13,12 +13,15 @@ from allocator.pools import Pool
 from allocator.rules.capacity import Capacity, consumption
 from allocator.rules.constraints import Constraints
 from allocator.rules.counters import Counters
-from allocator.rules.exclusive_use import ExclusiveUse
-from allocator.rules.feature_gates import FeatureGates, is_selectable
 from allocator.rules.groups import CompatibilityGroups
-from allocator.rules.node_operations import NodeOperations
-from allocator.rules.placement import Placement
-from allocator.rules.taints import Taints
+from allocator.rules.standing import (
+    ExclusiveUse,
+    FeatureGates,
+    NodeOperations,
+    Placement,
+    Taints,
+    is_selectable,
+)
 from allocator.selection import Selectors
 from allocator.time_limit import TimeLimit
 from resourceapi.caches import remember

@@ -19,7 +19,7 @@ from allocator.inventory import Inventory
 from allocator.ledgers import PoolState
 from allocator.pools import Pool, namesakes, pool_of, rank, visible_by_pool
 from allocator.results import only_on
-from allocator.rules.node_operations import declares_node_operations
+from allocator.rules.standing import declares_node_operations
 from allocator.shared_pools import Reach, SharedPools
 from allocator.time_limit import UNLIMITED, TimeLimit
 from resourceapi.objects import Object

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from allocator.devices import node_name
 from allocator.node_resources import NodeResources, PodNeeds
-from allocator.rules.taints import spelled, tolerates
+from allocator.rules.standing import spelled, tolerates
 from allocator.time_limit import TimeLimit
 from resourceapi.node_selection import selects
 from resourceapi.objects import Object

@@ -11,7 +11,7 @@ from allocator.errors import AllocationError, SearchLimitError
 from allocator.features import Features
 from allocator.pools import namesakes
 from allocator.rules.capacity import Capacity
-from allocator.rules.exclusive_use import ExclusiveUse
+from allocator.rules.standing import ExclusiveUse
 from allocator.search import BacktrackLimitError, Search
 from resourceapi.limits import ALLOCATION_RESULTS
 

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from advice.lints.facts import REFERRED, Facts
-from claimcheck.answers.cluster_context import ClusterContext
+from claimcheck.answers.cluster_context import ClusterContext, Knowledge
 from claimcheck.answers.outcome import Outcome
 from claimcheck.answers.stored import StoredObjects
 from claimcheck.answers.validate.batch import Batch
-from claimcheck.answers.validate.knowledge import Knowledge
 from claimcheck.answers.validate.review import Question, Reviewer
 from claimcheck.answers.validate.sending import CREATE_ONLY
 from claimcheck.inputs import Objects, each_of, manifests_in, manifests_of

@@ -75,8 +75,8 @@ def run(options: Namespace) -> int:
 
     :raises UsageError: for input that cannot be read, or devices that are not in it.
     """
+    from claimcheck.answers.caveats import consequences
     from claimcheck.answers.cel import evaluate
-    from claimcheck.answers.unknowns import consequences
     from commandline.cel_report import document, lines
     from commandline.reports.escaping import complain
     from commandline.reports.writing import failure_lines, write_answer

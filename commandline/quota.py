@@ -92,7 +92,7 @@ def run(options: Namespace) -> int:
 
 def _new(options: Namespace) -> list[Manifest | Result | Failure]:
     """What the files contain."""
-    from claimcheck.answers.namespaces import in_namespace
+    from claimcheck.answers.cluster_context import in_namespace
     from claimcheck.answers.reading import read_files
     from commandline.reading import find
 

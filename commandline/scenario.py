@@ -170,7 +170,7 @@ def read_scenario(options: Namespace) -> Scenario:
 
     :raises UsageError: for options that contradict each other, or if nothing requests devices.
     """
-    from claimcheck.answers.namespaces import in_namespace
+    from claimcheck.answers.cluster_context import in_namespace
     from claimcheck.answers.reading import read_files
     from claimcheck.answers.scenario import Scenario, workloads_in
     from commandline.reading import find, insist_on_one_reader

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from resourceapi.kind import UNRELEASED, Column, Kind, Lifecycle
 from resourceapi.measured import NEWEST
-from resourceapi.model import claims, pool_status_requests, slices, taint_rules
+from resourceapi.model import claims, pool_status_requests, slices
 from resourceapi.model.versions import CLASSIC_VERSION, GROUP, LAST_FLAT_V1ALPHA3, OWN_GROUP
 from resourceapi.releases import Profile
 
@@ -53,7 +53,7 @@ DEVICE_TAINT_RULE = Kind(
     "DeviceTaintRule",
     "devicetaintrules",
     versions={"v1": Lifecycle(37), "v1beta2": Lifecycle(36, 39, 42), "v1alpha3": Lifecycle(33, 36, 39)},
-    default=taint_rules.default_rule,
+    default=slices.default_taint_rule,
     columns=(
         Column("Key", ".spec.taint.key"),
         Column("Value", ".spec.taint.value"),

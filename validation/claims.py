@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from resourceapi.equality import equal
 from resourceapi.field_errors import INVALID
 from resourceapi.kinds import CLAIM, CLAIM_TEMPLATE, DEVICE_CLASS
-from resourceapi.model import classes as model
+from resourceapi.model import claims as model
 from resourceapi.model.formats import LONG_NAME
 from resourceapi.objects import EMPTY, Object
 from validation.checks import Checks

@@ -18,7 +18,7 @@ from time import perf_counter, sleep, thread_time
 
 from allocator.errors import AllocationError, NodeError
 from allocator.features import Features
-from allocator.rules.node_operations import OPTIONAL_NODE_OPERATIONS
+from allocator.rules.standing import OPTIONAL_NODE_OPERATIONS
 from allocator.scheduling import FATAL, Mode, SchedulingState
 from allocator.time_limit import OutOfTime, TimeLimit
 from cluster import store

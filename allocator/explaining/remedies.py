@@ -26,7 +26,7 @@ from allocator.explaining.snapshot import Taint, taint_of
 from allocator.explaining.trials import MAX_NODES, Trials, Variation
 from allocator.features import GATES, Features
 from allocator.pod_nodes import HOSTNAME
-from allocator.rules.taints import blocking_taints, spelled
+from allocator.rules.standing import blocking_taints, spelled
 from resourceapi.kinds import RESOURCE_SLICE_PATCH
 from resourceapi.objects import Object
 

@@ -8,8 +8,8 @@ from allocator.demand import Alternative, ClaimDemand
 from allocator.explaining.snapshot import Seen
 from allocator.explaining.steps import NodeView
 from allocator.rules import RULES
-from allocator.rules.feature_gates import FeatureGates
 from allocator.rules.selector_outcomes import SelectorOutcomes
+from allocator.rules.standing import FeatureGates
 
 TOGETHER = "each request has enough devices, but not all requests together"
 

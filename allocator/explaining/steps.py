@@ -17,9 +17,9 @@ from allocator.explaining.rejections import Rejection, note
 from allocator.explaining.snapshot import Seen
 from allocator.pools import hidden_by_gate, pools_of
 from allocator.rules import RULES
-from allocator.rules.feature_gates import GROUPS_OFF, FeatureGates
 from allocator.rules.rule import Cause, Evidence, Objection, Rule
 from allocator.rules.selector_outcomes import SelectorOutcomes
+from allocator.rules.standing import GROUPS_OFF, FeatureGates
 from resourceapi.records.pools import newest
 
 POOL = "pool"

@@ -15,7 +15,7 @@ from allocator.features import Features
 from allocator.pruning.counters import CounterSets, bits, lowest_bits
 from allocator.rules.capacity import Capacity
 from allocator.rules.constraints import attribute_of
-from allocator.rules.exclusive_use import ExclusiveUse
+from allocator.rules.standing import ExclusiveUse
 from resourceapi.objects import Object
 
 # Whether all demands can get devices of their exclusive_demand: a matching, or a proof that there is none

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from claimcheck.answers.group_notes import group_notes
-from claimcheck.answers.unknowns import consequences, undecidable
+from claimcheck.answers.caveats import consequences, group_notes, undecidable
 from resourceapi.errors import Unanswerable
 from resourceapi.manifests import existing_pods
 

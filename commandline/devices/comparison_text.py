@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from allocator.patches.patch import removes
 from allocator.patches.sources import Giver
-from allocator.rules.taints import spelled
+from allocator.rules.standing import spelled
 from claimcheck.answers.devices.cluster_devices import failure_text
 from claimcheck.answers.devices.comparison import ATTRIBUTE, CAPACITY, Change, Comparison, Hidden, PodOutcome
 from claimcheck.answers.scenario import WITH_PATCHES

@@ -9,7 +9,7 @@ from allocator.allocated import listed
 from allocator.devices import Device
 from allocator.patches.patch import removes
 from allocator.patches.sources import Given
-from allocator.rules.taints import spelled
+from allocator.rules.standing import spelled
 from claimcheck.answers.devices.cluster_devices import ClusterDevices, Use
 from commandline.devices import words
 from commandline.reports.escaping import on_one_line

@@ -76,12 +76,11 @@ def _check(options: Namespace) -> None:
 def _compare(options: Namespace, state: ClusterState, existing: list[Manifest]) -> int:
     """Write what the objects of ``--diff`` would change."""
     from allocator.time_limit import OutOfTime, TimeLimit
+    from claimcheck.answers.caveats import consequences, group_notes
     from claimcheck.answers.devices.cluster_devices import ClusterDevices
     from claimcheck.answers.devices.comparison import compare
     from claimcheck.answers.devices.pending_pods import pending
     from claimcheck.answers.devices.proposal import Proposal
-    from claimcheck.answers.group_notes import group_notes
-    from claimcheck.answers.unknowns import consequences
     from commandline.devices import comparison_json, comparison_text
     from commandline.devices.writing import write_document
     from commandline.reading import read_named
@@ -149,9 +148,8 @@ def _remarks(
 ) -> Iterator[str]:
     """What is to be said beside the devices, on standard error."""
     from allocator.devices import first_of
+    from claimcheck.answers.caveats import consequences, group_notes
     from claimcheck.answers.devices.cluster_devices import patch_failures
-    from claimcheck.answers.group_notes import group_notes
-    from claimcheck.answers.unknowns import consequences
     from commandline.devices import words
     from commandline.reports.writing import failure_lines
     from resourceapi.kinds import RESOURCE_SLICE

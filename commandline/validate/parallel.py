@@ -11,10 +11,10 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from claimcheck.answers.cluster_context import Knowledge
 from claimcheck.answers.outcome import Outcome
 from claimcheck.answers.reading import Input, read_files
 from claimcheck.answers.validate.batch import Batch
-from claimcheck.answers.validate.knowledge import Knowledge
 from claimcheck.answers.validate.looking_ahead import limit
 from commandline.reports import WITH_LINES
 from commandline.terminal import Progress

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from claimcheck.answers.cluster_context import Knowledge
 from claimcheck.answers.outcome import Outcome
 from claimcheck.answers.validate.batch import Batch, decodable
-from claimcheck.answers.validate.knowledge import Knowledge
 from claimcheck.answers.validate.review import OFF, Question, Reviewer
 from claimcheck.answers.validate.sending import APPLY, AS_SENT, CREATE_ONLY, PATCH, SERVER_SIDE
 from commandline.errors import UsageError
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from advice.findings import Result
     from claimcheck.answers.outcome import Failure
     from claimcheck.answers.validate.live_checks import LiveChecks
-    from claimcheck.answers.validate.patching import Change
+    from claimcheck.answers.validate.sending import Change
     from documents.manifest import Manifest
     from resourceapi.releases import Profile
 
@@ -96,7 +96,7 @@ def change_of(options: Namespace) -> Change:
 
     :raises UsageError: if the patch cannot be read.
     """
-    from claimcheck.answers.validate.patching import Change
+    from claimcheck.answers.validate.sending import Change
 
     patch = None
     if options.patch:

@@ -1,4 +1,4 @@
-"""ResourceClaim, ResourceClaimTemplate and what they are made of (v1; what v1beta1 has otherwise is in ``versions``)."""
+"""ResourceClaim, ResourceClaimTemplate, DeviceClass and what they are made of (v1; of v1beta1 see ``versions``)."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from resourceapi.rules import (
     OneOfValues,
     Optional,
     Required,
+    Subfield,
     Unique,
 )
 from resourceapi.schema import (
@@ -359,3 +360,29 @@ def _default_mode_and_count(request: Object) -> None:
 def _default_tolerations(owner: Object) -> None:
     for toleration in owner.get("tolerations") or ():
         toleration.setdefault(_OPERATOR.name, _OPERATOR.default)
+
+
+# DeviceClass.
+
+DeviceClass = Struct(
+    "DeviceClass",
+    METADATA.with_rules(Subfield("name", Optional(), formats.LONG_NAME)),
+    Field("spec", ref("DeviceClassSpec"), omitempty=False),
+)
+DeviceClassSpec = Struct(
+    "DeviceClassSpec",
+    SELECTORS,
+    Field("config", list_of(ref("DeviceClassConfiguration")), Optional(), MaxItems(limits.CONFIGS)),
+    Field(
+        "extendedResourceName",
+        STRING,
+        Optional(),
+        formats.EXTENDED_RESOURCE_NAME,
+        pointer=True,
+        gates=("DRAExtendedResource",),
+        since=34,
+    ),
+)
+DeviceClassConfiguration = Struct("DeviceClassConfiguration", DEVICE_CONFIGURATION)
+
+CLASS_STRUCTS = (DeviceClass, DeviceClassSpec, DeviceClassConfiguration)

@@ -1,4 +1,4 @@
-"""ResourceSlice: pools, devices, attributes, capacities, counters and taints."""
+"""ResourceSlice: pools, devices, attributes, capacities, counters and taints; DeviceTaintRule, ResourceSlicePatch."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from resourceapi.model.claims import (
     CONSUMABLE,
     FULLY_QUALIFIED_NAME,
     NONE_EFFECT_SINCE,
+    SELECTORS,
     SKIP_NODE_OPERATIONS,
     FormerTaintEffect,
     TaintEffect,
@@ -30,7 +31,20 @@ from resourceapi.rules import (
     Required,
     Unique,
 )
-from resourceapi.schema import BOOL, INT64, QUANTITY, STRING, TIME, Field, Struct, list_of, map_of, named, ref
+from resourceapi.schema import (
+    BOOL,
+    INT64,
+    QUANTITY,
+    STRING,
+    TIME,
+    Field,
+    Struct,
+    Type,
+    list_of,
+    map_of,
+    named,
+    ref,
+)
 
 #: The release (minor number) in which devices and the counters that they consume came to be in slices of their own.
 COUNTERS_APART_SINCE = 35
@@ -219,3 +233,93 @@ def default_taints(taints: Iterable[Object], now: str) -> None:
     """Fill in the defaults of taints."""
     for taint in taints:
         taint.setdefault("timeAdded", now)
+
+
+# DeviceTaintRule.
+
+DeviceTaintRule = Struct(
+    "DeviceTaintRule",
+    METADATA,
+    Field("spec", ref("DeviceTaintRuleSpec"), omitempty=False),
+    Field("status", ref("DeviceTaintRuleStatus"), since=35),
+)
+DeviceTaintRuleSpec = Struct(
+    "DeviceTaintRuleSpec",
+    Field("deviceSelector", ref("DeviceTaintSelector"), pointer=True),
+    Field("taint", ref("DeviceTaint")),
+)
+DeviceTaintSelector = Struct(
+    "DeviceTaintSelector",
+    Field("deviceClassName", STRING, pointer=True, until=34),
+    Field("driver", STRING, pointer=True),
+    Field("pool", STRING, pointer=True),
+    Field("device", STRING, pointer=True),
+    SELECTORS.last_in(34),
+)
+DeviceTaintRuleStatus = Struct(
+    "DeviceTaintRuleStatus", Field("conditions", list_of(ref("Condition", package="v1")), list_keys=("type",))
+)
+
+TAINT_RULE_STRUCTS = (DeviceTaintRule, DeviceTaintRuleSpec, DeviceTaintSelector, DeviceTaintRuleStatus)
+
+
+def default_taint_rule(rule: Object, version: str, now: str) -> None:
+    """Fill in the defaults of a rule: its taint has been added now, if it does not say when."""
+    taint = rule.setdefault("spec", {}).setdefault("taint", {})  # no pointers: they are always there
+    default_taints((taint,), now)
+
+
+# ResourceSlicePatch (KEP-5027), which no release has.
+# The comments of the proposal mention taints; its types have none, and neither has this.
+
+PATCHED = ("DRAAdminControlledDeviceAttributes",)
+_INT = Type("int64", "int")
+_FULLY_QUALIFIED = (Optional(stage=STANDARD), EachKey(formats.FULLY_QUALIFIED_NAME_ALWAYS))
+
+ResourceSlicePatch = Struct(
+    "ResourceSlicePatch", METADATA, Field("spec", ref("ResourceSlicePatchSpec"), omitempty=False)
+)
+ResourceSlicePatchSpec = Struct(
+    "ResourceSlicePatchSpec", Field("devices", ref("DevicePatch"), omitempty=False)
+)
+DevicePatch = Struct(
+    "DevicePatch",
+    Field("filter", ref("DevicePatchFilter"), pointer=True),
+    Field("priority", _INT, pointer=True),
+    Field(
+        "attributes",
+        map_of(ref("NullableDeviceAttribute"), key="{v}.FullyQualifiedName"),
+        *_FULLY_QUALIFIED,
+        gates=PATCHED,
+    ),
+    Field(
+        "capacity",
+        map_of(ref("DeviceCapacity"), key="{v}.FullyQualifiedName"),
+        *_FULLY_QUALIFIED,
+        gates=PATCHED,
+    ),
+)
+DevicePatchFilter = Struct(
+    "DevicePatchFilter",
+    Field("deviceClassName", STRING, pointer=True),
+    Field("driver", STRING, pointer=True),
+    Field("pool", STRING, pointer=True),
+    Field("device", STRING, pointer=True),
+    SELECTORS,
+)
+NullableDeviceAttribute = Struct(
+    "NullableDeviceAttribute",
+    *DeviceAttribute.fields,
+    Field("null", ref("NullValue"), go="NullValue", pointer=True),
+    rules=(OneOfFields(*DeviceAttribute.by_name, "null", stage=STANDARD),),
+)
+NullValue = Struct("NullValue")
+
+PATCH_STRUCTS = (
+    ResourceSlicePatch,
+    ResourceSlicePatchSpec,
+    DevicePatch,
+    DevicePatchFilter,
+    NullableDeviceAttribute,
+    NullValue,
+)

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from functools import cache
 
 from resourceapi.measured import NEWEST
-from resourceapi.model import claims, classes, meta, pool_status_requests, slice_patches, slices, taint_rules
+from resourceapi.model import claims, meta, pool_status_requests, slices
 from resourceapi.rules import Optional
 from resourceapi.schema import QUANTITY, STRING, Field, Schema, Struct, list_of, map_of, ref
 
@@ -33,11 +33,11 @@ _V1 = Schema(
     (
         *meta.STRUCTS,
         *claims.STRUCTS,
-        *classes.STRUCTS,
+        *claims.CLASS_STRUCTS,
         *slices.STRUCTS,
-        *taint_rules.STRUCTS,
+        *slices.TAINT_RULE_STRUCTS,
         *pool_status_requests.STRUCTS,
-        *slice_patches.STRUCTS,
+        *slices.PATCH_STRUCTS,
     ),
 )
 

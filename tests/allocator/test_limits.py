@@ -22,7 +22,7 @@ from allocator.devices import Device
 from allocator.errors import OUT_OF_TIME
 from allocator.expansion import Template, expand
 from allocator.pod_nodes import excluded
-from allocator.rules.exclusive_use import ExclusiveUse
+from allocator.rules.standing import ExclusiveUse
 from allocator.scheduling import Mode, SchedulingState
 from allocator.simulation import UNHURRIED, Limits, Pod, Simulation, pack
 from allocator.time_limit import UNLIMITED, OutOfTime, TimeLimit

@@ -13,7 +13,7 @@ from allocator.attempt_state import AttemptState
 from allocator.demand import Alternative
 from allocator.devices import Device
 from allocator.features import GATES, Features
-from allocator.rules.exclusive_use import ExclusiveUse
+from allocator.rules.standing import ExclusiveUse
 from resourceapi.objects import Object
 from tests.allocator.objects import (
     DRIVER,

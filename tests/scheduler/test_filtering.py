@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from allocator.explaining.shortfalls import TOGETHER
-from allocator.rules.feature_gates import GROUPS_OFF
+from allocator.rules.standing import GROUPS_OFF
 from resourceapi.objects import Object
 from resourceapi.releases import Profile
 from scheduler.cluster_picture import ClusterPicture

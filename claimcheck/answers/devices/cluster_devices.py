@@ -13,7 +13,7 @@ from allocator.patches import PatchFailure
 from allocator.patches.sources import DeviceSources
 from allocator.pod_nodes import Refusal, closed_by_taints
 from allocator.pools import Pool, hidden_by_gate, pool_of, visible_by_pool
-from allocator.rules.feature_gates import GROUPS_OFF, is_selectable
+from allocator.rules.standing import GROUPS_OFF, is_selectable
 from claimcheck.answers.cluster_state import ClusterState
 from claimcheck.answers.scenario import snapshot_of
 from resourceapi.kinds import RESOURCE_SLICE_PATCH

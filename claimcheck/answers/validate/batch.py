@@ -9,13 +9,13 @@ from advice.findings import Result
 from claimcheck.answers.outcome import Failure, Outcome
 from claimcheck.answers.reading import readable, unusable
 from claimcheck.answers.treatment import LINT, NOT_SERVED, SKIP, treatment
-from claimcheck.answers.validate.knowledge import Knowledge
 from resourceapi.decoding import DecodingError
 from resourceapi.kinds import kind_of
 from resourceapi.manifests import pod_spec
 from resourceapi.recognition import is_known, is_manifest, is_preview
 
 if TYPE_CHECKING:
+    from claimcheck.answers.cluster_context import Knowledge
     from claimcheck.answers.validate.review import Reviewer
     from documents.manifest import Manifest
     from resourceapi.releases import Profile

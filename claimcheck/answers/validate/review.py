@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from advice.findings import ERROR, NOTE, UPDATES_REFUSED, WARNING, Result
 from claimcheck.answers.outcome import Outcome, Skipped
 from claimcheck.answers.treatment import ASK, CONTEXT, LINT, NOT_SERVED, was_read_from_server
-from claimcheck.answers.validate.before_sending import refusals
 from claimcheck.answers.validate.sending import (
     APPLY,
     AS_SENT,
@@ -18,6 +17,7 @@ from claimcheck.answers.validate.sending import (
     PATCH,
     SERVER_SIDE,
     ChangeRefused,
+    refusals,
     send,
 )
 from cluster.applying import applied, created
@@ -45,11 +45,11 @@ if TYPE_CHECKING:
     from advice.findings import Finding
     from advice.interpreter import Interpreter
     from advice.lints import Facts, Warning
+    from claimcheck.answers.cluster_context import Knowledge
     from claimcheck.answers.stored import StoredObjects
-    from claimcheck.answers.validate.knowledge import Knowledge
     from claimcheck.answers.validate.live_checks import LiveChecks
     from claimcheck.answers.validate.looking_ahead import LookingAhead
-    from claimcheck.answers.validate.patching import Change
+    from claimcheck.answers.validate.sending import Change
     from documents.manifest import Manifest
     from resourceapi.field_errors import Path
     from validation.server import Server
@@ -206,7 +206,7 @@ class Reviewer:
 
     def _look_behind_version(self, result: Result, manifest: Manifest, request: Request) -> None:
         """Add what the server would report if the object were in a version that it serves."""
-        from claimcheck.answers.validate.switched_off import foretell
+        from claimcheck.answers.validate.looking_ahead import foretell
 
         foretell(result, manifest, request, self.server, self._interpret())
 
@@ -257,7 +257,7 @@ class Reviewer:
         """The rule and what kubectl or the server says, if the object cannot be in its namespace."""
         wanted = self.question.only_namespace
         if wanted and result.namespace and result.namespace != wanted:
-            from claimcheck.answers.namespaces import namespace_mismatch
+            from claimcheck.answers.cluster_context import namespace_mismatch
 
             return NAMESPACE_MISMATCH, namespace_mismatch(result.namespace, wanted)
         if self.checks is None or not result.namespace or result.namespace in self.context.namespaces:

@@ -7,10 +7,9 @@ from typing import Any, NamedTuple
 
 from advice.findings import ERROR, Finding, Result
 from advice.lints import Facts
-from claimcheck.answers.cluster_context import ClusterContext
+from claimcheck.answers.cluster_context import ClusterContext, Knowledge
 from claimcheck.answers.outcome import Outcome
 from claimcheck.answers.treatment import treatment
-from claimcheck.answers.validate.knowledge import Knowledge
 from claimcheck.answers.validate.review import Reviewer
 from documents.document import Document
 from documents.parsing import parse

@@ -13,10 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from advice.lints.facts import REFERRED, Facts
-from claimcheck.answers.cluster_context import ClusterContext
+from claimcheck.answers.cluster_context import ClusterContext, Knowledge
 from claimcheck.answers.outcome import Outcome
 from claimcheck.answers.treatment import ASK, treatment
-from claimcheck.answers.validate.knowledge import Knowledge
 from claimcheck.answers.validate.review import Reviewer
 from commandline.reports import FORMATS, write
 from commandline.validate.parallel import portable

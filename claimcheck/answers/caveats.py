@@ -1,18 +1,24 @@
-"""What an answer about scheduling cannot know, because the user may not read it in the live cluster."""
+"""What is to be said with an answer about scheduling: what it cannot know, and how compatibility groups count."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from cluster.group_snapshots import GATE
+from resourceapi.gates import known
 from resourceapi.kinds import CLAIM, DEVICE_CLASS, DEVICE_TAINT_RULE, RESOURCE_SLICE, RESOURCE_SLICE_PATCH
 from resourceapi.manifests import mapping
 from resourceapi.phrases import plural
 from resourceapi.records.claims import allocation_of
 
 if TYPE_CHECKING:
+    from claimcheck.answers.cluster_state import ClusterState
     from claimcheck.answers.outcome import Unread
     from cluster.workloads import Workload
+
+
+# What an answer about scheduling cannot know, because the user may not read it in the live cluster.
 
 #: Without these there is nothing to say of a pod that has no devices yet.
 _ESSENTIAL = (DEVICE_CLASS.name, RESOURCE_SLICE.name)
@@ -51,3 +57,25 @@ def undecidable(workload: Workload, unread: Mapping[str, Unread]) -> str:
     if "Node" in unread and selects:
         return "Nodes could not be read, and the pod selects them by labels"
     return ""
+
+
+# What is to be said wherever compatibility groups (KEP-5963) count otherwise than slices and kube-
+# scheduler have them.
+
+REMEMBERED = (
+    "Compatibility groups in use are those that claims remember, which counts for pods that `claimcheck schedule` serves. "
+    "kube-scheduler by itself sees only those that slices declare now."
+)
+
+
+def group_notes(state: ClusterState) -> list[str]:
+    """How compatibility groups count, in sentences; none if nothing is to be said about them."""
+    if GATE in state.profile.gates:
+        return [REMEMBERED] if state.has_snapshots else []
+    if not state.slices_with_groups:
+        return []
+    first, others = min(state.slices_with_groups), len(state.slices_with_groups) - 1
+    who = f"{RESOURCE_SLICE.name} {first}" + (f" and {others:,} more declare" if others else " declares")
+    if GATE not in known(state.profile.minor):
+        return [f"{who} compatibility groups, which Kubernetes 1.{state.profile.minor} does not have."]
+    return [f"{who} compatibility groups, which do not count: the feature gate {GATE} is off."]
