@@ -7,6 +7,7 @@ Source: Kubernetes documentation, "Dynamic Resource Allocation", section "Pre-sc
 from __future__ import annotations
 
 import logging
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -33,6 +34,8 @@ from scheduler.pod_claims import ClaimProblem, claims_for
 from scheduler.reasons import with_shortfalls
 
 RETRY_SECONDS = 1.0
+#: How long a look may take for the pods of one namespace; after that it is the others' turn.
+TURN_SECONDS = 1.0
 #: How long something has been in the way when it is told, and after how long it is told again: events are deleted by then.
 QUIET_SECONDS, REPEAT_SECONDS = 5.0, 3600.0
 
@@ -111,8 +114,12 @@ class PreScheduledPods:
         work_in_turns(self.look, ending, least=RETRY_SECONDS)
 
     def look(self) -> None:
-        """Look after each pod once, as far as something has changed for it."""
+        """Look after each pod once, as far as something has changed for it, and its namespace has time left; the others come first next time."""
+        spent: defaultdict[str, float] = defaultdict(float)
         for key in list(self._open):
+            namespace, begin = key.partition("/")[0], self._clock()
+            if spent[namespace] >= TURN_SECONDS:
+                continue
             try:
                 self._serve(key)
             except NotLeading:
@@ -121,6 +128,13 @@ class PreScheduledPods:
                 log(logging.WARNING, "pod on a node has no devices yet", pod=key, reason=str(error))
             except Exception:  # noqa: BLE001 - whatever it is, the other pods get their devices
                 LOGGER.exception("pod on a node has no devices yet", extra={"fields": {"pod": key}})
+            spent[namespace] += self._clock() - begin
+            self._put_behind(key)
+
+    def _put_behind(self, key: str) -> None:
+        with self._lock:
+            if key in self._open:
+                self._open[key] = self._open.pop(key)
 
     def _changed(self, changes: Sequence[Change[Pod]]) -> None:
         with self._lock:

@@ -14,9 +14,9 @@ from scheduler import prescheduled
 from scheduler.claim_ledger import ClaimLedger
 from scheduler.claim_writes import FINALIZER
 from scheduler.pod_claims import claims_for
-from scheduler.prescheduled import QUIET_SECONDS, REPEAT_SECONDS, PreScheduledPods
+from scheduler.prescheduled import QUIET_SECONDS, REPEAT_SECONDS, TURN_SECONDS, PreScheduledPods
 from tests.scheduler.fake_api import FakeApi
-from tests.scheduler.fake_faults import Fault
+from tests.scheduler.fake_faults import Fault, Request
 from tests.scheduler.small_cluster import (
     CLAIMS,
     PODS,
@@ -102,6 +102,35 @@ def test_reservations_of_claims_with_devices_are_for_others_to_write() -> None:
     del api.requests[:]
     looking.look()
     assert (api.requests, len(looking.pods)) == ([], 0)
+
+
+def test_namespaces_take_turns() -> None:
+    """Each pod of one of them takes as long as a namespace may in a look: one a look, in their order, and another's pod in each."""
+    mine = pod("mine", "c", nodeName="n1")
+    mine["metadata"]["namespace"] = "other"
+    own = claim("c")
+    own["metadata"]["namespace"] = "other"
+    names = ["p0", "p1", "p2"]
+    api = cluster(
+        *(claim(name) for name in names), *(pod(name, name, nodeName="n1") for name in names), count=4
+    )
+    looking = Looking(api)
+    served: list[str] = []
+
+    def takes_time(request: Request) -> None:
+        if request.verb == "PUT":
+            served.append(request.path.split("/")[-2])
+            looking.now += TURN_SECONDS
+
+    api.hooks.append(takes_time)
+    looking.look()
+    assert served == ["p0"]
+    api.add(own)
+    api.add(mine)
+    looking.look()
+    assert served == ["p0", "p1", "c"]
+    looking.look()
+    assert served == ["p0", "p1", "c", "p2"]
 
 
 def test_a_pod_waits_for_claims_that_do_not_exist() -> None:
