@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from allocator.counter_sets import Counters, counters_of
 from allocator.device_shapes import DeviceShape, ShapeRegistry
 from allocator.time_limit import TimeLimit
 from resourceapi.equality import canonical
@@ -18,6 +17,30 @@ from resourceapi.records.pools import DeviceId, SliceRecord
 
 if TYPE_CHECKING:
     from deviceselectors.runtime.device import Device as PreparedDevice
+
+
+# The counters from which devices draw that are parts of something larger (KEP-4815).
+
+
+class Counters(NamedTuple):
+    """The counter sets of slices by name, and by name of the counter."""
+
+    sets: dict[str, dict[str, Quantity]]
+    #: counter set and counter, of which less than nothing is there
+    negative: list[tuple[str, str]]
+    #: the name of a counter set that there is twice; what comes after it is left out
+    repeated: str | None = None
+
+
+def counters_of(counter_sets: Iterable[tuple[str, dict[str, Quantity]]]) -> Counters:
+    """Put the counter sets of a pool together, each with its name."""
+    found = Counters({}, [])
+    for name, counters in counter_sets:
+        if name in found.sets:
+            return found._replace(repeated=name)
+        found.sets[name] = counters
+        found.negative.extend((name, each) for each, amount in counters.items() if amount.sign() < 0)
+    return found
 
 
 class SliceHeader(SliceRecord):

@@ -6,9 +6,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from allocator.counter_sets import Counters, counters_of
 from allocator.device_shapes import ShapeRegistry
-from allocator.devices import Device, Slice
+from allocator.devices import Counters, Device, Slice, counters_of
 from allocator.features import NEWEST_READING, Reading
 from allocator.patches.changes import Changes
 from allocator.patches.merge import Merge, PatchFailure

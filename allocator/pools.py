@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from allocator.counter_sets import Counters
 from allocator.device_shapes import SliceShape
-from allocator.devices import Device, Slice, node_name
+from allocator.devices import Counters, Device, Slice, node_name
 from allocator.errors import AllocationError, Mention
 from allocator.features import EXPERIMENTAL, Features
 from allocator.inventory import Inventory, PoolSlices

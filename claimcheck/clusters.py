@@ -14,15 +14,16 @@ from claimcheck.answers.cluster_state import ClusterState
 from claimcheck.answers.live_cluster import Chosen, LiveCluster, choose
 from claimcheck.answers.outcome import Failure
 from claimcheck.answers.scenario import Scenario, scheduling_objects, snapshot_of, workloads_in
-from claimcheck.inputs import Objects, values_in
-from claimcheck.profiles import profile_of
+from claimcheck.inputs import Objects, profile_of, values_in
 from resourceapi.errors import Unanswerable
 from resourceapi.quantity import Quantity
 
 if TYPE_CHECKING:
     from allocator.explaining.snapshot import Snapshot
+    from cluster.access import Access
     from documents.manifest import Manifest
     from resourceapi.releases import Profile
+
 
 #: How long patches of devices may take to be applied, in seconds.
 PATCH_SECONDS = 60.0
@@ -140,9 +141,7 @@ class Cluster:
 
         :raises ClaimcheckError: if the cluster does not answer. What may not be read is in ``problems``.
         """
-        from claimcheck.api_clients import access_of
-
-        access = access_of(api_client)
+        access = _access_of(api_client)
         chosen = Chosen(access, access.server, "", access.server)
         return cls._live(chosen, kube_version, feature_gates, namespace)
 
@@ -222,3 +221,34 @@ def _as_json(value: Any) -> Any:
     if isinstance(value, list):
         return [_as_json(each) for each in value]
     return str(value) if isinstance(value, Quantity) else value
+
+
+# Access to a cluster by way of the package ``kubernetes``, which is not imported here: its users have it.
+
+
+def _access_of(api_client: Any) -> Access:
+    """The address, the connections and the credentials of a ``kubernetes.client.ApiClient``.
+
+    :raises Unanswerable: if it is none.
+    """
+    from cluster.access import Access
+
+    try:
+        configuration, pool = api_client.configuration, api_client.rest_client.pool_manager
+        server = str(configuration.host).rstrip("/")
+        settings = configuration.auth_settings
+        others = api_client.default_headers
+    except AttributeError as error:
+        raise Unanswerable(f"expected a kubernetes.client.ApiClient: {error}") from None
+    impersonation = [
+        (str(name), str(value))
+        for name, value in others.items()
+        if str(name).lower().startswith("impersonate-")
+    ]
+
+    def headers() -> list[tuple[str, str]]:
+        # asked for every request: the client renews its tokens there
+        found = [each for each in settings().values() if each.get("in") == "header" and each.get("value")]
+        return [*((str(each["key"]), str(each["value"])) for each in found), *impersonation]
+
+    return Access(server, pool, headers)

@@ -10,8 +10,7 @@ from typing import Any
 from advice.device_inventory import read
 from claimcheck.answers.cel import evaluate
 from claimcheck.clusters import Device
-from claimcheck.inputs import plain
-from claimcheck.profiles import profile_of
+from claimcheck.inputs import plain, profile_of
 from deviceselectors.compiler import compile_expression
 from deviceselectors.device_properties import DeviceProperties
 from deviceselectors.environment import Environment

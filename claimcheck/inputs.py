@@ -17,14 +17,17 @@ from documents.manifest import Unwritten
 from documents.source import MAX_FILE_BYTES
 from documents.tree import MAX_DEPTH, MAX_VALUES
 from resourceapi.errors import Unanswerable
+from resourceapi.gates import GateError
 from resourceapi.kinds import kind_in
+from resourceapi.measured import NEWEST
 from resourceapi.model import workloads
 from resourceapi.model.versions import GROUP, OWN_GROUP
+from resourceapi.releases import Profile, UnknownRelease
 
 if TYPE_CHECKING:
     from advice.findings import Result
     from documents.manifest import Manifest
-    from resourceapi.releases import Profile
+
 
 #: One object or several: a mapping, a model of ``kubernetes``, a text in YAML or JSON, the path of a file or directory, or any of
 #: these in an iterable.
@@ -207,3 +210,20 @@ def _type_of_model(name: str) -> dict[str, str]:
         if version == "v1" and (listed in kinds or (not group and listed in _CORE_KINDS)):
             return {"apiVersion": f"{group}/v1".lstrip("/"), "kind": kind}
     return {}
+
+
+# The release and feature gates that a question is about.
+
+
+def profile_of(kube_version: str | None, feature_gates: Mapping[str, bool] | None) -> Profile:
+    """The server of a release.
+
+    :param kube_version: such as ``1.37``, the newest one if it is None.
+    :raises Unanswerable: for a release that is not known, or gates that it does not have.
+    """
+    try:
+        return Profile(kube_version or f"1.{NEWEST}", feature_gates)
+    except UnknownRelease as error:
+        raise Unanswerable(f"kube_version: {error}") from None
+    except GateError as error:
+        raise Unanswerable(f"feature_gates: {error}") from None

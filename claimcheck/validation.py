@@ -14,8 +14,7 @@ from claimcheck.answers.stored import StoredObjects
 from claimcheck.answers.validate.batch import Batch
 from claimcheck.answers.validate.review import Question, Reviewer
 from claimcheck.answers.validate.sending import CREATE_ONLY
-from claimcheck.inputs import Objects, each_of, manifests_in, manifests_of
-from claimcheck.profiles import profile_of
+from claimcheck.inputs import Objects, each_of, manifests_in, manifests_of, profile_of
 from resourceapi import releases
 from resourceapi.errors import Unanswerable
 
