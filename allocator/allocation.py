@@ -26,6 +26,7 @@ from allocator.solving import solve
 from allocator.time_limit import TimeLimit
 from resourceapi.limits import ALLOCATION_RESULTS
 from resourceapi.objects import Object
+from resourceapi.records.claims import Claim
 
 # What kube-scheduler before 1.37 remembers of devices that it has given back, or has not taken.
 
@@ -187,7 +188,7 @@ class Allocator:
         self.new_share_id = share_id
         self.selectors = Selectors(features.minor)
 
-    def demand(self, claims: Sequence[Object], time_limit: TimeLimit) -> list[ClaimDemand]:
+    def demand(self, claims: Sequence[Claim], time_limit: TimeLimit) -> list[ClaimDemand]:
         """What claims of a pod ask for, to be looked for on any number of nodes."""
         return [read_claim(claim, self._classes, self.features, time_limit) for claim in claims]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple, overload
 
 from allocator.errors import UNDECIDED
@@ -12,6 +13,7 @@ from allocator.plans import Outcome
 from allocator.scheduling_outcome import SchedulingOutcome
 from allocator.shared_pools import SharedPools
 from resourceapi.objects import Object
+from resourceapi.records.claims import Claim
 from resourceapi.records.pools import PoolId
 
 
@@ -122,6 +124,7 @@ class PodAnswer(NamedTuple):
     :param outcome: how scheduling ends, as far as nodes were asked.
     :param error: the first answer that fails the attempt.
     :param refusal: why kube-scheduler refuses the pod before it looks at nodes.
+    :param allocated: what each claim has got, for those without an allocation before.
     :param equal: other nodes that kube-scheduler may choose as well, in mode PREFERRED.
     """
 
@@ -131,3 +134,4 @@ class PodAnswer(NamedTuple):
     error: NodeAnswer | None = None
     refusal: str = ""
     equal: tuple[str, ...] = ()
+    allocated: Mapping[Claim, Object] = MappingProxyType({})

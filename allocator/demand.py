@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
 from weakref import WeakValueDictionary
 
 from allocator.capacity_requests import DeviceCapacities, Share, request_key
@@ -17,14 +16,13 @@ from allocator.errors import Text
 from allocator.features import Features
 from allocator.selection import Selector
 from allocator.time_limit import TimeLimit
-from resourceapi.equality import canonical, fingerprint
+from resourceapi.equality import fingerprint
 from resourceapi.go_text import quote
-from resourceapi.manifests import key_of, name_of
+from resourceapi.manifests import name_of
+from resourceapi.model.claims import ALL, EXACT_COUNT
 from resourceapi.objects import EMPTY, Object
-from resourceapi.quantity import UNSET, Quantity
-from resourceapi.records.claims import OBJECT_BYTES, PackedDevices, devices_of
+from resourceapi.records.claims import OBJECT_BYTES, Claim, DeviceRequest, ExactRequest, expressions_of
 
-ALL, EXACT_COUNT = "All", "ExactCount"
 ClassSelectors = dict[str, tuple[Selector, ...]]
 """The selectors of classes, by name."""
 #: About what a claim takes, an alternative, a selector of one, and what is remembered of a kind of devices.
@@ -72,29 +70,23 @@ class Alternative:
         "tolerations",
     )
 
-    def __init__(self, claim: ClaimHeader, main: str, details: Object, *, subrequest: bool) -> None:
+    def __init__(self, claim: ClaimHeader, main: str, details: ExactRequest, *, subrequest: bool) -> None:
         self.claim = claim
         #: the request's name
         self.main = main
         #: its own name, which is the request's unless it is a subrequest
-        self.short_name: str = details.get("name", "") if subrequest else main
+        self.short_name = details.name if subrequest else main
         #: as results have it: `main` or `main/sub`
         self.name = f"{main}/{self.short_name}" if subrequest else main
         self.subrequest = subrequest
         self.details = details
-        self.admin_access: bool = not subrequest and details.get("adminAccess") is True
-        self.takes_all = details.get("allocationMode") == ALL
-        self.count: int = details.get("count", 0)
-        self.tolerations: list[Object] = details.get("tolerations") or []
-        requests: Mapping[str, Quantity | None] = (details.get("capacity") or EMPTY).get("requests") or {}
-        self.capacity: dict[str, Quantity] = {
-            name: UNSET if amount is None else amount for name, amount in requests.items()
-        }
+        self.admin_access = not subrequest and details.admin_access is True
+        self.takes_all = details.takes_all
+        self.count = details.number
+        self.tolerations = details.tolerations
+        self.capacity = details.capacity or {}
+        self.derived = details.derived
         self.capacity_key = request_key(self.capacity)
-        self.derived: dict[str, str] = {
-            entry.get("name", ""): entry.get("expression", "")
-            for entry in details.get("derivedAttributes") or ()
-        }
         #: whether devices of a kind (`Device.kind`) are requested, as far as it is known
         self.selected: dict[int, bool] = {}
         #: what it takes of capacities, as far as it is known
@@ -136,12 +128,12 @@ class RequestDemand:
 class ClaimDemand:
     """A claim that needs devices. `problem`: what is wrong with its constraints."""
 
-    __slots__ = ("__weakref__", "devices", "header", "problem", "requests")
+    __slots__ = ("__weakref__", "config", "header", "problem", "requests")
 
-    def __init__(self, claim: Object) -> None:
-        """`claim`: a ResourceClaim of v1 in normal form."""
-        self.header = ClaimHeader(key_of(claim))
-        self.devices = devices_of(claim)
+    def __init__(self, claim: Claim) -> None:
+        self.header = ClaimHeader(claim.key)
+        #: its DeviceClaimConfigurations
+        self.config = claim.devices.config
         self.requests: list[RequestDemand] = []
         self.problem: Text = ()
 
@@ -157,7 +149,7 @@ class ClaimDemand:
 
 
 def read_claim(
-    claim: Object, classes: Mapping[str, Object], features: Features, time_limit: TimeLimit
+    claim: Claim, classes: Mapping[str, Object], features: Features, time_limit: TimeLimit
 ) -> ClaimDemand:
     """What a claim asks for.
 
@@ -165,11 +157,11 @@ def read_claim(
     :raises allocator.time_limit.OutOfTime: if the time is over before a request.
     """
     demand = ClaimDemand(claim)
-    _read_constraints(demand, features)
+    _read_constraints(demand, claim, features)
     selectors: ClassSelectors = {}
-    for request in demand.devices.get("requests") or ():
+    for request in claim.devices.requests:
         time_limit.check()
-        demand.requests.append(_read_request(demand, request or EMPTY, classes, selectors, features))
+        demand.requests.append(_read_request(demand, request, classes, selectors, features))
     own = sum(
         ALTERNATIVE_BYTES
         + SELECTOR_BYTES * len(alternative.request_selectors)
@@ -181,14 +173,13 @@ def read_claim(
     return demand
 
 
-def _read_constraints(demand: ClaimDemand, features: Features) -> None:
-    for index, constraint in enumerate(demand.devices.get("constraints") or ()):
-        entry: Object = constraint or EMPTY
-        requests = frozenset(entry.get("requests") or ())
-        if "matchAttribute" in entry:
-            demand.constraints.append(Constraint(entry["matchAttribute"], False, requests))
-        elif "distinctAttribute" in entry and not features.basic:
-            demand.constraints.append(Constraint(entry["distinctAttribute"], True, requests))
+def _read_constraints(demand: ClaimDemand, claim: Claim, features: Features) -> None:
+    for index, constraint in enumerate(claim.devices.constraints):
+        requests = frozenset(constraint.requests)
+        if constraint.match is not None:
+            demand.constraints.append(Constraint(constraint.match, False, requests))
+        elif constraint.distinct is not None and not features.basic:
+            demand.constraints.append(Constraint(constraint.distinct, True, requests))
         else:
             demand.problem = (
                 "claim ",
@@ -200,28 +191,23 @@ def _read_constraints(demand: ClaimDemand, features: Features) -> None:
 
 def _read_request(
     demand: ClaimDemand,
-    request: Object,
+    request: DeviceRequest,
     classes: Mapping[str, Object],
     selectors: ClassSelectors,
     features: Features,
 ) -> RequestDemand:
-    name = request.get("name", "")
+    name = request.name
     found = RequestDemand(name)
-    subrequests = request.get("firstAvailable") or ()
-    if subrequests:
-        found.alternatives = [
-            Alternative(demand.header, name, details or EMPTY, subrequest=True) for details in subrequests
-        ]
-        if not features.prioritized_list:
-            found.problem = (
-                "claim ",
-                demand.header,
-                f", request {name}: has subrequests, but the DRAPrioritizedList feature is disabled",
-            )
-    else:
-        found.alternatives = [
-            Alternative(demand.header, name, request.get("exactly") or EMPTY, subrequest=False)
-        ]
+    found.alternatives = [
+        Alternative(demand.header, name, details, subrequest=request.is_list)
+        for details in request.alternatives
+    ]
+    if request.is_list and not features.prioritized_list:
+        found.problem = (
+            "claim ",
+            demand.header,
+            f", request {name}: has subrequests, but the DRAPrioritizedList feature is disabled",
+        )
     found.problem = found.problem or _capacity_problem(found, features)
     for alternative in found.alternatives:
         _complete(alternative, classes, selectors, features)
@@ -237,7 +223,7 @@ def _capacity_problem(request: RequestDemand, features: Features) -> Text:
     if features.consumable_capacity or features.basic:
         return ()
     for alternative in request.alternatives:
-        if "capacity" in alternative.details:
+        if alternative.details.capacity is not None:
             main = not alternative.subrequest or features.minor < 35
             what, name = ("request", request.name) if main else ("subrequest", alternative.short_name)
             return (
@@ -252,10 +238,9 @@ def _complete(
     alternative: Alternative, classes: Mapping[str, Object], known: ClassSelectors, features: Features
 ) -> None:
     """Finds class, selectors and constraints, or what is wrong."""
-    details = alternative.details
-    device_class = classes.get(details.get("deviceClassName", ""))
-    own = details.get("selectors") or ()
-    reason = _problem(alternative, own, device_class, features)
+    own = alternative.details.selectors
+    device_class = classes.get(alternative.details.device_class)
+    reason = _problem(alternative, device_class, features)
     if reason:
         alternative.problem = (*alternative.place, reason)
         return
@@ -263,7 +248,7 @@ def _complete(
     alternative.device_class = device_class
     class_name = name_of(device_class)
     if class_name not in known:
-        of_class = (device_class.get("spec") or EMPTY).get("selectors") or ()
+        of_class = expressions_of((device_class.get("spec") or EMPTY).get("selectors"))
         known[class_name] = tuple(_selectors((f"class {class_name}",), of_class))
     alternative.class_selectors = known[class_name]
     alternative.request_selectors = tuple(_selectors(("claim ", alternative.claim), own))
@@ -277,34 +262,29 @@ def _complete(
     )
 
 
-def _problem(
-    alternative: Alternative, selectors: Iterable[Object], device_class: Object | None, features: Features
-) -> str:
+def _problem(alternative: Alternative, device_class: Object | None, features: Features) -> str:
     """The first reason for which kube-scheduler refuses, as its text goes on."""
     details = alternative.details
-    if alternative.derived and not features.derived_attributes:
+    if details.derived and not features.derived_attributes:
         return ": cannot handle request with derived attributes, the feature is disabled"
-    for index, selector in enumerate(selectors):
-        if "cel" not in (selector or EMPTY):
-            return f", selector #{index}: CEL expression empty (unsupported selector type?)"
-    if not alternative.subrequest and "adminAccess" in details and not features.admin_access:
+    if None in details.selectors:
+        index = details.selectors.index(None)
+        return f", selector #{index}: CEL expression empty (unsupported selector type?)"
+    if not alternative.subrequest and details.admin_access is not None and not features.admin_access:
         return ": admin access is requested, but the feature is disabled"
-    class_name = details.get("deviceClassName", "")
-    if not class_name:
+    if not details.device_class:
         return ": missing device class name (unsupported request type?)"
     if device_class is None:
         return (
-            f": could not retrieve device class {class_name}: "
-            f"deviceclass.resource.k8s.io {quote(class_name)} not found"
+            f": could not retrieve device class {details.device_class}: "
+            f"deviceclass.resource.k8s.io {quote(details.device_class)} not found"
         )
-    mode = details.get("allocationMode", "")
-    return "" if mode in (ALL, EXACT_COUNT) else f": unsupported count mode {mode}"
+    return "" if details.mode in (ALL, EXACT_COUNT) else f": unsupported count mode {details.mode}"
 
 
-def _selectors(place: Text, selectors: Iterable[Any]) -> Iterable[Selector]:
-    for index, selector in enumerate(selectors):
-        expression = ((selector or EMPTY).get("cel") or EMPTY).get("expression", "")
-        yield Selector.of((*place, f": selector #{index}"), expression)
+def _selectors(place: Text, expressions: Iterable[str | None]) -> Iterable[Selector]:
+    for index, expression in enumerate(expressions):
+        yield Selector.of((*place, f": selector #{index}"), expression or "")
 
 
 # Which claims ask for the same, and what they ask for: read once for all of them, until the last one has
@@ -331,7 +311,7 @@ class Content:
 class ClaimContents:
     """The contents of the claims that have been asked for, by claim, and their demands, as long as somebody uses them."""
 
-    def __init__(self, read: Callable[[Object, TimeLimit], ClaimDemand]) -> None:
+    def __init__(self, read: Callable[[Claim, TimeLimit], ClaimDemand]) -> None:
         """Begin without any.
 
         :param read: what a claim asks for.
@@ -344,14 +324,13 @@ class ClaimContents:
         #: told of each content that no claim has any more
         self.listeners: list[Callable[[Content], None]] = []
 
-    def of(self, claim: Object) -> Content:
-        """The content of a claim (v1, normal form), which is used until :meth:`forget`."""
-        key = key_of(claim)
-        devices = (claim.get("spec") or EMPTY).get("devices")
+    def of(self, claim: Claim) -> Content:
+        """The content of a claim, which is used until :meth:`forget`."""
+        key, devices = claim.key, claim.devices.source
         known = self._claims.get(key)
         if known is not None and known[0] is devices:
             return known[1]
-        text = canonical(devices_of(claim))
+        text = claim.devices.spelled()
         digest = fingerprint(text)
         content = self._by_digest.get(digest)
         if content is None:
@@ -365,7 +344,7 @@ class ClaimContents:
         return content
 
     def demands(
-        self, claims: Iterable[Object], contents: Iterable[Content], time_limit: TimeLimit
+        self, claims: Iterable[Claim], contents: Iterable[Content], time_limit: TimeLimit
     ) -> Iterator[ClaimDemand]:
         """What the claims of a pod ask for. Claims of one content share it with other pods' claims, not with each other."""
         seen: Counter[Content] = Counter()
@@ -375,8 +354,8 @@ class ClaimContents:
             demand = self._demands.get(key)
             if demand is None:
                 demand = self._demands[key] = self._read(claim, time_limit)
-                is_packed = isinstance((claim.get("spec") or EMPTY).get("devices"), PackedDevices)
-                demand.header.weight += (OBJECT_BYTES if is_packed else _OBJECT_BYTES) * content.length
+                size = OBJECT_BYTES if claim.devices.is_packed else _OBJECT_BYTES
+                demand.header.weight += size * content.length
             yield demand
 
     def clear(self) -> None:

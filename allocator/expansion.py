@@ -19,6 +19,7 @@ from allocator.simulation import UNHURRIED, Limits, Placement, Pod, Simulation, 
 from allocator.time_limit import OutOfTime
 from resourceapi.manifests import name_of
 from resourceapi.objects import Object
+from resourceapi.records.claims import Allocation
 
 #: The fields that say for which nodes slices and devices are; those of a new node are for that node.
 _PLACES = ("allNodes", "nodeName", "nodeSelector")
@@ -234,4 +235,6 @@ class _ExpandedCluster:
 
 def _rank(pod: Pod, placement: Placement) -> int:
     """The sum of the positions of the alternatives that a pod has got."""
-    return sum(sum(places_of(pod.claims[name], result)) for name, result in placement.results.items())
+    return sum(
+        sum(places_of(pod.claims[name], Allocation(result))) for name, result in placement.results.items()
+    )

@@ -18,8 +18,7 @@ from allocator.nodes import NodeClass, NodeEntry, Nodes
 from allocator.results import Pick, ResultTemplate, is_ordinary
 from allocator.time_limit import TimeLimit
 from resourceapi.caches import WeighedCache
-from resourceapi.manifests import key_of
-from resourceapi.objects import EMPTY, Object
+from resourceapi.records.claims import Claim
 
 # The texts of errors for other pods and nodes than those where they were found: only names differ.
 # So an error is found once, and its text is made for each pod and node when it is read.
@@ -139,9 +138,9 @@ class FatalOutcome(Outcome):
         self._text = text
         self._names = names
 
-    def of(self, claims: Sequence[Object]) -> FatalOutcome:
+    def of(self, claims: Sequence[Claim]) -> FatalOutcome:
         """The same for these claims of the plan."""
-        return FatalOutcome(self._text, [key_of(each) for each in claims], self.fix)
+        return FatalOutcome(self._text, [each.key for each in claims], self.fix)
 
     def error_on(self, states: Sequence[PoolState]) -> str:
         """As of :class:`Outcome`, with the names of devices and pools there."""
@@ -216,7 +215,7 @@ class Plans:
         self._plans.clear()
         self._with.clear()
 
-    def plan(self, claims: Sequence[Object], time_limit: TimeLimit) -> Plan:
+    def plan(self, claims: Sequence[Claim], time_limit: TimeLimit) -> Plan:
         """The plan for the claims of a pod.
 
         :raises OutOfTime: if the time is over before all claims have been read; the next call goes on where this one ends.
@@ -226,7 +225,7 @@ class Plans:
             time_limit.check()
             contents.append(self._contents.of(claim))
         key = tuple(contents)
-        owner: str = (claims[0].get("metadata") or EMPTY).get("namespace", "") if claims else ""
+        owner = claims[0].namespace if claims else ""
         plan = self._plans.use(key, owner)
         if plan is None:
             plan = Plan(key, NodeEquivalence(self._allocator.features, self._allocator.selectors))

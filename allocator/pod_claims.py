@@ -6,17 +6,17 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from allocator.demand import EXACT_COUNT
 from allocator.node_resources import NodeResources, PodNeeds
 from allocator.nodes import NodeClass
 from allocator.plans import Outcome, Plan
 from resourceapi import times
 from resourceapi.extended_resources import IMPLICIT_PREFIX, resource_named_by
 from resourceapi.manifests import name_of
+from resourceapi.model.claims import EXACT_COUNT
 from resourceapi.node_selection import selects
 from resourceapi.objects import Object
 from resourceapi.quantity import Amounts
-from resourceapi.records.claims import allocation_of
+from resourceapi.records.claims import Claim
 from validation.pod_resources import container_requests, is_extended
 
 
@@ -24,23 +24,21 @@ class ClaimsOnNodes(NamedTuple):
     """What a pod claims on some nodes, where that differs from what it claims elsewhere."""
 
     nodes: Collection[str]
-    claims: Sequence[Object]
+    claims: Sequence[Claim]
 
 
 class ClaimsOnNode(NamedTuple):
     """A pod's claims that are to be allocated, and the node selectors of those that are."""
 
-    unallocated: Sequence[Object]
+    unallocated: Sequence[Claim]
     selectors: Sequence[Object]
 
     @classmethod
-    def of(cls, claims: Sequence[Object]) -> ClaimsOnNode:
+    def of(cls, claims: Sequence[Claim]) -> ClaimsOnNode:
         """Those of a pod."""
-        held = [(claim, allocation_of(claim)) for claim in claims]
-        selectors = [each.get("nodeSelector") for _, each in held if each is not None]
-        return cls(
-            [claim for claim, each in held if each is None], [each for each in selectors if each is not None]
-        )
+        held = [each.allocation.node_selector for each in claims if each.allocation is not None]
+        unallocated = [each for each in claims if each.allocation is None]
+        return cls(unallocated, [selector for selector in held if selector is not None])
 
     def is_away_from(self, node: Object) -> bool:
         """Whether an allocated claim is not available on a node."""
@@ -52,7 +50,7 @@ class PodClaims:
 
     __slots__ = ("elsewhere", "on")
 
-    def __init__(self, claims: Sequence[Object], instead: Sequence[ClaimsOnNodes]) -> None:
+    def __init__(self, claims: Sequence[Claim], instead: Sequence[ClaimsOnNodes]) -> None:
         self.elsewhere = ClaimsOnNode.of(claims)
         self.on: dict[str, ClaimsOnNode] = {}
         for each in instead:
@@ -96,7 +94,7 @@ class ClaimOnNodes(NamedTuple):
     """The claim that a pod needs on some nodes; None where device plugins have all that it asks for."""
 
     nodes: frozenset[str]
-    claim: Object | None
+    claim: Claim | None
 
 
 def asks_for_devices(resource: str) -> bool:
@@ -120,7 +118,7 @@ def classes_by_resource(classes: Iterable[Object]) -> dict[str, str]:
 
 def claim_for(
     pod_name: str, namespace: str, pod_spec: Object, by_class: Mapping[str, str], without: Iterable[str] = ()
-) -> Object | None:
+) -> Claim | None:
     """The claim that kube-scheduler makes for a pod; None if it asks for no devices by extended resources.
 
     :param by_class: the class that stands for each resource.
@@ -130,22 +128,24 @@ def claim_for(
     requests = sorted(_requests(pod_spec, wanted))
     if not requests:
         return None
-    return {
-        "metadata": {"name": f"{pod_name}{CLAIM_SUFFIX}", "namespace": namespace},
-        "spec": {"devices": {"requests": [each.as_object for each in requests]}},
-    }
+    return Claim(
+        {
+            "metadata": {"name": f"{pod_name}{CLAIM_SUFFIX}", "namespace": namespace},
+            "spec": {"devices": {"requests": [each.as_object for each in requests]}},
+        }
+    )
 
 
-def origins(pod_spec: Object, claim: Object) -> dict[str, str]:
+def origins(pod_spec: Object, claim: Claim) -> dict[str, str]:
     """What each request of the claim is made for, by name: `the limit of example.com/gpu of container main`."""
     described = list(_all_containers(pod_spec))
     found = {}
-    for request in claim["spec"]["devices"]["requests"]:
-        match = _REQUEST_NAME.fullmatch(request["name"])
+    for request in claim.devices.requests:
+        match = _REQUEST_NAME.fullmatch(request.name)
         if match is not None and int(match[1]) < len(described):
             container = described[int(match[1])]
             resource = sorted(container_requests(container))[int(match[2])]
-            found[request["name"]] = f"the limit of {resource} of container {container.get('name', '')}"
+            found[request.name] = f"the limit of {resource} of container {container.get('name', '')}"
     return found
 
 

@@ -8,9 +8,9 @@ from allocator.attempt_state import Taken
 from allocator.demand import Alternative, ClaimDemand
 from allocator.devices import Device, node_name
 from allocator.features import Features
-from resourceapi.manifests import entries, name_of, text
+from resourceapi.manifests import name_of
 from resourceapi.objects import EMPTY, Object
-from resourceapi.records.claims import allocation_of, devices_of
+from resourceapi.records.claims import Allocation, Claim
 
 
 def allocation_result(
@@ -34,7 +34,7 @@ def _device_result(taken: Taken, features: Features) -> Object:
     if alternative.admin_access:
         result["adminAccess"] = True
     if alternative.tolerations and features.minor >= (36 if features.stable else 35):
-        result["tolerations"] = alternative.tolerations
+        result["tolerations"] = list(alternative.tolerations)
     if features.binding_conditions:
         for name in ("bindingConditions", "bindingFailureConditions"):
             if device.spec.get(name):
@@ -74,7 +74,7 @@ def _class_config(chosen: Sequence[Alternative]) -> list[Object]:
 def _claim_config(claim: ClaimDemand, chosen: Sequence[Alternative], features: Features) -> list[Object]:
     """The claim's own configuration, as far as it is for all requests, for one of them or for a chosen alternative."""
     found = []
-    for entry in claim.devices.get("config") or ():
+    for entry in claim.config:
         requests = entry.get("requests") or []
         times = sum(each.main in requests or each.name in requests for each in chosen) if requests else 1
         if features.minor < 33:
@@ -125,26 +125,15 @@ def _is_bound(taken: Iterable[Taken], features: Features) -> bool:
     )
 
 
-def places_of(claim: Object, allocation: Object | None = None) -> list[int]:
-    """How far down its list each alternative is that a claim (v1) has; nothing for one without an allocation.
-
-    :param allocation: an AllocationResult for the claim instead of its own.
-    """
-    allocation = allocation or allocation_of(claim)
+def places_of(claim: Claim, allocation: Allocation | None) -> list[int]:
+    """How far down its list each alternative is that a claim gets with an allocation; nothing without one."""
     if allocation is None:
         return []
-    taken = {each["request"] for each in (allocation.get("devices") or EMPTY).get("results") or ()}
+    taken = {each.request for each in allocation.results}
     return [
-        next(
-            (
-                place
-                for place, each in enumerate(found)
-                if f"{text(request, 'name')}/{text(each, 'name')}" in taken
-            ),
-            0,
-        )
-        for request in entries(devices_of(claim), "requests")
-        if (found := entries(request, "firstAvailable"))
+        next((place for place in range(len(each.alternatives)) if each.name_of(place) in taken), 0)
+        for each in claim.devices.requests
+        if each.is_list
     ]
 
 

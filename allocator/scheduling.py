@@ -30,9 +30,9 @@ from allocator.pre_filter import refusal
 from allocator.results import places_of
 from allocator.scheduling_outcome import SchedulingOutcome, enough_nodes, feasible_nodes, outcome_of
 from allocator.time_limit import UNLIMITED, OutOfTime, TimeLimit
-from resourceapi.manifests import full_name, key_of, name_of
+from resourceapi.manifests import full_name, name_of
 from resourceapi.objects import Object
-from resourceapi.records.claims import Allocation, allocation_of
+from resourceapi.records.claims import Allocation, Claim
 from resourceapi.records.pools import PoolId
 
 __all__ = ["FATAL", "NODE", "Mode", "NodeAnswer", "PodAnswer", "SchedulingState", "feasible_nodes"]
@@ -182,41 +182,36 @@ class SchedulingState:
 
     # Claims one watch event at a time: for those who follow a cluster, as a scheduler does.
 
-    def put_claim(self, claim: Object) -> None:
+    def put_claim(self, claim: Claim) -> None:
         """Take in a claim that is new or has changed: what it holds now counts, what it held before does not."""
-        key = key_of(claim)
-        before, now = self._held.get(key), allocation_of(claim)
-        if now == (before and before.object):
+        before = self._held.get(claim.key)
+        if claim.allocation == before:
             return
         if before is not None:
-            self.allocated.remove(self._held.pop(key))
+            self.release(claim.key)
         self.hold(claim)
 
     def remove_claim(self, namespace: str, name: str) -> None:
         """Take out a claim: nothing that it held counts any more."""
         key = full_name(namespace, name)
         self._contents.forget(key)
-        held = self._held.pop(key, None)
-        if held is not None:
-            self.allocated.remove(held)
+        self.release(key)
 
-    def hold(self, claim: Object) -> None:
+    def hold(self, claim: Claim) -> None:
         """Count what a claim holds, if it is allocated."""
-        allocation = allocation_of(claim)
-        if allocation is not None:
-            self.hold_allocation(key_of(claim), Allocation(allocation))
+        if claim.allocation is not None:
+            self.hold_allocation(claim.key, claim.allocation)
 
     def hold_allocation(self, key: str, allocation: Allocation) -> None:
         """Count what the claim `namespace/name` holds."""
         self._held[key] = allocation
         self.allocated.add(allocation)
 
-    def release(self, claim: Object) -> None:
-        """Take the allocation of a claim away from it."""
-        allocation = (claim.get("status") or {}).pop("allocation", None)
-        if allocation is not None:
-            self._held.pop(key_of(claim), None)
-            self.allocated.remove(Allocation(allocation))
+    def release(self, key: str) -> None:
+        """Count no more what the claim `namespace/name` holds, if it holds anything."""
+        held = self._held.pop(key, None)
+        if held is not None:
+            self.allocated.remove(held)
 
     @contextmanager
     def without(self, claims: Iterable[str]) -> Iterator[None]:
@@ -247,7 +242,7 @@ class SchedulingState:
 
     def place(
         self,
-        claims: Sequence[Object],
+        claims: Sequence[Claim],
         mode: Mode,
         time_limit: TimeLimit,
         only_node: str | None = None,
@@ -255,7 +250,7 @@ class SchedulingState:
         instead: Sequence[ClaimsOnNodes] = (),
         choose: Choose | None = None,
     ) -> PodAnswer:
-        """Find nodes for a pod; except in modes ALL_NODES and FILTER, its claims get the allocation that is chosen.
+        """Find nodes for a pod; except in modes ALL_NODES and FILTER, the allocation that is chosen counts from then on.
 
         :param claims: the claims of the pod.
         :param only_node: the name of the only node to search, if given.
@@ -297,12 +292,17 @@ class SchedulingState:
             return PodAnswer(answers, "", outcome, answers.first_error(FATAL))
         answer = answers[chosen]
         assert answer.result is not None
-        self._keep(pod.on.get(answer.node, pod.elsewhere).unallocated, answer.result)
-        return PodAnswer(answers, answer.node, outcome, answers.first_error(FATAL), equal=equal)
+        unallocated = pod.on.get(answer.node, pod.elsewhere).unallocated
+        for claim, result in zip(unallocated, answer.result, strict=True):
+            self.hold_allocation(claim.key, Allocation(result))
+        allocated = dict(zip(unallocated, answer.result, strict=True))
+        return PodAnswer(
+            answers, answer.node, outcome, answers.first_error(FATAL), equal=equal, allocated=allocated
+        )
 
     def filter(
         self,
-        claims: Sequence[Object],
+        claims: Sequence[Claim],
         time_limit: TimeLimit,
         candidates: Iterable[str] | None = None,
         instead: Sequence[ClaimsOnNodes] = (),
@@ -338,7 +338,7 @@ class SchedulingState:
             answers.add(entry.name, Outcome(error=refused, error_kind=NODE))
         return PodAnswer(answers, refusal="" if refused == OUT_OF_TIME else refused)
 
-    def demand(self, claims: Sequence[Object], time_limit: TimeLimit) -> list[ClaimDemand]:
+    def demand(self, claims: Sequence[Claim], time_limit: TimeLimit) -> list[ClaimDemand]:
         """What claims ask for, as things are; names of claims in it may be those of others that ask for the same.
 
         :raises OutOfTime: as of :meth:`~allocator.plans.Plans.plan`.
@@ -346,7 +346,7 @@ class SchedulingState:
         return self._plans.plan(claims, time_limit).demand
 
     def still_fits(
-        self, claims: Sequence[Object], node: str, results: Sequence[Object], time_limit: TimeLimit
+        self, claims: Sequence[Claim], node: str, results: Sequence[Object], time_limit: TimeLimit
     ) -> bool:
         """Whether claims can still get these very devices on a node.
 
@@ -369,7 +369,7 @@ class SchedulingState:
         )
         return still_fits(attempt, self.demand(claims, time_limit), results)
 
-    def refusal(self, claims: Iterable[Object], time_limit: TimeLimit) -> str:
+    def refusal(self, claims: Iterable[Claim], time_limit: TimeLimit) -> str:
         """Why kube-scheduler refuses a pod with these unallocated claims before it looks at nodes, if it does."""
         return refusal(claims, self._classes, self._features, time_limit)
 
@@ -399,7 +399,7 @@ class SchedulingState:
 
     def weigh(
         self,
-        claims: Sequence[Object],
+        claims: Sequence[Claim],
         time_limit: TimeLimit,
         closed: Collection[str] = (),
         instead: Sequence[ClaimsOnNodes] = (),
@@ -453,12 +453,12 @@ class SchedulingState:
 
     @staticmethod
     def _preferred(
-        claims: Sequence[Object], answers: Answers, choose: Choose, time_limit: TimeLimit
+        claims: Sequence[Claim], answers: Answers, choose: Choose, time_limit: TimeLimit
     ) -> tuple[int, tuple[str, ...]]:
         """Which of the answers is that of the node which kube-scheduler chooses, and the nodes with equal scores."""
         names = answers.names
         fitting = [place for place, outcome in enumerate(answers.outcomes) if outcome.fits]
-        allocated = [place for claim in claims for place in places_of(claim)]
+        allocated = [place for claim in claims for place in places_of(claim, claim.allocation)]
         candidates = [Candidate(names[each], answers.outcomes[each].places) for each in fitting]
         choice = choose(candidates, allocated, time_limit)
         return fitting[choice.place], choice.equal
@@ -524,8 +524,3 @@ class SchedulingState:
             elif fatal_ends and outcome.error_kind == FATAL:
                 break
         return first
-
-    def _keep(self, claims: Sequence[Object], results: Sequence[Object]) -> None:
-        for claim, result in zip(claims, results, strict=True):
-            claim.setdefault("status", {})["allocation"] = result
-            self.hold(claim)

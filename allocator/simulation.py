@@ -24,7 +24,7 @@ from allocator.scheduling import Mode, SchedulingState
 from allocator.scheduling_outcome import SchedulingOutcome
 from allocator.time_limit import UNLIMITED, OutOfTime, TimeLimit
 from resourceapi.objects import Object
-from resourceapi.records.claims import allocation_of, devices_of
+from resourceapi.records.claims import Claim
 
 MODES = {
     Mode.PREFERRED.value: Mode.PREFERRED,
@@ -35,7 +35,7 @@ MODES = {
 
 
 class Pod(NamedTuple):
-    """A pod: its claims (v1, normal form) by full name, its `spec` (JSON), and the nodes that its spec excludes.
+    """A pod: its claims by full name, its `spec` (JSON), and the nodes that its spec excludes.
 
     :param needs: what it needs beside devices; None for claims without a pod.
     :param instead: what it claims on some nodes instead: the same claims but for the last one.
@@ -44,7 +44,7 @@ class Pod(NamedTuple):
     """
 
     name: str
-    claims: Mapping[str, Object]
+    claims: Mapping[str, Claim]
     closed: frozenset[str] = frozenset()
     spec: Mapping[str, Any] = MappingProxyType({})
     needs: PodNeeds | None = None
@@ -100,7 +100,7 @@ class Simulation:
         self.limits = limits
         self._before = before
         #: claims of pods with what they have been allocated
-        self._claims: dict[str, Object] = {}
+        self._claims: dict[str, Claim] = {}
         self._held: set[str] = set()
         #: pods with certain needs on nodes, and how many they are
         self._taken: dict[tuple[str, object], tuple[PodNeeds, int]] = {}
@@ -115,7 +115,7 @@ class Simulation:
         if pod.late:
             return Placement(pod.name, "", {}, self._out_of_time(), undecided=True)
         claims = _Claims(pod, self._claim)
-        if (node := named_node(pod.spec)) and claims.new_on(node) and not gets_devices_on_its_node(pod.spec):
+        if (node := named_node(pod.spec)) and claims.are_new(node) and not gets_devices_on_its_node(pod.spec):
             known = self.cluster.nodes.get(node)
             host = node if known is None else host_name(known)
             return Placement(pod.name, "", {}, passed_over(pod.spec, host))
@@ -136,10 +136,12 @@ class Simulation:
             # of a pod that names its node, kube-scheduler says nothing
             reason = "" if error or undecided or node else self._reason(pod, answer)
             return Placement(pod.name, "", {}, GAVE_UP if undecided else error, undecided, reason=reason)
-        new = claims.new_on(answer.placed)
-        self._claims.update(new)
-        self._held.update(new)
-        results = {name: claim["status"]["allocation"] for name, claim in new.items()}
+        results = {
+            name: answer.allocated[claim]
+            for name, claim in claims.on(answer.placed).items()
+            if claim.allocation is None
+        }
+        self._keep(claims.on(answer.placed), results)
         self._take(answer.placed, pod.needs)
         return Placement(pod.name, answer.placed, results, error, needs=pod.needs, equal=answer.equal)
 
@@ -184,7 +186,7 @@ class Simulation:
     def weigh(self, pod: Pod) -> tuple[Rank, Waste] | None:
         """Rank and waste of what the pod would get now; None if it does not fit, or there is no time to find out."""
         claims = _Claims(pod, self._claim)
-        if pod.late or ((node := named_node(pod.spec)) and claims.new_on(node)):
+        if pod.late or ((node := named_node(pod.spec)) and claims.are_new(node)):
             return None
         try:
             return self.cluster.weigh(
@@ -196,7 +198,7 @@ class Simulation:
     def reset(self) -> None:
         """Remove all pods."""
         for name in self._held:
-            self.cluster.release(self._claims[name])
+            self.cluster.release(name)
         self._held.clear()
         self._claims.clear()
         for (node, _), (needs, count) in list(self._taken.items()):
@@ -207,59 +209,53 @@ class Simulation:
     def remove(self, placement: Placement) -> None:
         """Remove a pod that shares no claims with others."""
         for name in placement.results:
-            self.cluster.release(self._claims[name])
+            self.cluster.release(name)
             self._held.discard(name)
         if placement.node:
             self._take(placement.node, placement.needs, -1)
 
     def restore(self, placement: Placement) -> None:
         """Put a pod that has been removed where it was."""
-        for name, allocation in placement.results.items():
-            self._claims[name]["status"]["allocation"] = allocation
+        self._keep(self._claims, placement.results)
+        for name in placement.results:
             self.cluster.hold(self._claims[name])
-            self._held.add(name)
         if placement.node:
             self._take(placement.node, placement.needs)
 
-    def allocated(self, name: str) -> Object | None:
+    def allocated(self, name: str) -> Claim | None:
         """The claim of this name, if a pod has got devices for it."""
         return self._claims[name] if name in self._held else None
 
-    def _claim(self, name: str, claim: Object) -> Object:
-        known = self._claims.get(name)
-        if known is None and self._before is not None:
-            known = self._before.allocated(name)
-        if known is None:
-            known = self._claims[name] = {**claim, "status": dict(claim.get("status") or {})}
-        return known
+    def _keep(self, claims: Mapping[str, Claim], results: Mapping[str, Object]) -> None:
+        for name, allocation in results.items():
+            self._claims[name] = claims[name].allocated(allocation)
+            self._held.add(name)
+
+    def _claim(self, name: str, claim: Claim) -> Claim:
+        return self.allocated(name) or (self._before and self._before.allocated(name)) or claim
 
 
 class _Claims:
     """The claims of a pod with what they have been allocated, as a cluster is asked for them."""
 
-    def __init__(self, pod: Pod, known: Callable[[str, Object], Object]) -> None:
+    def __init__(self, pod: Pod, known: Callable[[str, Claim], Claim]) -> None:
         """`known`: the claim as pods before it have left it."""
         self._names = list(pod.claims)
         self.elsewhere = [known(name, claim) for name, claim in pod.claims.items()]
         # The last claim, which kube-scheduler makes, is nobody else's.
         self.instead = [
-            each._replace(
-                claims=[
-                    *self.elsewhere[:-1],
-                    *({**own, "status": {}} for own in each.claims[len(self._names) - 1 :]),
-                ]
-            )
+            each._replace(claims=[*self.elsewhere[:-1], *each.claims[len(self._names) - 1 :]])
             for each in pod.instead
         ]
-        self._new = {id(claim) for claim in self.elsewhere if allocation_of(claim) is None}
-        self._new.update(id(claim) for each in self.instead for claim in each.claims[len(self._names) - 1 :])
 
-    def new_on(self, node: str) -> dict[str, Object]:
-        """The claims that are allocated with the pod on a node, by name."""
+    def on(self, node: str) -> dict[str, Claim]:
+        """What the pod claims on a node, by name."""
         claims = next((each.claims for each in self.instead if node in each.nodes), self.elsewhere)
-        return {
-            name: claim for name, claim in zip(self._names, claims, strict=False) if id(claim) in self._new
-        }
+        return dict(zip(self._names, claims, strict=False))
+
+    def are_new(self, node: str) -> bool:
+        """Whether devices would be allocated to any of its claims on a node."""
+        return any(each.allocation is None for each in self.on(node).values())
 
 
 def _error(answer: NodeAnswer) -> str:
@@ -370,7 +366,6 @@ class _Packing:
         return pods
 
 
-def _wanted(claim: Object) -> int:
-    """The number of devices that a claim requests by `exactly`."""
-    requests = devices_of(claim).get("requests") or ()
-    return sum((request.get("exactly") or {}).get("count", 1) for request in requests)
+def _wanted(claim: Claim) -> int:
+    """The number of devices that a claim requests by `exactly`; one for each list."""
+    return sum(1 if each.is_list else each.alternatives[0].number for each in claim.devices.requests)

@@ -18,7 +18,6 @@ from documents.manifest import Unwritten
 from resourceapi.errors import ClaimcheckError, Unanswerable
 from resourceapi.manifests import mapping
 from resourceapi.model.versions import GROUP
-from resourceapi.records.claims import allocation_of
 
 if TYPE_CHECKING:
     import allocator.simulation
@@ -93,8 +92,8 @@ class FakeCluster(Cluster):
         user = {"resource": "pods", "name": workload.name, "uid": workload.full_name}
         claims = {}
         for name, claim in wanted.claims.items():
-            before = mapping(claim, "status")
-            allocation = placement.results.get(name) or allocation_of(claim)
+            before = mapping(claim.object, "status")
+            allocation = placement.results.get(name) or before.get("allocation")
             if allocation is None:
                 continue  # the node has the extended resource from a device plugin
             status = {
@@ -102,7 +101,7 @@ class FakeCluster(Cluster):
                 "allocation": allocation,
                 "reservedFor": [*before.get("reservedFor", ()), user],
             }
-            self._put(f"{GROUP}/v1", CLAIM, {**claim, "status": status})
+            self._put(f"{GROUP}/v1", CLAIM, {**claim.object, "status": status})
             claims[name] = status
         spec = {**workload.pod_spec, "nodeName": placement.node}
         self._put(

@@ -31,7 +31,7 @@ from resourceapi.manifests import (
 from resourceapi.model.versions import GROUP
 from resourceapi.objects import EMPTY, Object
 from resourceapi.phrases import nearest
-from resourceapi.records.claims import allocation_of
+from resourceapi.records.claims import Claim
 from resourceapi.records.pods import PodClaim, read_pod
 from validation.requests import create_request
 from validation.workloads import template_of
@@ -62,7 +62,7 @@ class Workload:
         #: what kube-scheduler has said of a pod that it could not place
         self.scheduler_message = ""
         #: the claims of a pod, in v1 with defaults; that for extended resources is the last
-        self.claims: list[Object] = []
+        self.claims: list[Claim] = []
         #: the indices in ``claims`` of those from templates; each pod gets its own
         self.from_templates: list[int] = []
         #: the number of pods
@@ -100,8 +100,7 @@ class Workload:
         if not self.classes:
             return {}
         claim = self.claims[-1]
-        name = f"{self.namespace}/{displayed_name(claim)}"
-        return {f"{name}:{request}": what for request, what in origins(self.pod_spec, claim).items()}
+        return {f"{claim.key}:{request}": what for request, what in origins(self.pod_spec, claim).items()}
 
     def claims_by_nodes(self, resources: NodeResources, number: int = 0) -> list[ClaimsOnNodes]:
         """The claims of a pod on the nodes that have some of its extended resources from device plugins.
@@ -109,27 +108,25 @@ class Workload:
         :param resources: the nodes with what they have.
         :param number: that of the pod.
         """
-        if not self.classes or allocation_of(self.claims[-1]) is not None:
+        if not self.classes or self.claims[-1].is_allocated:
             return []
         *others, own = self.claims_of_copy(number)
         return [
             ClaimsOnNodes(
                 each.nodes,
-                others if each.claim is None else [*others, {**each.claim, "metadata": own["metadata"]}],
+                others if each.claim is None else [*others, each.claim.named(own.name)],
             )
             for each in claims_by_nodes(
                 self.name, self.namespace, self.pod_spec, self.needs, self.classes, resources
             )
         ]
 
-    def claims_of_copy(self, number: int) -> list[Object]:
+    def claims_of_copy(self, number: int) -> list[Claim]:
         """The claims of a pod by its number: those from templates are its own."""
         if not number:
             return self.claims
         return [
-            {**claim, "metadata": {**claim["metadata"], "name": f"{displayed_name(claim)}-{number}"}}
-            if index in self.from_templates
-            else claim
+            claim.named(f"{claim.name}-{number}") if index in self.from_templates else claim
             for index, claim in enumerate(self.claims)
         ]
 
@@ -234,7 +231,8 @@ class WorkloadReader:
     def _add_claim_of_scheduler(self, workload: Workload) -> None:
         """The claim for extended resources: that which kube-scheduler has made, or the one that it would make."""
         made = workload.pod.extended_claim
-        claim = self._objects.of(CLAIM).get(f"{workload.namespace}/{made}") if made else None
+        known = self._objects.of(CLAIM).get(f"{workload.namespace}/{made}") if made else None
+        claim = None if known is None else Claim(known)
         if claim is None:
             workload.from_templates.append(len(workload.claims))
             claim = claim_for(workload.name, workload.namespace, workload.pod_spec, workload.classes)
@@ -254,7 +252,7 @@ class WorkloadReader:
         if kind == TEMPLATE:
             workload.from_templates.append(len(workload.claims))
             found = claim_from_template(found, workload.namespace, f"{workload.name}-{entry.entry}")
-        workload.claims.append(found)
+        workload.claims.append(Claim(found))
 
     def _note_missing(self, workload: Workload, noun: str, kind: str, name: str) -> None:
         """A claim or template is not there: the pod waits for it, unless it may exist and only could not be read."""
@@ -289,7 +287,7 @@ class WorkloadReader:
                 self._generated_names += 1
                 obj = {**obj, "metadata": {**obj["metadata"], "name": f"{prefix}{self._generated_names}"}}
             workload.claims = [
-                claim_from_template(obj, namespace, displayed_name(obj)) if kind == TEMPLATE else obj
+                Claim(claim_from_template(obj, namespace, displayed_name(obj)) if kind == TEMPLATE else obj)
             ]
             workload.from_templates = [0] if kind == TEMPLATE else []
         return workload

@@ -179,7 +179,7 @@ class Binder:
         """Whether the devices can still be had; the filter has found out already what selectors say of them."""
         limit = TimeLimit(CHECK_SECONDS)
         try:
-            return self._picture.state.still_fits([each.object for each in claims], node, results, limit)
+            return self._picture.state.still_fits(claims, node, results, limit)
         except OutOfTime:
             raise BindError("there was no time to check its devices") from None
 

@@ -9,7 +9,7 @@ from allocator.scheduling import SchedulingState
 from cluster.store import Change, VersionedCollection
 from resourceapi.manifests import entries, mapping, uid_of
 from resourceapi.objects import EMPTY, Object
-from resourceapi.records.claims import allocation_of
+from resourceapi.records.claims import Claim, allocation_of
 
 
 class Assumed(NamedTuple):
@@ -120,7 +120,7 @@ class ClaimLedger:
         if claim is None:
             self._state.remove_claim(*_names(key))
         else:
-            self._state.put_claim(claim)
+            self._state.put_claim(Claim(claim))
 
 
 def _names(key: str) -> tuple[str, str]:

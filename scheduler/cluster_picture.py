@@ -26,7 +26,7 @@ from resourceapi.logs import LOGGER
 from resourceapi.manifests import entries, mapping, text
 from resourceapi.model.versions import GROUP, OWN_GROUP, V1_PATH
 from resourceapi.objects import Object
-from resourceapi.records.claims import DevicesReader, devices_of
+from resourceapi.records.claims import DevicesReader
 from resourceapi.records.pods import Pod, pod_with_claims
 from resourceapi.releases import Profile
 from scheduler.budgets import Budget, read_budget
@@ -129,7 +129,7 @@ class ClusterPicture:
 
         def read_devices(value: Object) -> Object:
             claim = read_claim({"spec": {"devices": value}})
-            return devices_of(_packed(claim or {}))
+            return mapping(_packed(claim or {}), "spec", "devices")
 
         asked = DevicesReader(read_devices)
 

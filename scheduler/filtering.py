@@ -234,7 +234,7 @@ class Filter:
         """Ask the allocator, and keep its answer if the pod can be bound."""
         state = self._picture.state
         answer = state.filter(
-            [each.object for each in claims],
+            claims,
             TimeLimit(self._seconds),
             candidates.nodes,
             best_fit=self._best_fit,

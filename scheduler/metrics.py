@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
-from resourceapi.manifests import entries, mapping, text
 from resourceapi.objects import Object
-from resourceapi.records.claims import Allocation, devices_of
+from resourceapi.records.claims import Allocation, Claim
 from serving.metrics import ServerMetrics
 
 if TYPE_CHECKING:
@@ -72,7 +71,7 @@ class Metrics(ServerMetrics):
     def count_claim(self, claim: Object, allocation: Object) -> None:
         """Count a claim that was given devices by an AllocationResult."""
         self.claims.inc()
-        for each in chosen_alternatives(claim, allocation):
+        for each in chosen_alternatives(Claim(claim), Allocation(allocation)):
             self.child(self.allocations, each.driver, each.device_class, each.alternative).inc()
 
     def show(self, picture: ClusterPicture, pending: int, *, leads: bool) -> None:
@@ -108,20 +107,12 @@ class ChosenAlternative(NamedTuple):
     alternative: str
 
 
-def chosen_alternatives(claim: Object, allocation: Object) -> Iterator[ChosenAlternative]:
-    """What the devices of an AllocationResult were given for.
-
-    :param claim: v1, normal form.
-    """
-    named = dict(_alternatives(claim))
-    for result in Allocation(allocation).results:
+def chosen_alternatives(claim: Claim, allocation: Allocation) -> Iterator[ChosenAlternative]:
+    """What the devices of an allocation were given for."""
+    named = {
+        request.name_of(place): (each.device_class, str(place) if request.is_list else "")
+        for request in claim.devices.requests
+        for place, each in enumerate(request.alternatives)
+    }
+    for result in allocation.results:
         yield ChosenAlternative(result.device.driver, *named.get(result.request, ("", "")))
-
-
-def _alternatives(claim: Object) -> Iterator[tuple[str, tuple[str, str]]]:
-    """The names of requests and subrequests as results have them, with class and place."""
-    for request in entries(devices_of(claim), "requests"):
-        name = text(request, "name")
-        yield name, (text(mapping(request, "exactly"), "deviceClassName"), "")
-        for place, each in enumerate(entries(request, "firstAvailable")):
-            yield f"{name}/{text(each, 'name')}", (text(each, "deviceClassName"), str(place))

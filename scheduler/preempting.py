@@ -166,7 +166,7 @@ class _Trials:
         self._picture = picture
         self._limit = limit
         self._pods = pods
-        self._claims = [each.object for each in claims]
+        self._claims = claims
         self._own = {each.key for each in claims}
         self._node = node
         self._known: dict[frozenset[str], bool] = {}

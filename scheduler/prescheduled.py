@@ -199,7 +199,7 @@ class PreScheduledPods:
         if findings.gains == gains or self._search_time.retry_at(pod) is not None:
             return None
         limit = TimeLimit(self._seconds)
-        found = self._picture.state.filter([each.object for each in claims], limit, [pod.node]).nodes
+        found = self._picture.state.filter(claims, limit, [pod.node]).nodes
         results = found[0].result if found else None
         if results is not None:
             return [Grant(claim, result) for claim, result in zip(new, results, strict=True)]
@@ -217,7 +217,7 @@ class PreScheduledPods:
     def _is_away(self, pod: Pod, claims: Sequence[Claim]) -> bool:
         """Whether a claim has devices that are not on the pod's node."""
         node = self._picture.state.nodes.get(pod.node)
-        return node is not None and ClaimsOnNode.of([each.object for each in claims]).is_away_from(node)
+        return node is not None and ClaimsOnNode.of(claims).is_away_from(node)
 
     def _note(self, pod: Pod, reason: str) -> None:
         """Take down why the pod does not run."""

@@ -54,7 +54,7 @@ def _shortfalls(picture: ClusterPicture, claims: Sequence[Claim], nodes: Sequenc
     limit = TimeLimit(SECONDS)
     found: dict[str, str] = {}
     try:
-        demand = state.demand([each.object for each in claims if not each.is_allocated], limit)
+        demand = state.demand([each for each in claims if not each.is_allocated], limit)
         shortfalls = Shortfalls(seen, demand, SelectorOutcomes(limit, limit))
         for node in nodes[:MOST_NODES]:
             found[node] = shortfalls.on(node)

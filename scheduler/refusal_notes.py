@@ -67,7 +67,7 @@ def note_on(case: Case, picture: ClusterPicture, seconds: float = SECONDS) -> st
     """Why the pod does not fit as things are now; empty if it does by now, or that was not found in time."""
     with picture.lock:
         try:
-            claims = [each.object for each in claims_for(case.pod, picture.claims)]
+            claims = claims_for(case.pod, picture.claims)
         except ClaimProblem as problem:
             return str(problem)
         seen = _Seen.of(case.nodes, picture)
@@ -123,7 +123,7 @@ class _Seen(NamedTuple):
             dict(state.held),
         )
 
-    def snapshot(self, picture: ClusterPicture, claims: Sequence[Object], limit: TimeLimit) -> Snapshot:
+    def snapshot(self, picture: ClusterPicture, claims: Sequence[Claim], limit: TimeLimit) -> Snapshot:
         """The same, as an explanation needs it.
 
         :param claims: those of the pod; the nodes for which they have devices are there as well.
@@ -149,7 +149,7 @@ class _Seen(NamedTuple):
                 yield claim
 
 
-def _nodes_of(claims: Sequence[Object], nodes: Sequence[Object]) -> list[Object]:
+def _nodes_of(claims: Sequence[Claim], nodes: Sequence[Object]) -> list[Object]:
     """Those of some nodes for which claims have devices."""
     selectors = ClaimsOnNode.of(claims).selectors
     return [node for node in nodes if any(selects(each, node) for each in selectors)]

@@ -133,7 +133,7 @@ class Scorer:
         decision = self._decisions.get(uid_of(candidates.pod))
         if decision is None:
             return dict.fromkeys(candidates.nodes, MIN_SCORE)
-        allocated = [place for each in decision.allocated for place in places_of(each.object)]
+        allocated = [place for each in decision.allocated for place in places_of(each, each.allocation)]
         offers = [offer for node in candidates.nodes if (offer := _offer(decision, node)) is not None]
         found = scores(self._scoring, offers, allocated)
         return {node: found.get(node, MIN_SCORE) for node in candidates.nodes}

@@ -27,6 +27,7 @@ from resourceapi.equality import canonical
 from resourceapi.logs import LOGGER
 from resourceapi.measured import NEWEST
 from resourceapi.objects import EMPTY, Object
+from resourceapi.records.claims import Claim
 from webhook.object_cache import NodeLabels
 
 # Work that takes longer than this, in seconds, is followed by a pause.
@@ -276,7 +277,7 @@ def _refusal(cluster: SchedulingState, spec: Object, limit: TimeLimit) -> str | 
 
     The errors' own texts quote values of devices, which are not for whoever may make claims.
     """
-    claim = {"metadata": {"name": "claim"}, "spec": spec}
+    claim = Claim({"metadata": {"name": "claim"}, "spec": spec})
     reason = ""
     for node in cluster.nodes:  # one after the other, since most claims fit on the first
         try:

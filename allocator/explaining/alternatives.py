@@ -6,15 +6,13 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from allocator.demand import Alternative, ClaimDemand
-from allocator.explaining.changes import requests_of, with_alternatives
+from allocator.explaining.changes import Claims, with_alternatives
 from allocator.explaining.trials import Trials, Undecided, Variation
 from allocator.node_scores import Candidate, Choose
 from allocator.results import places_of
 from allocator.scheduling import NodeAnswer
 from resourceapi.limits import ALLOCATION_RESULTS
-from resourceapi.manifests import key_of
-from resourceapi.objects import Object
-from resourceapi.records.claims import Allocation, allocation_of
+from resourceapi.records.claims import Allocation
 
 
 class AlternativeNote(NamedTuple):
@@ -35,7 +33,7 @@ def preferred(trials: Trials, answers: Sequence[NodeAnswer], choose: Choose) -> 
     fitting = [answer for answer in answers if answer.result is not None]
     if not fitting:
         return None
-    wanted = [claim for claim in trials.claims if allocation_of(claim) is None]
+    wanted = [claim for claim in trials.claims if not claim.is_allocated]
     candidates = [
         # The last claim, for extended resources, is not needed on nodes that have them from device plugins.
         Candidate(
@@ -43,12 +41,12 @@ def preferred(trials: Trials, answers: Sequence[NodeAnswer], choose: Choose) -> 
             [
                 place
                 for claim, result in zip(wanted, answer.result or (), strict=False)
-                for place in places_of(claim, result)
+                for place in places_of(claim, Allocation(result))
             ],
         )
         for answer in fitting
     ]
-    allocated = [place for claim in trials.claims for place in places_of(claim)]
+    allocated = [place for claim in trials.claims for place in places_of(claim, claim.allocation)]
     return fitting[choose(candidates, allocated, trials.time_limit).place]
 
 
@@ -57,15 +55,14 @@ def chosen(trials: Trials, answer: NodeAnswer) -> list[AlternativeNote]:
     notes: list[AlternativeNote] = []
     results = iter(answer.result or ())
     for index, claim in enumerate(trials.claims):
-        if allocation_of(claim) is not None:
+        if claim.is_allocated:
             continue
         result = next(results, None)
         taken = set() if result is None else {each.request for each in Allocation(result).results}
-        for place, request in enumerate(requests_of(claim)):
-            main = request.get("name", "")
-            names = [f"{main}/{each.get('name', '')}" for each in request.get("firstAvailable") or ()]
+        for place, request in enumerate(claim.devices.requests):
+            names = [request.name_of(sub) for sub in range(len(request.alternatives))]
             best = next((sub for sub, name in enumerate(names) if name in taken), None)
-            if best is not None:
+            if request.is_list and best is not None:
                 notes += _about(trials, answer.node, (index, place), names, best)
     return notes
 
@@ -73,12 +70,12 @@ def chosen(trials: Trials, answer: NodeAnswer) -> list[AlternativeNote]:
 def _about(
     trials: Trials, node: str, at: tuple[int, int], names: Sequence[str], best: int
 ) -> Iterator[AlternativeNote]:
-    where = key_of(trials.claims[at[0]])
+    where = trials.claims[at[0]].key
     for sub, name in enumerate(names):
         if sub == best:
             yield AlternativeNote(where, name, f"is chosen on {node}")
         elif sub > best:
-            alone = sum(len(requests_of(claim)) for claim in trials.claims) == 1
+            alone = sum(len(claim.devices.requests) for claim in trials.claims) == 1
             what = "is never tried" if alone else "is not needed"
             yield AlternativeNote(where, name, f"{what} on {node}, because {names[best]} fits")
         else:
@@ -89,7 +86,7 @@ def _about(
 
 def untried(trials: Trials, demand: Sequence[ClaimDemand]) -> list[AlternativeNote]:
     """For a pod that does not fit: alternatives that would exceed the limit of devices per claim."""
-    unallocated = [index for index, claim in enumerate(trials.claims) if allocation_of(claim) is None]
+    unallocated = [index for index, claim in enumerate(trials.claims) if not claim.is_allocated]
     notes = []
     for index, claim in zip(unallocated, demand, strict=True):
         least = {request.name: min(map(_count, request.alternatives)) for request in claim.requests}
@@ -116,7 +113,7 @@ def _may_fit_on(trials: Trials, node: str, variation: Variation) -> bool:
         return True
 
 
-def _may_fit(trials: Trials, claims: tuple[Object, ...]) -> bool:
+def _may_fit(trials: Trials, claims: Claims) -> bool:
     """Whether claims fit in the cluster if nothing is allocated to others; True if that is undecided."""
     try:
         return trials.fits_anywhere(claims, None)

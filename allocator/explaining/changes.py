@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
-from resourceapi.objects import Object
-from resourceapi.records.claims import devices_of
+from resourceapi.records.claims import Claim, DeviceConstraint, DeviceRequest, ExactRequest
 
-Change = Callable[[Object], Object]
+Claims = tuple[Claim, ...]
+"""Those of a pod."""
 
 
 class Part(NamedTuple):
@@ -26,73 +26,52 @@ class Part(NamedTuple):
     name: str
 
 
-def requests_of(claim: Object) -> list[Object]:
-    """The requests of a claim."""
-    return devices_of(claim).get("requests") or []
-
-
-def constraints_of(claim: Object) -> list[Object]:
-    """The constraints of a claim."""
-    return devices_of(claim).get("constraints") or []
-
-
-def parts(claims: tuple[Object, ...]) -> Iterator[Part]:
+def parts(claims: Claims) -> Iterator[Part]:
     """All requests without alternatives, and all alternatives."""
     for index, claim in enumerate(claims):
-        for place, request in enumerate(requests_of(claim)):
-            name = request.get("name", "")
-            if not request.get("firstAvailable"):
-                yield Part(index, place, None, name)
-            for sub, alternative in enumerate(request.get("firstAvailable") or ()):
-                yield Part(index, place, sub, f"{name}/{alternative.get('name', '')}")
+        for place, request in enumerate(claim.devices.requests):
+            for sub in range(len(request.alternatives)):
+                yield Part(index, place, sub if request.is_list else None, request.name_of(sub))
 
 
-def details_of(claims: tuple[Object, ...], part: Part) -> Object:
+def details_of(claims: Claims, part: Part) -> ExactRequest:
     """The `exactly` of a request, or an alternative."""
-    request = requests_of(claims[part.claim])[part.request]
-    if part.sub is None:
-        return request.get("exactly") or {}
-    found: Object = request["firstAvailable"][part.sub] or {}
-    return found
+    return claims[part.claim].devices.requests[part.request].alternatives[part.sub or 0]
 
 
-def with_details(claims: tuple[Object, ...], part: Part, change: Change) -> tuple[Object, ...]:
-    """The claims with a change to a request or alternative."""
-
-    def changed(request: Object) -> Object:
-        if part.sub is None:
-            return {**request, "exactly": change(request.get("exactly") or {})}
-        return {**request, "firstAvailable": _changed(request["firstAvailable"], part.sub, change)}
-
-    return _with_requests(
-        claims, part.claim, _changed(requests_of(claims[part.claim]), part.request, changed)
-    )
+def with_details(claims: Claims, part: Part, **changes: Any) -> Claims:
+    """The claims with other fields of a request or alternative."""
+    request = claims[part.claim].devices.requests[part.request]
+    alternatives = list(request.alternatives)
+    alternatives[part.sub or 0] = alternatives[part.sub or 0]._replace(**changes)
+    return _with_alternatives(claims, part.claim, part.request, alternatives)
 
 
-def with_alternatives(
-    claims: tuple[Object, ...], claim: int, request: int, subs: list[int]
-) -> tuple[Object, ...]:
+def with_alternatives(claims: Claims, claim: int, request: int, subs: Sequence[int]) -> Claims:
     """The claims with only these alternatives of a request."""
-
-    def changed(original: Object) -> Object:
-        return {**original, "firstAvailable": [original["firstAvailable"][sub] for sub in subs]}
-
-    return _with_requests(claims, claim, _changed(requests_of(claims[claim]), request, changed))
+    alternatives = claims[claim].devices.requests[request].alternatives
+    return _with_alternatives(claims, claim, request, [alternatives[sub] for sub in subs])
 
 
-def with_constraint(
-    claims: tuple[Object, ...], claim: int, constraint: int, changed: Object
-) -> tuple[Object, ...]:
-    """The claims with other fields of a constraint."""
-    devices = devices_of(claims[claim])
-    constraints = _changed(devices["constraints"], constraint, lambda each: {**each, **changed})
-    return tuple(
-        _with_devices(each, {**devices, "constraints": constraints}) if place == claim else each
-        for place, each in enumerate(claims)
+def _with_alternatives(
+    claims: Claims, claim: int, request: int, alternatives: Sequence[ExactRequest]
+) -> Claims:
+    requests = list(claims[claim].devices.requests)
+    requests[request] = requests[request]._replace(alternatives=tuple(alternatives))
+    return _asking_for(claims, claim, requests=requests)
+
+
+def with_constraint(claims: Claims, claim: int, constraint: int, attribute: str) -> Claims:
+    """The claims with a constraint on another attribute."""
+    constraints = list(claims[claim].devices.constraints)
+    before = constraints[constraint]
+    constraints[constraint] = (
+        before._replace(distinct=attribute) if before.match is None else before._replace(match=attribute)
     )
+    return _asking_for(claims, claim, constraints=constraints)
 
 
-def without(claims: tuple[Object, ...], dropped: frozenset[tuple[int, str, int]]) -> tuple[Object, ...]:
+def without(claims: Claims, dropped: frozenset[tuple[int, str, int]]) -> Claims:
     """The claims without some requests and constraints.
 
     :param dropped: for each the index of its claim, `request` or `constraint`, and its index in the claim. Constraints that
@@ -101,47 +80,30 @@ def without(claims: tuple[Object, ...], dropped: frozenset[tuple[int, str, int]]
     return tuple(_without(claim, index, dropped) for index, claim in enumerate(claims))
 
 
-def _without(claim: Object, index: int, dropped: frozenset[tuple[int, str, int]]) -> Object:
-    kept = [
-        request
-        for place, request in enumerate(requests_of(claim))
-        if (index, "request", place) not in dropped
-    ]
-    gone = {request.get("name", "") for request in requests_of(claim)} - {
-        request.get("name", "") for request in kept
-    }
+def _without(claim: Claim, index: int, dropped: frozenset[tuple[int, str, int]]) -> Claim:
+    requests = claim.devices.requests
+    kept = [each for place, each in enumerate(requests) if (index, "request", place) not in dropped]
+    gone = {each.name for each in requests} - {each.name for each in kept}
     constraints = []
-    for place, constraint in enumerate(constraints_of(claim)):
-        if (index, "constraint", place) in dropped:
-            continue
-        named = constraint.get("requests") or []
-        left = [name for name in named if name.partition("/")[0] not in gone]
-        if left or not named:
-            constraints.append({**constraint, "requests": left} if named else constraint)
-    return _with_devices(claim, {**devices_of(claim), "requests": kept, "constraints": constraints})
+    for place, constraint in enumerate(claim.devices.constraints):
+        left = tuple(name for name in constraint.requests if name.partition("/")[0] not in gone)
+        if (index, "constraint", place) not in dropped and (left or not constraint.requests):
+            constraints.append(constraint._replace(requests=left))
+    return claim.asking_for(claim.devices.changed(kept, constraints))
 
 
-def _with_requests(claims: tuple[Object, ...], index: int, requests: list[Object]) -> tuple[Object, ...]:
-    return tuple(
-        _with_devices(claim, {**devices_of(claim), "requests": requests}) if place == index else claim
-        for place, claim in enumerate(claims)
-    )
+def _asking_for(
+    claims: Claims,
+    index: int,
+    requests: Sequence[DeviceRequest] | None = None,
+    constraints: Sequence[DeviceConstraint] | None = None,
+) -> Claims:
+    changed = claims[index].asking_for(claims[index].devices.changed(requests, constraints))
+    return (*claims[:index], changed, *claims[index + 1 :])
 
 
-def _with_devices(claim: Object, devices: Object) -> Object:
-    return {**claim, "spec": {**(claim.get("spec") or {}), "devices": devices}}
-
-
-def _changed(objects: list[Object], index: int, change: Change) -> list[Object]:
-    return [change(each) if place == index else each for place, each in enumerate(objects)]
-
-
-def with_selector(claims: tuple[Object, ...], part: Part, index: int, expression: str) -> tuple[Object, ...]:
+def with_selector(claims: Claims, part: Part, index: int, expression: str) -> Claims:
     """The claims with another expression for a selector, or without it if that is empty."""
-
-    def changed(details: Object) -> Object:
-        selectors = list(details["selectors"])
-        selectors[index : index + 1] = [{"cel": {"expression": expression}}] if expression else []
-        return {**details, "selectors": selectors}
-
-    return with_details(claims, part, changed)
+    selectors = list(details_of(claims, part).selectors)
+    selectors[index : index + 1] = [expression] if expression else []
+    return with_details(claims, part, selectors=tuple(selectors))

@@ -12,7 +12,6 @@ from allocator.explaining.changes import parts, with_details
 from allocator.explaining.snapshot import CAPACITY, COUNTERS, GROUPS
 from allocator.explaining.steps import NodeView
 from allocator.explaining.trials import Trials, Undecided, Variation
-from resourceapi.objects import Object
 from resourceapi.phrases import number
 from resourceapi.records.pools import PoolId
 
@@ -60,12 +59,8 @@ def _fits_without(trials: Trials, node: str, what: str) -> bool:
     claims = trials.claims
     if what == CAPACITY:
         for part in parts(claims):
-            claims = with_details(claims, part, _without_capacity)
+            claims = with_details(claims, part, capacity=None)
     return trials.surely_fits_on(node, Variation(claims, without=what))
-
-
-def _without_capacity(details: Object) -> Object:
-    return {name: value for name, value in details.items() if name != CAPACITY}
 
 
 def _too_few(view: NodeView, left: Mapping[Alternative, Sequence[Device]]) -> str:

@@ -10,12 +10,10 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
-from allocator.explaining.changes import constraints_of, requests_of, without
+from allocator.explaining.changes import Claims, without
 from allocator.explaining.trials import Trials, Undecided, Variation
-from resourceapi.manifests import key_of
-from resourceapi.objects import Object
 from resourceapi.phrases import number
-from resourceapi.records.claims import allocation_of
+from resourceapi.records.claims import Claim, DeviceConstraint, DeviceRequest, ExactRequest
 
 REQUEST, CONSTRAINT, ALLOCATED = "request", "constraint", "allocated"
 
@@ -101,50 +99,43 @@ def _members(trials: Trials, held: Sequence[str]) -> list[Member]:
     return members
 
 
-def demands(claims: Sequence[Object]) -> list[Member]:
+def demands(claims: Sequence[Claim]) -> list[Member]:
     """The requests and constraints of a pod's claims."""
     found = []
     for index, claim in enumerate(claims):
-        if allocation_of(claim) is not None:
+        if claim.is_allocated:
             continue
-        where = key_of(claim)
-        for place, request in enumerate(requests_of(claim)):
-            name = request.get("name", "")
-            found.append(Member(REQUEST, f"{where}:{name}", _request_text(where, request), index, place))
-        for place, constraint in enumerate(constraints_of(claim)):
+        where = claim.key
+        for place, request in enumerate(claim.devices.requests):
+            found.append(
+                Member(REQUEST, f"{where}:{request.name}", _request_text(where, request), index, place)
+            )
+        for place, constraint in enumerate(claim.devices.constraints):
             text = _constraint_text(where, constraint)
             found.append(Member(CONSTRAINT, f"{where}#{place}", text, index, place))
     return found
 
 
-def _request_text(claim: str, request: Object) -> str:
-    alternatives = request.get("firstAvailable") or ()
-    if alternatives:
-        what = " or ".join(_wanted(each) for each in alternatives)
-    else:
-        what = _wanted(request.get("exactly") or {})
-    return f"request {request.get('name', '')} of claim {claim}: {what}"
+def _request_text(claim: str, request: DeviceRequest) -> str:
+    return f"request {request.name} of claim {claim}: {' or '.join(map(_wanted, request.alternatives))}"
 
 
-def _wanted(details: Object) -> str:
-    count = "all" if details.get("allocationMode") == "All" else details.get("count", 0)
-    selectors = len(details.get("selectors") or ())
+def _wanted(details: ExactRequest) -> str:
+    count = "all" if details.takes_all else details.number
+    selectors = len(details.selectors)
     terms = [f"its selector{'s' if selectors > 1 else ''}"] if selectors else []
-    if (details.get("capacity") or {}).get("requests"):
+    if details.capacity:
         terms.append("its capacity")
-    return f"{count} of class {details.get('deviceClassName', '')}" + (
-        f" with {' and '.join(terms)}" if terms else ""
-    )
+    return f"{count} of class {details.device_class}" + (f" with {' and '.join(terms)}" if terms else "")
 
 
-def _constraint_text(claim: str, constraint: Object) -> str:
-    kind = "matchAttribute" if "matchAttribute" in constraint else "distinctAttribute"
-    requests = constraint.get("requests") or []
-    bound = f"for requests {', '.join(requests)} " if requests else ""
-    return f"{kind} {constraint.get(kind, '')} {bound}of claim {claim}"
+def _constraint_text(claim: str, constraint: DeviceConstraint) -> str:
+    kind = "distinctAttribute" if constraint.match is None else "matchAttribute"
+    bound = f"for requests {', '.join(constraint.requests)} " if constraint.requests else ""
+    return f"{kind} {constraint.match or constraint.distinct or ''} {bound}of claim {claim}"
 
 
-def _claims(claims: Sequence[Object], kept: Sequence[Member]) -> tuple[Object, ...]:
+def _claims(claims: Sequence[Claim], kept: Sequence[Member]) -> Claims:
     """The claims with only these requests and constraints."""
     required = {(each.claim, each.kind, each.place) for each in kept}
     dropped = {

@@ -33,7 +33,6 @@ from allocator.rules.selector_outcomes import SelectorOutcomes
 from allocator.scheduling_outcome import SchedulingOutcome
 from allocator.time_limit import OutOfTime, TimeLimit
 from resourceapi.node_selection import selects
-from resourceapi.objects import Object
 from resourceapi.records.claims import Claim
 from resourceapi.records.pools import DeviceId
 
@@ -207,7 +206,7 @@ def _kept(node: str, fits: bool, error: str, error_kind: str, fix: str) -> NodeA
 
 def explain(
     snapshot: Snapshot,
-    claims: Sequence[Object],
+    claims: Sequence[Claim],
     time_limit: TimeLimit,
     excluded: Mapping[str, Sequence[str]] | None = None,
     instead: Sequence[ClaimsOnNodes] = (),
@@ -220,7 +219,7 @@ def explain(
 ) -> Explanation:
     """Explain why a pod fits or not.
 
-    :param claims: the claims of the pod (v1, normal form); those with an allocation keep it.
+    :param claims: the claims of the pod ; those with an allocation keep it.
     :param time_limit: how long it may take.
     :param excluded: the nodes that kube-scheduler rejects before it looks for devices, with the reasons.
     :param instead: what the pod claims on some nodes instead; the first answer is about them as well.
@@ -319,7 +318,7 @@ def _find_conflicts(explanation: Explanation, trials: Trials, outcomes: Selector
 def _away(explanation: Explanation, trials: Trials) -> Iterator[AllocatedElsewhere]:
     nodes = trials.snapshot.nodes
     missed = {answer.node for answer in explanation.answers if answer.error == AWAY}
-    for claim in map(Claim, trials.claims) if missed else ():
+    for claim in trials.claims if missed else ():
         selector = None if claim.allocation is None else claim.allocation.node_selector
         there = (
             () if selector is None else tuple(name for name, node in nodes.items() if selects(selector, node))

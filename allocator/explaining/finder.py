@@ -6,12 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
-from allocator.explaining.changes import Part, parts
+from allocator.explaining.changes import Claims, Part, parts
 from allocator.explaining.steps import NodeView
 from allocator.explaining.trials import Trials, Variation
 from allocator.scheduling_outcome import SchedulingOutcome
-from resourceapi.manifests import key_of
-from resourceapi.objects import Object
 
 #: What remedies change, besides the requirements that they leave out (the kinds of :class:`~allocator.explaining.conflicts.Member`).
 NAME, CLASS, COUNT, CAPACITY, SELECTOR, ALTERNATIVE = (
@@ -97,12 +95,12 @@ class Finder:
 
     def subject(self, part: Part) -> str:
         """The name of a request or alternative: `namespace/claim:main/sub`."""
-        return f"{key_of(self.trials.claims[part.claim])}:{part.name}"
+        return f"{self.trials.claims[part.claim].key}:{part.name}"
 
     def title(self, part: Part) -> str:
         """A request or alternative in a sentence, or what it is made for."""
         kind = "request" if part.sub is None else "alternative"
-        named = f"{kind} {part.name} of claim {key_of(self.trials.claims[part.claim])}"
+        named = f"{kind} {part.name} of claim {self.trials.claims[part.claim].key}"
         return self.made_for.get(self.subject(part), named)
 
     def written_parts(self) -> list[Part]:
@@ -113,7 +111,7 @@ class Finder:
         """Whether a variation fits on one of the nodes that are searched."""
         return self.trials.first_fit(self.nodes, variation) is not None
 
-    def claims_work(self, claims: tuple[Object, ...]) -> bool:
+    def claims_work(self, claims: Claims) -> bool:
         """Whether the pod fits on one of the nodes that are searched with these claims instead of its own."""
         return self.works(Variation(claims))
 
@@ -123,7 +121,7 @@ class Finder:
         text: str,
         subject: str,
         value: object,
-        claims: tuple[Object, ...],
+        claims: Claims,
         without_values: str = "",
     ) -> Iterator[Remedy]:
         """The remedy of claims with what was probably meant; if that is not enough, it may be with another change."""

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from functools import partial
 
 from allocator.explaining.absent_names import AbsentName
 from allocator.explaining.changes import details_of, parts, with_constraint, with_details
 from allocator.explaining.finder import NAME, Finder, Remedy
-from resourceapi.manifests import key_of
-from resourceapi.objects import Object
 
 
 def find(finder: Finder, names: Iterable[AbsentName]) -> Iterator[Remedy]:
@@ -24,8 +21,8 @@ def find(finder: Finder, names: Iterable[AbsentName]) -> Iterator[Remedy]:
 
 def _in_constraint(finder: Finder, name: AbsentName, constraint: int) -> Iterator[Remedy]:
     claims = finder.trials.claims
-    claim = next(index for index, each in enumerate(claims) if key_of(each) == name.claim)
-    changed = with_constraint(claims, claim, constraint, {name.place: name.meant})
+    claim = next(index for index, each in enumerate(claims) if each.key == name.claim)
+    changed = with_constraint(claims, claim, constraint, name.meant)
     text = f"with {name.place} {name.meant} instead of {name.qualified} in claim {name.claim}"
     yield from finder.correct(NAME, text, f"{name.claim}#{constraint}", name.meant, changed)
 
@@ -34,19 +31,10 @@ def _in_selector(finder: Finder, name: AbsentName) -> Iterator[Remedy]:
     claims = finder.trials.claims
     meant = name.meant.rpartition("/")[2]
     for part in parts(claims):
-        if (key_of(claims[part.claim]), part.name) != (name.claim, name.alternative):
+        if (claims[part.claim].key, part.name) != (name.claim, name.alternative):
             continue
-        selectors = details_of(claims, part).get("selectors") or []
-        renamed = [_renamed(each or {}, name.name, meant) for each in selectors]
-        changed = with_details(claims, part, partial(_with_selectors, renamed))
+        selectors = details_of(claims, part).selectors
+        renamed = tuple(each and re.sub(rf"\b{re.escape(name.name)}\b", meant, each) for each in selectors)
+        changed = with_details(claims, part, selectors=renamed)
         text = f"with {meant} instead of {name.name} in {name.place} of claim {name.claim}"
         yield from finder.correct(NAME, text, f"{name.claim}:{part.name}", {name.name: meant}, changed)
-
-
-def _with_selectors(selectors: list[Object], details: Object) -> Object:
-    return {**details, "selectors": selectors}
-
-
-def _renamed(selector: Object, name: str, meant: str) -> Object:
-    expression = (selector.get("cel") or {}).get("expression", "")
-    return {"cel": {"expression": re.sub(rf"\b{re.escape(name)}\b", meant, expression)}}

@@ -12,7 +12,7 @@ from allocator.pod_claims import ClaimsOnNodes
 from allocator.pod_nodes import RESOURCES, Refusal
 from allocator.scheduling import Mode
 from allocator.time_limit import TimeLimit
-from resourceapi.objects import Object
+from resourceapi.records.claims import Claim
 
 #: The most nodes that are tried, and the most remedies.
 MAX_TRIED, MAX_REMEDIES = 16, 2
@@ -20,7 +20,7 @@ MAX_TRIED, MAX_REMEDIES = 16, 2
 
 def lower_requests(
     snapshot: Snapshot,
-    claims: Sequence[Object],
+    claims: Sequence[Claim],
     needs: PodNeeds,
     resources: NodeResources,
     rejected: Mapping[str, Sequence[Refusal]],

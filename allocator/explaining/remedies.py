@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from allocator.explaining import name_remedies, request_remedies, value_remedies
 from allocator.explaining.absent_names import AbsentName
-from allocator.explaining.changes import parts, with_details, without
+from allocator.explaining.changes import Claims, details_of, parts, with_details, without
 from allocator.explaining.conflicts import CONSTRAINT, REQUEST, demands
 from allocator.explaining.finder import (
     GATE,
@@ -28,7 +28,6 @@ from allocator.features import GATES, Features
 from allocator.pod_nodes import HOSTNAME
 from allocator.rules.standing import blocking_taints, spelled
 from resourceapi.kinds import RESOURCE_SLICE_PATCH
-from resourceapi.objects import Object
 
 #: The most nodes that a text names.
 MAX_AVOIDED = 8
@@ -183,16 +182,13 @@ def _taints(finder: Finder) -> dict[Taint, str]:
     }
 
 
-def _all_tolerating(finder: Finder, taint: Taint) -> tuple[Object, ...]:
+def _all_tolerating(finder: Finder, taint: Taint) -> Claims:
     claims = finder.trials.claims
     key, value, effect = taint
     toleration = {"key": key, "operator": "Equal", "value": value, "effect": effect}
-
-    def tolerating(details: Object) -> Object:
-        return {**details, "tolerations": [*(details.get("tolerations") or ()), toleration]}
-
     for part in finder.written_parts():
-        claims = with_details(claims, part, tolerating)
+        tolerations = (*details_of(claims, part).tolerations, toleration)
+        claims = with_details(claims, part, tolerations=tolerations)
     return claims
 
 

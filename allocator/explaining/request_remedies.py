@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cmp_to_key, partial
+from functools import cmp_to_key
 
 from allocator.capacity_requests import Arithmetic, CapacityError, consumed, refused
-from allocator.demand import ALL, EXACT_COUNT
 from allocator.explaining.changes import (
+    Claims,
     Part,
     details_of,
     parts,
-    requests_of,
     with_alternatives,
     with_details,
     with_selector,
@@ -19,13 +18,11 @@ from allocator.explaining.changes import (
 from allocator.explaining.finder import ALTERNATIVE, CAPACITY, CLASS, COUNT, SELECTOR, Finder, Remedy
 from allocator.explaining.trials import Variation
 from resourceapi.limits import ALLOCATION_RESULTS
-from resourceapi.manifests import key_of
+from resourceapi.model.claims import EXACT_COUNT
 from resourceapi.objects import Object
 from resourceapi.phrases import nearest, shortened
 from resourceapi.quantity import UNSET, Quantity, value_of
-from resourceapi.records.claims import allocation_of
 
-Claims = tuple[Object, ...]
 #: The most amounts of a capacity that are tried.
 MAX_AMOUNTS = 16
 #: Longer expressions are cut.
@@ -37,7 +34,7 @@ MAX_GUARDS = 4
 def find(finder: Finder, part: Part) -> Iterator[Remedy]:
     """Remedies in one request or alternative."""
     claims = finder.trials.claims
-    if allocation_of(claims[part.claim]) is not None:
+    if claims[part.claim].is_allocated:
         return
     yield from _count(finder, part)
     if finder.subject(part) in finder.made_for:
@@ -52,13 +49,13 @@ def find(finder: Finder, part: Part) -> Iterator[Remedy]:
 def _class(finder: Finder, part: Part) -> Iterator[Remedy]:
     """An existing class with a similar name, if the class does not exist."""
     claims, classes = finder.trials.claims, finder.trials.snapshot.classes
-    named = details_of(claims, part).get("deviceClassName", "")
+    named = details_of(claims, part).device_class
     if named in classes:
         return
     meant = nearest(named, classes)
     if not meant:
         return
-    changed = with_details(claims, part, lambda each: {**each, "deviceClassName": meant})
+    changed = with_details(claims, part, device_class=meant)
     yield from finder.correct(
         CLASS, f"with class {meant} in {finder.title(part)}", finder.subject(part), meant, changed
     )
@@ -67,15 +64,14 @@ def _class(finder: Finder, part: Part) -> Iterator[Remedy]:
 def _count(finder: Finder, part: Part) -> Iterator[Remedy]:
     claims = finder.trials.claims
     details = details_of(claims, part)
-    takes_all = details.get("allocationMode") == ALL
-    most = ALLOCATION_RESULTS if takes_all else details.get("count", 0) - 1
+    most = ALLOCATION_RESULTS if details.takes_all else details.number - 1
 
     def fewer(count: int) -> Claims:
-        return with_details(claims, part, lambda each: _with_count(each, count))
+        return with_details(claims, part, mode=EXACT_COUNT, number=count)
 
     count = _largest(most, lambda count: finder.claims_work(fewer(count)))
     if count:
-        instead = "all (allocationMode: ExactCount)" if takes_all else details.get("count", 0)
+        instead = "all (allocationMode: ExactCount)" if details.takes_all else details.number
         text = f"with {_at_most(count)} instead of {instead} in {finder.title(part)}"
         yield from finder.confirm(COUNT, text, finder.subject(part), count, Variation(fewer(count)))
 
@@ -86,19 +82,19 @@ def common_count(finder: Finder) -> Iterator[Remedy]:
     for index, claim in enumerate(claims):
         counted: dict[int, list[Part]] = {}
         for part in parts(claims):
-            count = details_of(claims, part).get("count", 0)
+            count = details_of(claims, part).number
             if part.claim == index and part.sub is None and count > 1:
                 counted.setdefault(count, []).append(part)
         for count, together in counted.items():
             if len(together) > 1:
-                yield from _common_count(finder, key_of(claim), together, count - 1)
+                yield from _common_count(finder, claim.key, together, count - 1)
 
 
 def _common_count(finder: Finder, claim: str, together: Sequence[Part], most: int) -> Iterator[Remedy]:
     def fewer(count: int) -> Claims:
         changed = finder.trials.claims
         for part in together:
-            changed = with_details(changed, part, lambda each: _with_count(each, count))
+            changed = with_details(changed, part, mode=EXACT_COUNT, number=count)
         return changed
 
     count = _largest(most, lambda count: finder.claims_work(fewer(count)))
@@ -112,10 +108,6 @@ def _common_count(finder: Finder, claim: str, together: Sequence[Part], most: in
 
 def _at_most(count: int) -> str:
     return f"a count of {count} or less" if count > 1 else "a count of 1"
-
-
-def _with_count(details: Object, count: int) -> Object:
-    return {**details, "allocationMode": EXACT_COUNT, "count": count}
 
 
 def _largest(most: int, works: Callable[[int], bool]) -> int:
@@ -133,13 +125,13 @@ def _largest(most: int, works: Callable[[int], bool]) -> int:
 def _capacity(finder: Finder, part: Part) -> Iterator[Remedy]:
     """The largest amount of each requested capacity that works, or none if no amount does."""
     claims = finder.trials.claims
-    wanted: Object = (details_of(claims, part).get("capacity") or {}).get("requests") or {}
+    wanted = details_of(claims, part).capacity or {}
     for name, amount in wanted.items():
-        if amount is None:
+        if amount is UNSET:
             continue
 
         def less(other: Quantity, name: str = name) -> Claims:
-            return with_details(claims, part, lambda each: _with_amount(each, name, other))
+            return with_details(claims, part, capacity={**wanted, name: other})
 
         for other in _amounts(finder, part, name, amount):
             if finder.claims_work(less(other)):
@@ -154,7 +146,9 @@ def _capacity(finder: Finder, part: Part) -> Iterator[Remedy]:
                 )
                 break
         else:
-            dropped = with_details(claims, part, partial(_without_amount, name))
+            dropped = with_details(
+                claims, part, capacity={each: most for each, most in wanted.items() if each != name}
+            )
             if finder.claims_work(dropped):
                 text = f"without requesting the capacity {name} in {finder.title(part)}"
                 yield from finder.confirm(CAPACITY, text, finder.subject(part), None, Variation(dropped))
@@ -163,10 +157,10 @@ def _capacity(finder: Finder, part: Part) -> Iterator[Remedy]:
 def _unnamed_capacity(finder: Finder, part: Part) -> Iterator[Remedy]:
     """An amount of a capacity of shared devices that the request does not name, so that it takes all of it."""
     claims = finder.trials.claims
-    named: Object = (details_of(claims, part).get("capacity") or {}).get("requests") or {}
+    named = details_of(claims, part).capacity or {}
     for name in _without_default(finder):
         for amount in _amounts(finder, part, name, None) if name not in named else ():
-            changed = with_details(claims, part, partial(_with_amount, name=name, amount=amount))
+            changed = with_details(claims, part, capacity={**named, name: amount})
             if finder.claims_work(changed):
                 text = f"with a request for at most {amount} of {name} in {finder.title(part)}, which names no amount"
                 yield from finder.confirm(
@@ -220,8 +214,8 @@ def _requested_by_others(claims: Claims, part: Part, name: str) -> Quantity:
     """What all other requests together ask for of a capacity."""
     total = UNSET
     for other in parts(claims):
-        requests: Object = (details_of(claims, other).get("capacity") or {}).get("requests") or {}
-        if other != part and requests.get(name) is not None:
+        requests = details_of(claims, other).capacity or {}
+        if other != part and name in requests:
             total = total.add(requests[name])
     return total
 
@@ -253,24 +247,12 @@ def _down_to_policy(
         yield range["min"]
 
 
-def _with_amount(details: Object, name: str, amount: Quantity) -> Object:
-    capacity = details.get("capacity") or {}
-    requests = {**(capacity.get("requests") or {}), name: amount}
-    return {**details, "capacity": {**capacity, "requests": requests}}
-
-
-def _without_amount(name: str, details: Object) -> Object:
-    capacity = details.get("capacity") or {}
-    requests = {each: amount for each, amount in capacity["requests"].items() if each != name}
-    return {**details, "capacity": {**capacity, "requests": requests}}
-
-
 def _selectors(finder: Finder, part: Part) -> Iterator[Remedy]:
     """Without one of its selectors, or with a guard for an attribute that some devices lack."""
     claims = finder.trials.claims
-    selectors = details_of(claims, part).get("selectors") or []
+    selectors = details_of(claims, part).selectors
     for index, selector in enumerate(selectors):
-        expression = ((selector or {}).get("cel") or {}).get("expression", "")
+        expression = selector or ""
         guard, whole = _guarded(finder, expression)
         if guard:
             guarded = with_selector(claims, part, index, whole)
@@ -283,7 +265,7 @@ def _selectors(finder: Finder, part: Part) -> Iterator[Remedy]:
             text = f"without the selector `{shown}` in {finder.title(part)}"
             yield from finder.confirm(SELECTOR, text, finder.subject(part), None, Variation(dropped))
     if len(selectors) > 1:
-        bare = with_details(claims, part, lambda each: {**each, "selectors": []})
+        bare = with_details(claims, part, selectors=())
         singly = any(
             finder.claims_work(with_selector(claims, part, index, "")) for index in range(len(selectors))
         )
@@ -295,7 +277,7 @@ def _selectors(finder: Finder, part: Part) -> Iterator[Remedy]:
 def class_guards(finder: Finder) -> Iterator[Remedy]:
     """With a guard in a selector of a DeviceClass, for an attribute that some devices lack."""
     claims, classes = finder.trials.claims, finder.trials.snapshot.classes
-    named = (str(details_of(claims, part).get("deviceClassName", "")) for part in parts(claims))
+    named = (details_of(claims, part).device_class for part in parts(claims))
     for name in dict.fromkeys(named):
         selectors = (classes.get(name, {}).get("spec") or {}).get("selectors") or ()
         for index, selector in enumerate(selectors):
@@ -335,14 +317,14 @@ def _without_alternative(finder: Finder, part: Part) -> Iterator[Remedy]:
     claims = finder.trials.claims
     if part.sub is None:
         return
-    alternatives = requests_of(claims[part.claim])[part.request]["firstAvailable"]
+    alternatives = claims[part.claim].devices.requests[part.request].alternatives
     others = [sub for sub in range(len(alternatives)) if sub != part.sub]
     if not others:
         return
     changed = with_alternatives(claims, part.claim, part.request, others)
     if finder.claims_work(changed):
-        behind = [each.get("name", "") for each in alternatives[part.sub + 1 :]]
-        named = details_of(claims, part).get("deviceClassName", "")
+        behind = [each.name for each in alternatives[part.sub + 1 :]]
+        named = details_of(claims, part).device_class
         if named not in finder.trials.snapshot.classes:
             text = f"without {finder.title(part)}, whose class does not exist"
             behind = []

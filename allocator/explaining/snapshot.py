@@ -18,7 +18,7 @@ from allocator.time_limit import OutOfTime, TimeLimit
 from resourceapi.manifests import name_of
 from resourceapi.objects import Object
 from resourceapi.quantity import UNSET
-from resourceapi.records.claims import Claim, allocation_of
+from resourceapi.records.claims import Claim
 from resourceapi.records.pools import DeviceId, PoolId
 
 GROUPS, COUNTERS, CAPACITY = "compatibilityGroups", "consumesCounters", "capacity"
@@ -151,12 +151,12 @@ class Snapshot:
         """Who uses each allocated claim, by the name of the claim."""
         return {name: holder(claim, self._owner_of) for name, claim in self.claims.items()}
 
-    def demand(self, claims: Iterable[Object], time_limit: TimeLimit) -> list[ClaimDemand]:
+    def demand(self, claims: Iterable[Claim], time_limit: TimeLimit) -> list[ClaimDemand]:
         """The requests of those claims that are not allocated yet."""
         return [
             read_claim(claim, self.classes, self.features, time_limit)
             for claim in claims
-            if allocation_of(claim) is None
+            if not claim.is_allocated
         ]
 
     def changed(self, change: Change, node: str | None, time_limit: TimeLimit) -> Snapshot:
@@ -251,7 +251,7 @@ class Snapshot:
 def unknown_classes(snapshot: Snapshot, demand: Iterable[ClaimDemand]) -> list[str]:
     """The DeviceClasses that requests name but that do not exist."""
     named = [
-        alternative.details.get("deviceClassName", "")
+        alternative.details.device_class
         for claim in demand
         for request in claim.requests
         for alternative in request.alternatives
@@ -287,8 +287,7 @@ def _without_remembered_groups(claim: Claim) -> Claim:
         {name: value for name, value in each.object.items() if name != GROUPS} for each in claim.results
     ]
     devices = {**(allocation.get("devices") or {}), "results": results}
-    status = {**claim.object["status"], "allocation": {**allocation, "devices": devices}}
-    return Claim({**claim.object, "status": status})
+    return claim.allocated({**allocation, "devices": devices})
 
 
 def _with_selector(device_class: Object, place: int, expression: str) -> Object:

@@ -6,15 +6,14 @@ from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
+from allocator.explaining.changes import Claims
 from allocator.explaining.snapshot import Change, Snapshot, Taint
 from allocator.features import Features
 from allocator.pod_claims import ClaimsOnNodes
 from allocator.scheduling import Mode, NodeAnswer
 from allocator.scheduling_outcome import SchedulingOutcome, outcome_of
 from allocator.time_limit import TimeLimit
-from resourceapi.manifests import key_of
-from resourceapi.objects import Object
-from resourceapi.records.claims import allocation_of
+from resourceapi.records.claims import Claim
 
 #: The most excluded nodes that are tried, of those excluded for one reason.
 MAX_NODES = 200
@@ -34,7 +33,7 @@ class Variation(NamedTuple):
     :param avoided: eligible nodes that become excluded.
     """
 
-    claims: tuple[Object, ...]
+    claims: Claims
     released: frozenset[str] | None = frozenset()
     without_taint: Taint | None = None
     features: Features | None = None
@@ -63,7 +62,7 @@ class Trials:
     def __init__(
         self,
         snapshot: Snapshot,
-        claims: Sequence[Object],
+        claims: Sequence[Claim],
         nodes: Sequence[str],
         time_limit: TimeLimit,
         instead: Sequence[ClaimsOnNodes] = (),
@@ -75,7 +74,7 @@ class Trials:
         self.claims = tuple(claims)
         self.nodes = nodes
         #: allocated claims of the pod itself, which keep their devices
-        self.own = frozenset(key_of(claim) for claim in claims if allocation_of(claim) is not None)
+        self.own = frozenset(claim.key for claim in claims if claim.is_allocated)
         self.time_limit = time_limit
         self._near: dict[object, Snapshot] = {}
         self._whole: dict[object, Snapshot] = {}
@@ -89,7 +88,7 @@ class Trials:
     def refusal(self) -> str:
         """Why kube-scheduler refuses the pod as it is before it looks at nodes, in its words."""
         return self.snapshot.cluster.refusal(
-            (each for each in self.claims if allocation_of(each) is None), self.time_limit
+            (each for each in self.claims if not each.is_allocated), self.time_limit
         )
 
     def check_time(self) -> None:
@@ -104,9 +103,10 @@ class Trials:
         self.time_limit.check()
         cluster = self._snapshot(variation, None).cluster
         closed = (self._closed - variation.opened) | variation.avoided
-        claims = _copies(variation.claims)
         return list(
-            cluster.place(claims, Mode.FILTER, self.time_limit, closed=closed, instead=self.instead).nodes
+            cluster.place(
+                variation.claims, Mode.FILTER, self.time_limit, closed=closed, instead=self.instead
+            ).nodes
         )
 
     def outcome(self, answers: Iterable[NodeAnswer]) -> SchedulingOutcome:
@@ -131,8 +131,9 @@ class Trials:
         """The answer of one node to a variation."""
         self.time_limit.check()
         cluster = self._snapshot(variation, node).cluster
-        claims = _copies(variation.claims)
-        return cluster.place(claims, Mode.FILTER, self.time_limit, node, instead=self.instead).nodes[0]
+        return cluster.place(
+            variation.claims, Mode.FILTER, self.time_limit, node, instead=self.instead
+        ).nodes[0]
 
     def fits_on(self, node: str, variation: Variation) -> bool:
         """Whether a variation fits on a node; False if the search gave up."""
@@ -162,9 +163,7 @@ class Trials:
         """The first of these nodes on which the variation fits."""
         return next((node for node in nodes if self.fits_on(node, variation)), None)
 
-    def fits_anywhere(
-        self, claims: tuple[Object, ...], released: frozenset[str] | None = frozenset()
-    ) -> bool:
+    def fits_anywhere(self, claims: Claims, released: frozenset[str] | None = frozenset()) -> bool:
         """Whether the pod would be placed on any node.
 
         :raises Undecided: if a search gave up.
@@ -191,10 +190,3 @@ class Trials:
                 snapshots.clear()
             cached = snapshots[node, change] = self.snapshot.changed(change, node, self.time_limit)
         return cached
-
-
-def _copies(claims: Iterable[Object]) -> list[Object]:
-    """Copies of claims, since the cluster may store an allocation in their status."""
-    return [
-        {**claim, "status": dict(claim["status"])} if claim.get("status") else dict(claim) for claim in claims
-    ]

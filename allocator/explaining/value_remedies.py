@@ -24,9 +24,8 @@ def find(finder: Finder) -> Iterator[Remedy]:
     claims, texts = finder.trials.claims, _Texts(finder)
     outcomes = next(iter(finder.views.values())).outcomes
     for part in finder.written_parts():
-        for index, selector in enumerate(details_of(claims, part).get("selectors") or ()):
-            expression = ((selector or {}).get("cel") or {}).get("expression", "")
-            for written, meant, changed in _corrected(expression, outcomes, texts):
+        for index, selector in enumerate(details_of(claims, part).selectors):
+            for written, meant, changed in _corrected(selector or "", outcomes, texts):
                 corrected = with_selector(claims, part, index, changed)
                 where = f"instead of {quoted(written)} in a selector of {finder.title(part)}"
                 yield from finder.correct(

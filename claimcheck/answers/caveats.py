@@ -10,7 +10,6 @@ from resourceapi.gates import known
 from resourceapi.kinds import CLAIM, DEVICE_CLASS, DEVICE_TAINT_RULE, RESOURCE_SLICE, RESOURCE_SLICE_PATCH
 from resourceapi.manifests import mapping
 from resourceapi.phrases import plural
-from resourceapi.records.claims import allocation_of
 
 if TYPE_CHECKING:
     from claimcheck.answers.cluster_state import ClusterState
@@ -46,7 +45,7 @@ def undecidable(workload: Workload, unread: Mapping[str, Unread]) -> str:
     """Why nothing can be said about a workload; empty if something can."""
     if workload.missing:
         return ""
-    if workload.claims and all(map(allocation_of, workload.claims)):
+    if workload.claims and all(each.is_allocated for each in workload.claims):
         return ""
     for kind in _ESSENTIAL:
         if kind in unread:

@@ -40,11 +40,10 @@ from claimcheck.answers.scenario import Scenario
 from cluster.workloads import Workload
 from resourceapi.extended_resources import GATE
 from resourceapi.gates import switchable
-from resourceapi.manifests import key_of
 from resourceapi.node_selection import selects
 from resourceapi.objects import Object
 from resourceapi.phrases import nearest
-from resourceapi.records.claims import Claim, allocation_of
+from resourceapi.records.claims import Claim
 
 INVALID, BYPASSED = "cannot be answered", "bypasses the scheduler"
 WAITS, BINDING_FAILED = "waits", "binding failed"
@@ -101,9 +100,9 @@ class Explained(NamedTuple):
     def allocated(self) -> list[tuple[str, Object]]:
         """The claims that have devices already, by their names, with their allocations."""
         return [
-            (key_of(claim), allocation)
+            (claim.key, claim.allocation.object)
             for claim in self.workload.claims
-            if (allocation := allocation_of(claim)) is not None
+            if claim.allocation is not None
         ]
 
     @property
@@ -284,7 +283,7 @@ def _with_allocations(
 ) -> Explained:
     """The same with what keeps a pod whose claims are allocated from being bound, or where an allocated claim is, and who uses it."""
     workload = explained.workload
-    claims = [Claim(claim) for claim in workload.claims if allocation_of(claim) is not None]
+    claims = [claim for claim in workload.claims if claim.is_allocated]
     holders = [holder(claim) for claim in claims]
     if not workload.is_pod:
         users = next(iter(holders), None)
@@ -340,7 +339,7 @@ def _resource_notes(scenario: Scenario, explained: Explained) -> list[str]:
         known = workload.classes.get(name)
         if node and resources.provides(node, name):
             notes.append(f"{name} comes from the device plugin of {node}")
-        elif known and allocation_of(workload.claims[-1]) is None:
+        elif known and not workload.claims[-1].is_allocated:
             notes.append(
                 f"{name} stands for devices of class {known}, for which kube-scheduler makes a claim itself"
             )
@@ -381,7 +380,7 @@ def _on_its_node(
     :returns: None for one that is to get devices there; for extended resources nobody makes a claim then.
     """
     claims = next((each.claims for each in instead if node in each.nodes), workload.claims)
-    if any(allocation_of(claim) is None for claim in claims):
+    if not all(claim.is_allocated for claim in claims):
         if gets_devices_on_its_node(workload.pod_spec) and not workload.classes:
             return None
         known = scenario.snapshot.nodes.get(node)

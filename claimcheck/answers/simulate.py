@@ -7,7 +7,6 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from allocator.expansion import Expansion, Template, expand
-from allocator.explaining.changes import constraints_of
 from allocator.explaining.snapshot import Snapshot, unknown_classes
 from allocator.fitting.fragmentation import Fragmentation, fragmentation
 from allocator.node_resources import NodeResources
@@ -19,7 +18,6 @@ from claimcheck.answers.outcome import Failure
 from claimcheck.answers.scenario import Scenario
 from claimcheck.answers.unplaced import Tried, Unplaced, unplaced
 from cluster.workloads import Workload
-from resourceapi.manifests import key_of
 
 BATCH = "batch"
 #: The most pods of one workload.
@@ -179,7 +177,7 @@ def scheduling_state(snapshot: Snapshot, resources: NodeResources) -> Scheduling
         resources.copy(),
     )
     for claim in snapshot.claims.values():
-        cluster.hold(claim.object)
+        cluster.hold(claim)
     return cluster
 
 
@@ -222,7 +220,7 @@ def pods_of(
     pods = []
     for number in range(len(workload.running), min(workload.copies, end)):
         name = f"{workload.title}-{number}" if workload.copies > 1 else workload.title
-        claims = {key_of(claim): claim for claim in workload.claims_of_copy(number)}
+        claims = {claim.key: claim for claim in workload.claims_of_copy(number)}
         instead = workload.claims_by_nodes(resources, number)
         pods.append(alike._replace(name=name, claims=claims, instead=instead))
     return pods
@@ -238,10 +236,10 @@ def _constraint_attributes(pods: Sequence[Pod]) -> list[str]:
     """The attributes in matchAttribute constraints."""
     return sorted(
         {
-            constraint["matchAttribute"]
+            constraint.match
             for pod in pods
             for claim in pod.claims.values()
-            for constraint in constraints_of(claim)
-            if constraint.get("matchAttribute")
+            for constraint in claim.devices.constraints
+            if constraint.match
         }
     )

@@ -16,8 +16,6 @@ from allocator.time_limit import OutOfTime
 from claimcheck.answers.explain import Explained, explain_one
 from claimcheck.answers.scenario import Scenario
 from cluster.workloads import Workload
-from resourceapi.manifests import key_of
-from resourceapi.objects import Object
 from resourceapi.records.claims import Claim
 
 #: So many pods are explained, each of which may stand for many that are like it.
@@ -63,7 +61,7 @@ def unplaced(
             alike.setdefault(_kind(each, placement), []).append((each, placement))
     if not alike:
         return []
-    allocated = {key_of(claim): claim for claim in _allocated(tried, placements)}
+    allocated = {claim.key: claim for claim in _allocated(tried, placements)}
     after: Scenario | None = None
     with suppress(OutOfTime):
         after = _after(scenario, allocated, resources, limits)
@@ -84,38 +82,37 @@ def _kind(tried: Tried, placement: Placement) -> object:
     """Equal for pods that ask for the same and got the same answer, or none in time."""
     pod = tried.pod
     spec = {name: value for name, value in pod.spec.items() if name != "resourceClaims"}
-    asked = [Claim(claim) for claim in pod.claims.values()]
-    own = [each.key if each.allocation is not None else each.object.get("spec") for each in asked]
-    return placement.undecided, placement.error, pod.needs and pod.needs.key, repr(spec), repr(own)
+    own = tuple(each.key if each.is_allocated else each.devices.spelled() for each in pod.claims.values())
+    return placement.undecided, placement.error, pod.needs and pod.needs.key, repr(spec), own
 
 
-def _allocated(tried: Sequence[Tried], placements: Sequence[Placement]) -> Iterator[Object]:
+def _allocated(tried: Sequence[Tried], placements: Sequence[Placement]) -> Iterator[Claim]:
     """The claims for which devices were found."""
     for each, placement in zip(tried, placements, strict=True):
         name = placement.pod.rpartition("/")[2]
         user = {"resource": "pods", "name": name, "uid": name}
         for key, allocation in placement.results.items():
             status = {"allocation": allocation, "reservedFor": [user]}
-            yield {**each.pod.claims[key], "status": status}
+            yield each.pod.claims[key].with_status(status)
 
 
 def _after(
-    scenario: Scenario, allocated: dict[str, Object], resources: NodeResources, limits: Limits
+    scenario: Scenario, allocated: dict[str, Claim], resources: NodeResources, limits: Limits
 ) -> Scenario:
     """The scenario with what the placed pods hold."""
-    snapshot: Snapshot = scenario.snapshot.with_allocated(map(Claim, allocated.values()), limits.whole)
+    snapshot: Snapshot = scenario.snapshot.with_allocated(allocated.values(), limits.whole)
     after = copy(scenario)
     after.snapshot, after.node_resources = snapshot, resources
     return after
 
 
 def _explained(
-    after: Scenario, tried: Tried, allocated: dict[str, Object], limits: Limits
+    after: Scenario, tried: Tried, allocated: dict[str, Claim], limits: Limits
 ) -> Explained | None:
     """A pod explained; None if it fits now, or there was no time."""
     workload = copy(tried.workload)
     claims = workload.claims_of_copy(tried.number)
-    workload.claims = [allocated.get(key_of(claim), claim) for claim in claims]
+    workload.claims = [allocated.get(claim.key, claim) for claim in claims]
     workload.copies = len(workload.running) + 1
     explained = explain_one(after, workload, limits.of_pod(), spared=allocated)
     if explained.verdict == FITS or explained.unanswered:

@@ -25,6 +25,7 @@ from classic.simulation.scenario import Arrival, Scenario, stored
 from classic.simulation.simulation import PodOutcome
 from resourceapi.manifests import claim_from_template, key_of, mapping, name_of, text
 from resourceapi.objects import Object
+from resourceapi.records.claims import Claim
 from resourceapi.records.pods import claims_of
 
 _WRITE_SECONDS = STORED_SECONDS + ANSWERED_SECONDS
@@ -83,7 +84,7 @@ class _Structured:
         found = list(self._claims(pod))
         if len(found) < len(claims_of(pod)):
             return PodOutcome(key_of(pod), "", 0, None)  # a claim or a template does not exist
-        claims = {key_of(each): each for each in found}
+        claims = {each.key: each for each in found}
         attempted = self._attempted(pod, created)
         names = {name_of(each) for each in self._nodes.all()}
         fitting = sorted(names - set(self._nodes.refused(pod)))
@@ -102,7 +103,7 @@ class _Structured:
         self._busy_until = max(self._busy_until, created + made) + ATTEMPT_SECONDS
         return self._busy_until
 
-    def _claims(self, pod: Object) -> Iterator[Object]:
+    def _claims(self, pod: Object) -> Iterator[Claim]:
         """The claims of a pod, in v1."""
         namespace = namespace_of(pod)
         for entry in claims_of(pod):
@@ -113,14 +114,15 @@ class _Structured:
             if found is not None:
                 yield self._claim(found)
 
-    def _claim(self, classic: Object) -> Object:
+    def _claim(self, classic: Object) -> Claim:
         asked = {
             "deviceClassName": class_name_of(classic),
             "allocationMode": "ExactCount",
             "count": device_count(self._scenario.parameters(classic)),
         }
         names = {"namespace": namespace_of(classic), "name": name_of(classic)}
-        return {"metadata": names, "spec": {"devices": {"requests": [{"name": "devices", "exactly": asked}]}}}
+        devices = {"requests": [{"name": "devices", "exactly": asked}]}
+        return Claim({"metadata": names, "spec": {"devices": devices}})
 
 
 def _device_class(classic: Object) -> Object:

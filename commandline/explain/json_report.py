@@ -194,8 +194,8 @@ def _request(request: RequestSteps, users: Users) -> Json:
     return {
         "claim": alternative.claim.name,
         "request": alternative.name,
-        "deviceClass": alternative.details.get("deviceClassName", ""),
-        "allocationMode": alternative.details.get("allocationMode", ""),
+        "deviceClass": alternative.details.device_class,
+        "allocationMode": alternative.details.mode,
         "needed": request.needed,
         "available": request.left,
         "steps": [_step(step, users) for step in request.steps],

@@ -219,7 +219,7 @@ def _request(request: RequestSteps, users: Mapping[str, Holder], nodes: int = 1)
     alternative = request.alternative
     wanted = "all" if alternative.takes_all else f"{alternative.count:,}"
     what = "alternative" if alternative.subrequest else "request"
-    device_class = alternative.details.get("deviceClassName", "")
+    device_class = alternative.details.device_class
     yield f"    {what} {alternative.name} of claim {alternative.claim.name}: {wanted} of class {device_class}"
     for step in request.steps:
         yield from _step(step, users, nodes)

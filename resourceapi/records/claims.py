@@ -1,16 +1,18 @@
-"""ResourceClaims: what they hold, for whom, and who has made them."""
+"""ResourceClaims: what they ask for, what they hold, for whom, and who has made them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from threading import Lock
 from typing import Any, NamedTuple
 
 from resourceapi.caches import WeighedCache
+from resourceapi.equality import canonical
 from resourceapi.json_text import PackedRaw, Raw
 from resourceapi.manifests import entries, full_name, mapping, name_of, namespace_of, text, uid_of
+from resourceapi.model.claims import ALL
 from resourceapi.objects import EMPTY, Object
-from resourceapi.quantity import Quantity
+from resourceapi.quantity import UNSET, Quantity
 from resourceapi.records.pools import DeviceId
 
 
@@ -90,15 +92,176 @@ class Owner(NamedTuple):
     is_controller: bool
 
 
+class ExactRequest(NamedTuple):
+    """An ExactDeviceRequest, or a DeviceSubRequest, which has a name.
+
+    :param mode: its allocationMode; whatever a claim without an API server may have.
+    :param number: its count.
+    :param admin_access: None if it is not given.
+    :param selectors: the CEL expressions; None for a selector of another kind.
+    :param capacity: how much it wants of capacities, `UNSET` where that is null; None without the field.
+    :param derived: the expressions of its derived attributes, by name.
+    """
+
+    name: str
+    device_class: str
+    mode: str
+    number: int
+    admin_access: bool | None
+    selectors: tuple[str | None, ...]
+    tolerations: tuple[Object, ...]
+    capacity: Mapping[str, Quantity] | None
+    derived: Mapping[str, str]
+
+    @property
+    def takes_all(self) -> bool:
+        """Whether it wants all devices that match."""
+        return self.mode == ALL
+
+
+class DeviceRequest(NamedTuple):
+    """A DeviceRequest with its alternatives, of which one is to be served: `firstAvailable`, or else `exactly`."""
+
+    name: str
+    alternatives: tuple[ExactRequest, ...]
+    is_list: bool
+
+    def name_of(self, place: int) -> str:
+        """How results name an alternative: `main/sub`, or `main` for a request without a list."""
+        return f"{self.name}/{self.alternatives[place].name}" if self.is_list else self.name
+
+
+class DeviceConstraint(NamedTuple):
+    """A DeviceConstraint; of no kind that is known if it has neither `match` nor `distinct` (their attributes)."""
+
+    requests: tuple[str, ...]
+    match: str | None
+    distinct: str | None
+
+
+class _Decoded(NamedTuple):
+    requests: tuple[DeviceRequest, ...]
+    constraints: tuple[DeviceConstraint, ...]
+    config: Sequence[Object]
+
+
+class DeviceClaim:
+    """What a claim asks for (its `spec.devices`), decoded once, when that is first needed. Nobody may change it.
+
+    :ivar source: the same object as long as a claim asks for the same.
+    """
+
+    __slots__ = ("_decoded", "source")
+
+    def __init__(self, source: Object | PackedDevices | _Decoded) -> None:
+        self.source = source
+        self._decoded = source if isinstance(source, _Decoded) else None
+
+    @property
+    def is_packed(self) -> bool:
+        """Whether whoever holds the claim has it as text only."""
+        return isinstance(self.source, PackedDevices)
+
+    @property
+    def requests(self) -> tuple[DeviceRequest, ...]:
+        """The requests, in order."""
+        return self._read().requests
+
+    @property
+    def constraints(self) -> tuple[DeviceConstraint, ...]:
+        """The constraints, in order."""
+        return self._read().constraints
+
+    @property
+    def config(self) -> Sequence[Object]:
+        """The DeviceClaimConfigurations."""
+        return self._read().config
+
+    def changed(
+        self,
+        requests: Sequence[DeviceRequest] | None = None,
+        constraints: Sequence[DeviceConstraint] | None = None,
+    ) -> DeviceClaim:
+        """The same with other requests or constraints."""
+        read = self._read()
+        return DeviceClaim(
+            _Decoded(
+                read.requests if requests is None else tuple(requests),
+                read.constraints if constraints is None else tuple(constraints),
+                read.config,
+            )
+        )
+
+    def spelled(self) -> str:
+        """A text that is the same for others only if they ask for the same (:func:`resourceapi.canonical.canonical`)."""
+        return canonical(self.source.read() if isinstance(self.source, PackedDevices) else self.source)
+
+    def _read(self) -> _Decoded:
+        if self._decoded is None:
+            devices: Any = self.source.read() if isinstance(self.source, PackedDevices) else self.source
+            self._decoded = _Decoded(
+                tuple([_request(each or EMPTY) for each in devices.get("requests") or ()]),
+                tuple([_constraint(each or EMPTY) for each in devices.get("constraints") or ()]),
+                devices.get("config") or (),
+            )
+        return self._decoded
+
+
+def _request(request: Object) -> DeviceRequest:
+    several = request.get("firstAvailable") or ()
+    details = several or (request.get("exactly") or EMPTY,)
+    return DeviceRequest(
+        request.get("name", ""), tuple([_exact(each or EMPTY) for each in details]), bool(several)
+    )
+
+
+def _exact(details: Object) -> ExactRequest:
+    read = details.get
+    capacity: Mapping[str, Quantity] | None = None
+    if "capacity" in details:
+        amounts = (details["capacity"] or EMPTY).get("requests") or EMPTY
+        capacity = {name: UNSET if amount is None else amount for name, amount in amounts.items()}
+    return ExactRequest(
+        read("name", ""),
+        read("deviceClassName", ""),
+        read("allocationMode", ""),
+        read("count", 0),
+        read("adminAccess") is True if "adminAccess" in details else None,
+        expressions_of(read("selectors")),
+        tuple(read("tolerations") or ()),
+        capacity,
+        {each.get("name", ""): each.get("expression", "") for each in read("derivedAttributes") or ()},
+    )
+
+
+def expressions_of(selectors: Sequence[Object | None] | None) -> tuple[str | None, ...]:
+    """The CEL expressions of DeviceSelectors; None for one of another kind."""
+    return tuple(
+        [
+            ((each["cel"] or EMPTY).get("expression", "") if each is not None and "cel" in each else None)
+            for each in selectors or ()
+        ]
+    )
+
+
+def _constraint(constraint: Object) -> DeviceConstraint:
+    return DeviceConstraint(
+        tuple(constraint.get("requests") or ()),
+        constraint.get("matchAttribute"),
+        constraint.get("distinctAttribute"),
+    )
+
+
 class Claim:
     """A ResourceClaim of v1.
 
     :ivar key: `namespace/name`.
     :ivar allocation: None while it has no devices.
-    :ivar object: the claim itself.
+    :ivar devices: what it asks for.
+    :ivar object: the claim itself, as it was read.
     """
 
-    __slots__ = ("allocation", "key", "name", "namespace", "object", "uid")
+    __slots__ = ("allocation", "devices", "key", "name", "namespace", "object", "uid")
 
     def __init__(self, claim: Object) -> None:
         self.object = claim
@@ -106,6 +269,28 @@ class Claim:
         self.key = full_name(self.namespace, self.name)
         allocation = allocation_of(claim)
         self.allocation = None if allocation is None else Allocation(allocation)
+        self.devices = DeviceClaim((claim.get("spec") or EMPTY).get("devices") or EMPTY)
+
+    def named(self, name: str) -> Claim:
+        """A claim that asks for the same, with another name."""
+        return self._copied({**self.object, "metadata": {**self.object["metadata"], "name": name}})
+
+    def with_status(self, status: Object) -> Claim:
+        """The same claim with another status."""
+        return self._copied({**self.object, "status": status})
+
+    def allocated(self, allocation: Object) -> Claim:
+        """The same claim with these devices (an AllocationResult)."""
+        return self.with_status({**(self.object.get("status") or EMPTY), "allocation": allocation})
+
+    def asking_for(self, devices: DeviceClaim) -> Claim:
+        """The same claim if it asked for something else; its object is as it was."""
+        return self._copied(self.object, devices)
+
+    def _copied(self, value: Object, devices: DeviceClaim | None = None) -> Claim:
+        copied = Claim(value)
+        copied.devices = devices or self.devices
+        return copied
 
     @property
     def is_allocated(self) -> bool:
@@ -204,9 +389,3 @@ class DevicesReader:
             with self._lock:
                 self._known.put(raw.source, found, (OBJECT_BYTES + 1) * len(raw.source))
         return found
-
-
-def devices_of(claim: Object) -> Object:
-    """The `spec.devices` of a claim of v1 in normal form, also where it is packed."""
-    devices = (claim.get("spec") or EMPTY).get("devices") or EMPTY
-    return devices.read() if isinstance(devices, PackedDevices) else devices

@@ -8,6 +8,7 @@ from random import Random
 from allocator.scheduling import SchedulingState
 from allocator.simulation import Pod
 from resourceapi.objects import Object
+from resourceapi.records.claims import Claim
 from tests.allocator.objects import (
     DRIVER,
     claim,
@@ -137,5 +138,5 @@ def pods(profiles: Sequence[str]) -> list[Pod]:
     for index, profile in enumerate(profiles):
         name = f"c{index:03}"
         selector = f'device.attributes["{DRIVER}"].profile == "{profile}"'
-        found.append(Pod(name, {f"ns/{name}": claim(exactly(selectors=[selector]), name=name)}))
+        found.append(Pod(name, {f"ns/{name}": Claim(claim(exactly(selectors=[selector]), name=name))}))
     return found

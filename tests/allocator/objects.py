@@ -12,6 +12,7 @@ from resourceapi.decoding import decode
 from resourceapi.manifests import name_of
 from resourceapi.model.versions import SCHEMAS_WITH_PROPOSALS
 from resourceapi.objects import Object
+from resourceapi.records.claims import Claim
 
 ALL_FEATURES = Features(GATES)
 DRIVER = "gpu.example.com"
@@ -148,13 +149,19 @@ def cluster(
     known = [device_class()] if classes is None else classes
     made = SchedulingState(features, nodes or [node()], {name_of(each): each for each in known}, slices)
     for each in holders:
-        made.hold(each)
+        made.hold(Claim(each))
     return made
 
 
 def ask(state: SchedulingState, *claims: Object) -> NodeAnswer:
     """What the first node has for a pod with these claims."""
-    return state.place(claims, Mode.ALL_NODES, UNLIMITED).nodes[0]
+    return state.place([Claim(each) for each in claims], Mode.ALL_NODES, UNLIMITED).nodes[0]
+
+
+def placed(state: SchedulingState, wanted: Object) -> Object:
+    """A claim with what it is given on the first node."""
+    ((found, allocation),) = state.place([Claim(wanted)], Mode.FIRST_FIT, UNLIMITED).allocated.items()
+    return found.allocated(allocation).object
 
 
 def devices_of(answer: NodeAnswer) -> list[str] | None:

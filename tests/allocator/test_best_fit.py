@@ -10,6 +10,7 @@ from allocator.best_fit import is_within
 from allocator.scheduling import Mode, PodAnswer, SchedulingState
 from allocator.time_limit import UNLIMITED
 from resourceapi.objects import Object
+from resourceapi.records import claims as records
 from tests.allocator.brute_force import Claim, Part, Pick, breaks_no_rule
 from tests.allocator.mig import ARRIVALS, LAYOUTS, gpus, pods, wanted
 from tests.allocator.objects import (
@@ -32,7 +33,7 @@ EXAMPLES = 100
 
 
 def place(state: SchedulingState, mode: Mode, *claims: Object) -> PodAnswer:
-    return state.place([{**each, "status": {}} for each in claims], mode, UNLIMITED)
+    return state.place([records.Claim(each) for each in claims], mode, UNLIMITED)
 
 
 def taken(answer: PodAnswer) -> list[str] | None:
@@ -182,7 +183,7 @@ def test_nodes_fill_up() -> None:
     """If nothing else differs, a node that is in use already comes first."""
     slices = [slice_of("d0", "d1", name=name, pool=name, nodeName=name) for name in ("n1", "n2")]
     state = _two_nodes(*slices)
-    state.hold(held("d0", pool="n2"))
+    state.hold(records.Claim(held("d0", pool="n2")))
     assert taken(place(state, Mode.BEST_FIT, claim(exactly()))) == ["r=n2/d1"]
 
 
@@ -203,7 +204,9 @@ def test_more_pods_fit(family: str, arrival: str) -> None:
         numbers = []
         for mode in (Mode.FIRST_FIT, Mode.BEST_FIT):
             state = gpus(4, 4)
-            placed = [place(state, mode, *pod.claims.values()).placed for pod in pods(profiles)]
+            placed = [
+                state.place(list(pod.claims.values()), mode, UNLIMITED).placed for pod in pods(profiles)
+            ]
             numbers.append(sum(map(bool, placed)))
         first, best = numbers
         assert best > first or best == first == len(profiles), (first, best, len(profiles))

@@ -9,6 +9,7 @@ import pytest
 from allocator.scheduling import Mode, feasible_nodes
 from allocator.time_limit import UNLIMITED
 from resourceapi.objects import Object
+from resourceapi.records.claims import Claim
 from tests.allocator.objects import (
     DRIVER,
     ask,
@@ -81,12 +82,12 @@ def test_nodes() -> None:
     state = cluster(slice_of("d", nodeSelector=zone), nodes=[node("a"), node("b")])
     fitting = [
         answer.result is not None
-        for answer in state.place([claim(exactly())], Mode.ALL_NODES, UNLIMITED).nodes
+        for answer in state.place([Claim(claim(exactly()))], Mode.ALL_NODES, UNLIMITED).nodes
     ]
     assert fitting == [False, False]
     state.put_node(node("a", {"zone": "1"}))
     state.put_node(node("c", {"zone": "1"}))
-    answers = state.place([claim(exactly())], Mode.ALL_NODES, UNLIMITED).nodes
+    answers = state.place([Claim(claim(exactly()))], Mode.ALL_NODES, UNLIMITED).nodes
     assert [(answer.node, answer.result is not None) for answer in answers] == [
         ("a", True),
         ("b", False),
@@ -94,7 +95,7 @@ def test_nodes() -> None:
     ]
     state.remove_node("a")
     state.remove_node("a")
-    assert state.place([claim(exactly())], Mode.FIRST_FIT, UNLIMITED).placed == "c"
+    assert state.place([Claim(claim(exactly()))], Mode.FIRST_FIT, UNLIMITED).placed == "c"
 
 
 def test_rules() -> None:
@@ -138,15 +139,15 @@ def test_classes() -> None:
 def test_claims() -> None:
     """A claim counts with what it holds now; to be told of it twice, or of what was placed here, changes nothing."""
     state = cluster(slice_of("d", "e"))
-    placed = claim(exactly(), name="placed")
-    assert state.place([placed], Mode.FIRST_FIT, UNLIMITED).placed
-    state.put_claim(placed)
+    answer = state.place([Claim(claim(exactly(), name="placed"))], Mode.FIRST_FIT, UNLIMITED)
+    ((placed, allocation),) = answer.allocated.items()
+    state.put_claim(placed.allocated(allocation))
     assert devices_of(ask(state, claim(exactly()))) == ["r=e"]
     holder = held("e")
-    state.put_claim(holder)
-    state.put_claim(copy.deepcopy(holder))
+    state.put_claim(Claim(holder))
+    state.put_claim(Claim(copy.deepcopy(holder)))
     assert devices_of(ask(state, claim(exactly()))) is None
-    state.put_claim({"metadata": holder["metadata"]})
+    state.put_claim(Claim({"metadata": holder["metadata"]}))
     assert devices_of(ask(state, claim(exactly()))) == ["r=e"]
     state.remove_claim("ns", "placed")
     state.remove_claim("ns", "placed")
@@ -157,23 +158,23 @@ def test_a_pool_of_many_nodes() -> None:
     """What one node takes of a shared pool, or of counters that several nodes draw from, is gone for the others."""
     nodes = [node("a"), node("b")]
     state = cluster(slice_of("d"), nodes=nodes)
-    assert state.place([claim(exactly(), name="1")], Mode.FIRST_FIT, UNLIMITED, "b").placed
-    assert not state.place([claim(exactly(), name="2")], Mode.FIRST_FIT, UNLIMITED).placed
+    assert state.place([Claim(claim(exactly(), name="1"))], Mode.FIRST_FIT, UNLIMITED, "b").placed
+    assert not state.place([Claim(claim(exactly(), name="2"))], Mode.FIRST_FIT, UNLIMITED).placed
 
     def part(name: str) -> Object:
         drawing = device(name, consumesCounters=[draws("s", {"x": "2"})])
         return slice_of(drawing, name=name, count=3, nodeName=name)
 
     state = cluster(counter_slice({"s": {"x": "3"}}, count=3), part("a"), part("b"), nodes=nodes)
-    assert state.place([claim(exactly(), name="1")], Mode.FIRST_FIT, UNLIMITED, "b").placed
-    assert not state.place([claim(exactly(), name="2")], Mode.FIRST_FIT, UNLIMITED).placed
+    assert state.place([Claim(claim(exactly(), name="1"))], Mode.FIRST_FIT, UNLIMITED, "b").placed
+    assert not state.place([Claim(claim(exactly(), name="2"))], Mode.FIRST_FIT, UNLIMITED).placed
 
 
 def test_answers_are_of_the_time_of_the_question() -> None:
     """Answers may be read after the cluster has changed, and stay the same."""
     shared = device("d", allowMultipleAllocations=True, capacity={"m": {"value": "4"}})
     state = cluster(slice_of(shared, "e"), nodes=[node("a"), node("b")])
-    answers = state.place([claim(exactly(count=2))], Mode.ALL_NODES, UNLIMITED).nodes
+    answers = state.place([Claim(claim(exactly(count=2)))], Mode.ALL_NODES, UNLIMITED).nodes
     state.put_slice(slice_of("f"))
     state.remove_node("b")
     assert [devices_of(answer) for answer in answers] == [["r=d", "r=e"]] * 2
@@ -197,7 +198,7 @@ def test_scheduler_goes_on_where_it_stopped() -> None:
     state = cluster(*(own(name, "d") for name in names), nodes=[node(name) for name in names])
     placed, asked = [], []
     for index in range(4):
-        answer = state.place([claim(exactly(), name=str(index))], Mode.SCHEDULER, UNLIMITED)
+        answer = state.place([Claim(claim(exactly(), name=str(index)))], Mode.SCHEDULER, UNLIMITED)
         placed.append(answer.placed)
         asked.append(len(answer.nodes))
     assert asked == [100, 101, 102, 102]
@@ -208,5 +209,5 @@ def test_scheduler_without_nodes() -> None:
     """A cluster without nodes has no answers."""
     state = cluster(nodes=[node()])
     state.remove_node("n")
-    answer = state.place([claim(exactly())], Mode.SCHEDULER, UNLIMITED)
+    answer = state.place([Claim(claim(exactly()))], Mode.SCHEDULER, UNLIMITED)
     assert (list(answer.nodes), answer.placed) == ([], "")

@@ -59,9 +59,8 @@ def container(restart: str = "", **limits: int) -> Object:
 def test_claim(first: list[Object], then: list[Object], expected: dict[str, tuple[str, int]]) -> None:
     """A request for each container and resource."""
     found = claim_for("p", "ns", {"initContainers": first, "containers": then}, CLASSES)
-    requests = found["spec"]["devices"]["requests"] if found else []
-    details = {each["name"]: each["exactly"] for each in requests}
-    assert {name: (each["deviceClassName"], each["count"]) for name, each in details.items()} == expected
+    details = {each.name: each.alternatives[0] for each in found.devices.requests} if found else {}
+    assert {name: (each.device_class, each.number) for name, each in details.items()} == expected
 
 
 def test_device_plugins_come_first() -> None:
@@ -78,7 +77,7 @@ def test_device_plugins_come_first() -> None:
     needs = PodNeeds({"example.com/gpu": 1, "example.com/nic": 1}, frozenset(CLASSES))
     found = claims_by_nodes("p", "ns", pod, needs, CLASSES, NodeResources(nodes))
     claimed = {
-        name: [each["exactly"]["deviceClassName"] for each in entry.claim["spec"]["devices"]["requests"]]
+        name: [each.alternatives[0].device_class for each in entry.claim.devices.requests]
         if entry.claim
         else []
         for entry in found

@@ -24,6 +24,7 @@ from allocator.time_limit import UNLIMITED, TimeLimit
 from resourceapi.limits import SELECTORS
 from resourceapi.node_selection import selects
 from resourceapi.objects import Object
+from resourceapi.records.claims import Claim
 from tests.allocator import scenes
 from tests.allocator.objects import (
     DRIVER,
@@ -96,10 +97,10 @@ def test_as_without_a_limit(block: int) -> None:
         asked = [random_claim(draw, "c")]
         if draw.random() < 0.3:
             other = random_claim(draw, "other")
-            state.place([other], Mode.FIRST_FIT, UNLIMITED)
+            state.place([Claim(other)], Mode.FIRST_FIT, UNLIMITED)
             asked.append(other)
-        expected = state.place(asked, Mode.FILTER, UNLIMITED)
-        found = state.filter(asked, UNLIMITED)
+        expected = state.place([Claim(each) for each in asked], Mode.FILTER, UNLIMITED)
+        found = state.filter([Claim(each) for each in asked], UNLIMITED)
         assert list(map(comparable, found.nodes)) == list(map(comparable, expected.nodes))
         assert (found.outcome, found.refusal) == (expected.outcome, expected.refusal)
 
@@ -118,7 +119,7 @@ def comparable(answer: NodeAnswer) -> object:
 def test_hard_node_does_not_delay_others() -> None:
     """Of a hard node and easy ones, all easy ones are decided before the time is over."""
     state, asked = mixed("hard")
-    found = state.filter(asked, looks(EASY))
+    found = state.filter([Claim(each) for each in asked], looks(EASY))
     assert decided(list(found.nodes)) == [f"easy-{number}" for number in range(5)]
     first = found.nodes[0]
     assert (first.node, first.error, first.is_undecided) == ("hard", OUT_OF_TIME, True)
@@ -130,34 +131,36 @@ def test_hard_node_gets_what_others_leave() -> None:
     state, asked = mixed("hard", easy=50)
     alone, _ = mixed("hard", easy=0)
     needed = next(number for number in count(10, 10) if enough(alone, asked, number))
-    assert len(decided(list(state.filter(asked, looks(5 * needed + 500)).nodes))) == 51
+    assert (
+        len(decided(list(state.filter([Claim(each) for each in asked], looks(5 * needed + 500)).nodes))) == 51
+    )
 
 
 def enough(state: SchedulingState, asked: list[Object], number: int) -> bool:
     """Whether so many checks are enough on a single node."""
-    return not state.filter(asked, looks(number)).nodes[0].is_undecided
+    return not state.filter([Claim(each) for each in asked], looks(number)).nodes[0].is_undecided
 
 
 def test_hard_nodes_share_the_time() -> None:
     """Where the time is not enough for any of several hard nodes, it ends all the same."""
     state, asked = mixed("one", "two", "three")
-    assert decided(list(state.filter(asked, looks(2 * EASY)).nodes)) == [
+    assert decided(list(state.filter([Claim(each) for each in asked], looks(2 * EASY)).nodes)) == [
         f"easy-{number}" for number in range(5)
     ]
-    assert len(decided(list(state.filter(asked, looks(3 * HARD)).nodes))) == 8
+    assert len(decided(list(state.filter([Claim(each) for each in asked], looks(3 * HARD)).nodes))) == 8
 
 
 def test_no_time_at_all() -> None:
     """Nothing is decided, and the next question has its own time."""
     state, asked = mixed("hard", easy=2)
-    assert decided(list(state.filter(asked, looks(-1)).nodes)) == []
-    assert len(decided(list(state.filter(asked, looks(HARD)).nodes))) == 3
+    assert decided(list(state.filter([Claim(each) for each in asked], looks(-1)).nodes)) == []
+    assert len(decided(list(state.filter([Claim(each) for each in asked], looks(HARD)).nodes))) == 3
 
 
 def test_candidates() -> None:
     """Only these nodes are asked, in their order; nodes that nobody knows have no answer."""
     state = cluster(slice_of("d"), nodes=[node(name) for name in "abc"])
-    found = state.filter([claim(exactly())], UNLIMITED, ["c", "gone", "a"])
+    found = state.filter([Claim(claim(exactly()))], UNLIMITED, ["c", "gone", "a"])
     assert [(each.node, each.fits) for each in found.nodes] == [("c", True), ("a", True)]
     assert found.outcome is SchedulingOutcome.FITS
 
@@ -166,15 +169,15 @@ def test_nothing_is_kept() -> None:
     """The same question has the same answer."""
     state, asked = cluster(slice_of("d")), claim(exactly())
     for _ in range(2):
-        assert state.filter([asked], UNLIMITED).nodes[0].fits
+        assert state.filter([Claim(asked)], UNLIMITED).nodes[0].fits
     assert "status" not in asked
 
 
 def test_refused() -> None:
     """What kube-scheduler refuses before it looks at nodes is said of each candidate."""
     state = cluster(slice_of("d"), nodes=[node("a"), node("b")])
-    found = state.filter([claim(exactly(device_class="gone"))], UNLIMITED, ["b"])
-    expected = state.place([claim(exactly(device_class="gone"))], Mode.FILTER, UNLIMITED, "b")
+    found = state.filter([Claim(claim(exactly(device_class="gone")))], UNLIMITED, ["b"])
+    expected = state.place([Claim(claim(exactly(device_class="gone")))], Mode.FILTER, UNLIMITED, "b")
     assert (found.refusal, list(found.nodes)) == (expected.refusal, list(expected.nodes))
 
 
@@ -183,7 +186,7 @@ def test_fatal_error() -> None:
     slices = [slice_of("d", name=name, pool=name, nodeName=name) for name in "ab"]
     state = cluster(*slices, nodes=[node("a"), node("b")])
     bad = claim(exactly(selectors=[f"device.attributes['{DRIVER}'].gone == 1"]))
-    found = state.filter([bad], UNLIMITED)
+    found = state.filter([Claim(bad)], UNLIMITED)
     assert [each.error_kind for each in found.nodes] == [FATAL, FATAL]
     assert ["a/d" in each.error for each in found.nodes] == [True, False]
     assert found.error == found.nodes[0]
@@ -208,7 +211,7 @@ def test_fatal_error_is_found_once(monkeypatch: pytest.MonkeyPatch, *, best_fit:
     monkeypatch.setattr(scheduling, "read_claim", reads)
     monkeypatch.setattr(allocation, "_check_claim", checks)
     for name in ("one", "two"):
-        found = state.filter([too_many(name)], UNLIMITED, best_fit=best_fit)
+        found = state.filter([Claim(too_many(name))], UNLIMITED, best_fit=best_fit)
         expected = f"claim ns/{name}, request last: adding 33 devices exceeds the claim limit of 32, with 31 already accounted for"
         assert {each.error for each in found.nodes} == {expected}
         assert {each.error for each in found.nodes.outcomes} == {expected}
@@ -238,7 +241,7 @@ def test_texts_of_one_error(made: Callable[[str], Object], text: str, summary: s
         each["spec"]["pool"]["resourceSliceCount"] = 2 if "pool" in text else 1
     state = cluster(*slices, nodes=[node("a"), node("b")])
     for name in ("one", "two"):
-        found = state.filter([made(name)], UNLIMITED).nodes
+        found = state.filter([Claim(made(name))], UNLIMITED).nodes
         for answer, outcome in zip(found, found.outcomes, strict=True):
             assert answer.error.startswith(text.replace("CLAIM", name).replace("NODE", answer.node))
             assert outcome.error.startswith(summary.replace("CLAIM", name))
@@ -254,7 +257,7 @@ def sizes(*memory: str, name: str) -> Object:
 def test_best_fit() -> None:
     """Each node proposes what wastes least on it, and says how much that is."""
     state = cluster(sizes("80", "40", name="a"), sizes("80", name="b"), nodes=[node("a"), node("b")])
-    found = state.filter([claim(exactly())], UNLIMITED, best_fit=True)
+    found = state.filter([Claim(claim(exactly()))], UNLIMITED, best_fit=True)
     assert [each.result[0]["devices"]["results"][0]["device"] for each in found.nodes if each.result] == [
         "d40",
         "d80",
@@ -266,7 +269,7 @@ def test_best_fit() -> None:
 def test_best_fit_out_of_time() -> None:
     """Where there is no time to look for less waste, the first solution stands."""
     state = cluster(sizes("80", "40", name="a"), classes=[device_class()], nodes=[node("a")])
-    tries = (state.filter([claim(exactly())], looks(number), best_fit=True) for number in count())
+    tries = (state.filter([Claim(claim(exactly()))], looks(number), best_fit=True) for number in count())
     found = next(each for each in tries if each.nodes[0].fits)
     assert not isinstance(found.nodes.outcomes[0], Proposal)
 
@@ -287,11 +290,11 @@ def test_selectors_of_allocated_claims_are_looked_at_once_and_within_the_time(
         return selects(selector, looked_at)
 
     monkeypatch.setattr("allocator.pod_claims.selects", counted)
-    answers = list(state.filter([allocated], UNLIMITED).nodes)
+    answers = list(state.filter([Claim(allocated)], UNLIMITED).nodes)
     assert looked["times"] == len(names)
     assert [each.node for each in answers if each.error == AWAY] == [name for name in names if name != "n1"]
     looked.clear()
-    answers = list(state.filter([allocated], looks(10)).nodes)
+    answers = list(state.filter([Claim(allocated)], looks(10)).nodes)
     assert looked["times"] <= 11
     assert [each.error for each in answers][-1] == OUT_OF_TIME
 
@@ -320,6 +323,6 @@ def test_devices_that_change_all_the_time_leave_time_for_some_nodes(monkeypatch:
     asked = [claim(exactly(selectors=[f'device.driver == "{DRIVER}"']))]
     for version in range(1, 6):
         state.put_slice(seen_by_most(primes[0], version))
-        assert len(decided(list(state.filter(asked, looks(80)).nodes))) > 3
-    while len(found := decided(list(state.filter(asked, looks(80)).nodes))) < 120:
+        assert len(decided(list(state.filter([Claim(each) for each in asked], looks(80)).nodes))) > 3
+    while len(found := decided(list(state.filter([Claim(each) for each in asked], looks(80)).nodes))) < 120:
         assert len(found) > 3

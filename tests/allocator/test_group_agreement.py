@@ -15,7 +15,9 @@ import pytest
 
 from allocator.scheduling import Mode, SchedulingState
 from allocator.time_limit import UNLIMITED
+from resourceapi.manifests import key_of
 from resourceapi.objects import Object
+from resourceapi.records.claims import Claim
 from tests.allocator.objects import claim, cluster, counter_slice, device, draws, exactly, slice_of
 
 Declared = dict[str, frozenset[str]]
@@ -88,7 +90,7 @@ class Story:
         elif kind < 0.35 and self.placed:
             claims, _ = self.placed.pop(self.random.randrange(len(self.placed)))
             for each in claims:
-                self.state.release(each)
+                self.state.release(key_of(each))
         else:
             self.ask(number)
 
@@ -105,7 +107,9 @@ class Story:
             for _, each in (*held, *wanted)
         )
         claims = pod(names, f"pod-{number}", one_claim=self.random.random() < 0.5)
-        assert bool(self.state.place(claims, Mode.FIRST_FIT, UNLIMITED).placed) == fits
+        assert (
+            bool(self.state.place([Claim(each) for each in claims], Mode.FIRST_FIT, UNLIMITED).placed) == fits
+        )
         if fits:
             self.placed.append((claims, wanted))
 
@@ -133,7 +137,7 @@ def test_order_does_not_matter(seed: int) -> None:
             for index, size in enumerate(sizes):
                 part, rest = rest[:size], rest[size:]
                 claims = pod(part, f"p{index}", one_claim=random.random() < 0.5)
-                if state.place(claims, Mode.FIRST_FIT, UNLIMITED).placed:
+                if state.place([Claim(each) for each in claims], Mode.FIRST_FIT, UNLIMITED).placed:
                     placed += part
             assert agree(devices[name] for name in placed)
             assert (len(placed) == len(names)) == together

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Iterator
 from typing import Any
@@ -15,11 +16,11 @@ from allocator.errors import AllocationError, Mention, NodeError, in_words
 from allocator.features import GATES, Features
 from allocator.inventory import Inventory, PoolSlices
 from allocator.patches import merged_slices
-from allocator.scheduling import FATAL, NODE, Mode, NodeAnswer, SchedulingState
+from allocator.scheduling import FATAL, NODE, Mode, NodeAnswer, PodAnswer, SchedulingState
 from allocator.time_limit import UNLIMITED
 from resourceapi.manifests import name_of
 from resourceapi.objects import Object
-from resourceapi.records.claims import Allocation
+from resourceapi.records.claims import Claim
 from tests.allocator.objects import ALL_FEATURES, DRIVER, claim, device, device_class, exactly, node, slice_of
 from tests.allocator.random_clusters import (
     NODES,
@@ -51,7 +52,8 @@ class ChangingCluster:
         self.nodes = {name: random_node(draw, name) for name in NODES[:3]}
         self.slices: dict[str, Object] = {}
         self.rules: dict[str, Object] = {}
-        self.claims: list[Object] = []
+        self.claims: list[Claim] = []
+        self._numbers = itertools.count()
         gpu = ["device.driver == 'gpu.example.com'"]
         self.classes = {"any": device_class(), "gpu": device_class("gpu", gpu)}
         self.cluster = SchedulingState(features, self.nodes.values(), self.classes, [])
@@ -107,14 +109,15 @@ class ChangingCluster:
             self.cluster.remove_class("gpu")
 
     def place(self) -> None:
-        claim = random_claim(self.draw, f"claim-{len(self.claims)}")
-        mode = self.draw.choice([Mode.FIRST_FIT, Mode.SCHEDULER])
-        if self.cluster.place([claim], mode, UNLIMITED).placed:
-            self.claims.append(claim)
+        claim = Claim(random_claim(self.draw, f"claim-{next(self._numbers)}"))
+        self.keep(self.cluster.place([claim], self.draw.choice([Mode.FIRST_FIT, Mode.SCHEDULER]), UNLIMITED))
+
+    def keep(self, answer: PodAnswer) -> None:
+        self.claims += [claim.allocated(allocation) for claim, allocation in answer.allocated.items()]
 
     def release(self) -> None:
         if self.claims:
-            self.cluster.release(self.claims.pop(self.draw.randrange(len(self.claims))))
+            self.cluster.release(self.claims.pop(self.draw.randrange(len(self.claims))).key)
 
     def step(self) -> None:
         changes = [self.change_slice] * 4 + [self.place] * 8 + [self.release] * 3
@@ -128,7 +131,8 @@ class ChangingCluster:
         )
         allocated = AllocatedState(self.features)
         for each in self.claims:
-            allocated.add(Allocation(each["status"]["allocation"]))
+            assert each.allocation is not None
+            allocated.add(each.allocation)
         allocator = Allocator(self.features, self.classes, inventory, allocated)
         return [_ask(allocator, each, claims) for each in self.nodes.values()]
 
@@ -141,7 +145,12 @@ def _home(slice: Object) -> object:
 def _ask(allocator: Allocator, node: Object, claims: list[Object]) -> NodeAnswer:
     name = node_name(node)
     try:
-        return NodeAnswer(name, allocator.allocate(node, allocator.demand(claims, UNLIMITED), UNLIMITED))
+        return NodeAnswer(
+            name,
+            allocator.allocate(
+                node, allocator.demand([Claim(each) for each in claims], UNLIMITED), UNLIMITED
+            ),
+        )
     except AllocationError as error:
         unnamed = [part.otherwise if isinstance(part, Mention) else in_words((part,)) for part in error.text]
         return NodeAnswer(name, None, str(error), FATAL, error.fix, "".join(unnamed))
@@ -185,7 +194,7 @@ def test_answers_are_those_of_a_fresh_allocator(
             random_claim(state.draw, f"question-{step}-{each}")
             for each in range(state.draw.choice([1, 1, 2]))
         ]
-        answers = state.cluster.place(claims, Mode.ALL_NODES, UNLIMITED).nodes
+        answers = state.cluster.place([Claim(each) for each in claims], Mode.ALL_NODES, UNLIMITED).nodes
         assert without_share_ids(list(answers)) == without_share_ids(state.from_nothing(claims))
 
 
@@ -225,10 +234,10 @@ def test_nodes_that_are_alike_for_claims(monkeypatch: pytest.MonkeyPatch, seed: 
         constraint = draw.choice(["matchAttribute", "matchAttribute", "distinctAttribute"])
         on = draw.choice(["root", "root", "root", "serial"])
         wanted = claim(*requests, name=f"c{step}", constraints=[{constraint: f"{DRIVER}/{on}"}])
-        answers = state.cluster.place([wanted], Mode.ALL_NODES, UNLIMITED).nodes
+        answers = state.cluster.place([Claim(wanted)], Mode.ALL_NODES, UNLIMITED).nodes
         assert without_share_ids(list(answers)) == without_share_ids(state.from_nothing([wanted]))
-        if draw.random() < 0.5 and state.cluster.place([wanted], Mode.SCHEDULER, UNLIMITED).placed:
-            state.claims.append(wanted)
+        if draw.random() < 0.5:
+            state.keep(state.cluster.place([Claim(wanted)], Mode.SCHEDULER, UNLIMITED))
 
 
 @pytest.mark.parametrize("place", ["nodeName", "nodeSelector", "allNodes"])
@@ -262,5 +271,5 @@ def test_slices_of_a_pool_cost_alike_however_many_there_are(
         for each in range(count):
             where = {place: places[place], "generation": generation, "count": count}
             state.put_slice(slice_of(device(f"d{each}"), name=f"s{each}", **where))
-        assert len(state.place([claim(exactly())], Mode.ALL_NODES, UNLIMITED).nodes) == 3
+        assert len(state.place([Claim(claim(exactly()))], Mode.ALL_NODES, UNLIMITED).nodes) == 3
     assert 0 < steps < 20 * count

@@ -28,6 +28,7 @@ from allocator.simulation import UNHURRIED, Limits, Pod, Simulation, pack
 from allocator.time_limit import UNLIMITED, OutOfTime, TimeLimit
 from resourceapi.node_selection import selects
 from resourceapi.objects import Object
+from resourceapi.records.claims import Claim
 from tests.allocator import scenes
 from tests.allocator.objects import (
     alternative,
@@ -54,9 +55,9 @@ def looks(number: float) -> TimeLimit:
 def hard() -> tuple[SchedulingState, Pod, Pod]:
     """A cluster, a pod for which the search takes many steps, and one for which it takes none."""
     scene = scenes.partitions(3, Random(1))
-    claims = {f"ns/{each['metadata']['name']}": each for each in claims_of(scene)}
+    claims = {f"ns/{each['metadata']['name']}": Claim(each) for each in claims_of(scene)}
     easy = claim(exactly(), name="easy")
-    return cluster(*slices_of(scene)), Pod("hard", claims), Pod("easy", {"ns/easy": easy})
+    return cluster(*slices_of(scene)), Pod("hard", claims), Pod("easy", {"ns/easy": Claim(easy)})
 
 
 def test_parts_of_a_budget() -> None:
@@ -124,7 +125,10 @@ def test_batch_out_of_time() -> None:
 def test_new_nodes_out_of_time() -> None:
     """Pods that were not tried do not count as misfits."""
     template = Template(node("new"), (slice_of("d"),))
-    pods = [Pod(f"p{number}", {f"ns/c{number}": claim(exactly(), name=f"c{number}")}) for number in range(4)]
+    pods = [
+        Pod(f"p{number}", {f"ns/c{number}": Claim(claim(exactly(), name=f"c{number}"))})
+        for number in range(4)
+    ]
     done = expand(cluster, pods, [template], Mode.ATTEMPT, limits=Limits(looks(inf)))
     assert (done.complete, done.options[0].total, list(done.options[0].left)) == (True, 4, [])
     cut = expand(cluster, pods, [template], Mode.ATTEMPT, limits=Limits(looks(9)))
@@ -140,8 +144,8 @@ def test_easy_search_out_of_time() -> None:
     )
     state = cluster(slice_of(*devices))
     with pytest.raises(OutOfTime):
-        state.place([asked], Mode.ALL_NODES, looks(1))
-    assert state.place([asked], Mode.ALL_NODES, UNLIMITED).nodes[0].fits
+        state.place([Claim(asked)], Mode.ALL_NODES, looks(1))
+    assert state.place([Claim(asked)], Mode.ALL_NODES, UNLIMITED).nodes[0].fits
 
 
 @pytest.mark.parametrize("requests", [3, 8], ids=["few", "more than devices"])
@@ -165,7 +169,7 @@ def test_time_is_looked_at_for_each_alternative(monkeypatch: pytest.MonkeyPatch,
         done.clear()
         limit = TimeLimit(most, lambda: float(done["looks at devices"]))
         with suppress(OutOfTime):
-            state.place(asked, Mode.ALL_NODES, limit)
+            state.place([Claim(each) for each in asked], Mode.ALL_NODES, limit)
         assert done["looks at devices"] <= most + 2 * devices
 
 
@@ -202,14 +206,14 @@ def test_each_try_reads_on(monkeypatch: pytest.MonkeyPatch, best_fit: bool) -> N
     while not fits:
         tries += 1
         assert tries <= 6
-        (answer,) = state.filter(asked, limit(5), best_fit=best_fit).nodes
+        (answer,) = state.filter([Claim(each) for each in asked], limit(5), best_fit=best_fit).nodes
         assert answer.fits or answer.error == OUT_OF_TIME
         fits = answer.fits
         weights.append(state._plans._plans.bytes)
     assert tries > 3
     assert weights == sorted(set(weights))
     assert answer.result is not None
-    assert state.still_fits(asked, "n", answer.result, limit(0))
+    assert state.still_fits([Claim(each) for each in asked], "n", answer.result, limit(0))
     for each in asked:
         state.remove_claim("ns", each["metadata"]["name"])
     assert state._plans._plans.bytes == 0
@@ -221,10 +225,10 @@ def test_classes_have_claims_read_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     state = cluster(slice_of(*(device(f"d{number}") for number in range(24))))
     asked = large_claims(6)
     for _ in range(3):
-        state.filter(asked, limit(5))
+        state.filter([Claim(each) for each in asked], limit(5))
     state.put_class(device_class("any", ["false"]))
     assert not state._plans._plans.bytes
-    assert not state.filter(asked, UNLIMITED).nodes[0].fits
+    assert not state.filter([Claim(each) for each in asked], UNLIMITED).nodes[0].fits
 
 
 def test_pods_with_much_affinity_are_late() -> None:
@@ -239,7 +243,7 @@ def test_pods_with_much_affinity_are_late() -> None:
     assert len(excluded(spec, nodes, looks(100))) == 100
     with pytest.raises(OutOfTime):
         excluded(spec, nodes, looks(99))
-    late = Pod("p", {"ns/c": claim(exactly())}, late=True)
+    late = Pod("p", {"ns/c": Claim(claim(exactly()))}, late=True)
     simulation = Simulation(cluster(slice_of("d")), UNHURRIED)
     (found,) = simulation.run([late], Mode.ATTEMPT)
     assert (found.undecided, found.node, simulation.weigh(late)) == (True, "", None)
@@ -261,7 +265,7 @@ def test_claims_elsewhere_are_not_looked_for_late() -> None:
     selector = {"nodeSelectorTerms": [{"matchExpressions": [{"key": "a", "operator": "Exists"}]}]}
     away = claim(exactly()) | {"status": {"allocation": {"nodeSelector": selector}}}
     with pytest.raises(OutOfTime):
-        state.place([away], Mode.ALL_NODES, looks(50))
+        state.place([Claim(away)], Mode.ALL_NODES, looks(50))
 
 
 def test_time_is_looked_at_for_each_node(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -279,7 +283,7 @@ def test_time_is_looked_at_for_each_node(monkeypatch: pytest.MonkeyPatch) -> Non
     )
     limit = TimeLimit(10, lambda: float(done["selectors"]))
     with pytest.raises(OutOfTime):
-        state.place([claim(exactly())], Mode.ALL_NODES, limit)
+        state.place([Claim(claim(exactly()))], Mode.ALL_NODES, limit)
     assert done["selectors"] <= 11
     done.clear()
     state.warm_up(TimeLimit(10, lambda: float(done["selectors"])))

@@ -14,6 +14,7 @@ from allocator.scheduling import Mode
 from allocator.simulation import UNHURRIED, Simulation
 from allocator.simulation import Pod as SimulatedPod
 from allocator.time_limit import OutOfTime, TimeLimit
+from resourceapi.records.claims import Claim
 from resourceapi.releases import Profile
 from tests.allocator.objects import (
     alternative,
@@ -61,7 +62,9 @@ def test_alternatives() -> None:
         for name, size in nodes.items()
     ]
     wanted = first_of("gpu", *(alternative(size, device_class=size) for size in ("big", "mid", "small")))
-    pods = [SimulatedPod(name, {f"ns/{name}": claim(wanted, name=name)}) for name in ("p", "q", "r", "s")]
+    pods = [
+        SimulatedPod(name, {f"ns/{name}": Claim(claim(wanted, name=name))}) for name in ("p", "q", "r", "s")
+    ]
     placed = {
         mode: [
             each.node
@@ -80,7 +83,9 @@ def test_ties() -> None:
     names = ("n1", "n2", "n3")
     slices = [slice_of("d", name=name, pool=name, nodeName=name) for name in names]
     simulation = Simulation(cluster(*slices, nodes=[node(name) for name in names]), UNHURRIED)
-    pods = [SimulatedPod(name, {f"ns/{name}": claim(exactly(), name=name)}) for name in ("p", "q", "r")]
+    pods = [
+        SimulatedPod(name, {f"ns/{name}": Claim(claim(exactly(), name=name))}) for name in ("p", "q", "r")
+    ]
     placed = simulation.run(pods, Mode.PREFERRED)
     assert [(each.node, each.equal) for each in placed] == [("n1", ("n2", "n3")), ("n2", ("n3",)), ("n3", ())]
 

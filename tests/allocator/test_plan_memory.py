@@ -14,6 +14,7 @@ from allocator import plans
 from allocator.scheduling import SchedulingState
 from allocator.time_limit import UNLIMITED
 from resourceapi.objects import Object
+from resourceapi.records.claims import Claim
 from tests.allocator.objects import (
     alternative,
     cluster,
@@ -75,13 +76,13 @@ def test_weight_is_about_the_memory(claims: int, requests: int, pods: int, nodes
     """Within a factor of three: of plans of any kind, none of which have claims in common."""
     state = state_of(nodes, devices)
     state.warm_up()
-    state.filter([claim("first")], UNLIMITED)
+    state.filter([Claim(claim("first"))], UNLIMITED)
     state.remove_claim("one", "first")
     assert weight(state) == 0
     before = tracemalloc.get_traced_memory()[0]
     for pod in range(pods):
         answer = state.filter(
-            [claim(f"c{pod}-{place}", requests=requests) for place in range(claims)], UNLIMITED
+            [Claim(claim(f"c{pod}-{place}", requests=requests)) for place in range(claims)], UNLIMITED
         )
         del answer
     taken = tracemalloc.get_traced_memory()[0] - before
@@ -94,10 +95,10 @@ def test_pods_share_what_claims_ask_for() -> None:
     """Pods that name the same claims in other orders have a plan each, and what a claim asks for is there once."""
     state, claims = state_of(), [claim(f"c{place}") for place in range(20)]
     before = tracemalloc.get_traced_memory()[0]
-    state.filter(claims, UNLIMITED)
+    state.filter([Claim(each) for each in claims], UNLIMITED)
     of_one = tracemalloc.get_traced_memory()[0] - before
     for pod in range(9):
-        state.filter(Random(pod).sample(claims, len(claims)), UNLIMITED)
+        state.filter(Random(pod).sample([Claim(each) for each in claims], len(claims)), UNLIMITED)
     assert len(state._plans._plans) == 10
     assert weight(state) > 9 * of_one / 3
     assert tracemalloc.get_traced_memory()[0] - before < 3 * of_one
@@ -106,14 +107,14 @@ def test_pods_share_what_claims_ask_for() -> None:
 def test_plans_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """A namespace that asks for more and more makes room itself: searches of others stay known."""
     state = state_of()
-    state.filter([claim("victim", "other")], UNLIMITED)
+    state.filter([Claim(claim("victim", "other"))], UNLIMITED)
     known = weight(state)
     state._plans._plans.most_bytes = 6 * known
     for place in range(50):
-        state.filter([claim(f"c{place}"), claim(f"d{place}")], UNLIMITED)
+        state.filter([Claim(claim(f"c{place}")), Claim(claim(f"d{place}"))], UNLIMITED)
         assert weight(state) <= 6 * known
     searches = state.effort.searches
-    state.filter([claim("victim", "other")], UNLIMITED)
+    state.filter([Claim(claim("victim", "other"))], UNLIMITED)
     assert state.effort.searches == searches
 
 
@@ -123,9 +124,9 @@ def test_plans_end_with_their_last_claim() -> None:
     state = state_of()
     pair = [claim("a", content="same"), claim("b", "two", content="same"), claim("c")]
     for each in pair:
-        state.put_claim(each)
-    state.filter(pair[:1], UNLIMITED)
-    state.filter([pair[1], pair[2]], UNLIMITED)
+        state.put_claim(Claim(each))
+    state.filter([Claim(each) for each in pair[:1]], UNLIMITED)
+    state.filter([Claim(pair[1]), Claim(pair[2])], UNLIMITED)
     demands = [ref(demand) for plan in plans_of(state) for demand in plan.demand]
     assert len({demand() for demand in demands}) == 2
     state.remove_claim("one", "a")
@@ -148,8 +149,8 @@ def plans_of(state: SchedulingState) -> Sequence[plans.Plan]:
 def test_a_name_may_come_again() -> None:
     """A claim of the same name with another content is asked for anew, and the earlier content ends."""
     state = state_of()
-    state.filter([claim("a", content="before")], UNLIMITED)
-    state.filter([claim("a", content="after")], UNLIMITED)
+    state.filter([Claim(claim("a", content="before"))], UNLIMITED)
+    state.filter([Claim(claim("a", content="after"))], UNLIMITED)
     assert len(plans_of(state)) == 1
     state.remove_claim("one", "a")
     assert not plans_of(state)
@@ -160,7 +161,7 @@ def test_equal_claims_of_a_pod_get_devices_of_their_own() -> None:
     state = state_of(1, 3)
     for number, fits in ((3, True), (4, False)):
         pod = [claim(f"c{place}", requests=1, content="same") for place in range(number)]
-        answer = state.filter(pod, UNLIMITED).nodes[0]
+        answer = state.filter([Claim(each) for each in pod], UNLIMITED).nodes[0]
         assert answer.fits == fits
         devices = [each["devices"]["results"][0]["device"] for each in answer.result or ()]
         assert devices == (["d0", "d1", "d2"] if fits else [])
@@ -171,7 +172,7 @@ def test_devices_that_are_gone_are_forgotten() -> None:
     """Plans keep neither devices nor nodes alive: drivers may publish others every second, while claims wait."""
     state = state_of(2, 8)
     asked = [claim("a")]
-    state.put_claim(asked[0])
+    state.put_claim(Claim(asked[0]))
 
     def publish(version: int) -> None:
         for name in ("n0", "n1"):
@@ -179,7 +180,7 @@ def test_devices_that_are_gone_are_forgotten() -> None:
                 device(f"d{place}", attributes={"text": "x" * 60 + str(version)}) for place in range(32)
             ]
             state.put_slice(slice_of(*devices, name=name, pool=name, nodeName=name))
-        state.filter(asked, UNLIMITED)
+        state.filter([Claim(each) for each in asked], UNLIMITED)
 
     for version in range(5):
         publish(version)

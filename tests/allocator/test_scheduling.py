@@ -6,7 +6,9 @@ import pytest
 
 from allocator.scheduling import FATAL, NODE, Mode, SchedulingState
 from allocator.time_limit import UNLIMITED
+from resourceapi.manifests import key_of
 from resourceapi.objects import Object
+from resourceapi.records.claims import Claim
 from tests.allocator.objects import (
     claim,
     cluster,
@@ -29,7 +31,10 @@ def per_node() -> list[Object]:
 def test_first_fit_keeps_what_it_finds() -> None:
     """Nodes are asked in order until one fits; later pods see what is taken."""
     state = cluster(*per_node(), nodes=NODES)
-    pods = [state.place([claim(exactly(), name=name)], Mode.FIRST_FIT, UNLIMITED) for name in ("1", "2", "3")]
+    pods = [
+        state.place([Claim(claim(exactly(), name=name))], Mode.FIRST_FIT, UNLIMITED)
+        for name in ("1", "2", "3")
+    ]
     assert [pod.placed for pod in pods] == ["a", "b", ""]
     assert [[answer.node for answer in pod.nodes] for pod in pods] == [["a"], ["a", "b"], ["a", "b"]]
 
@@ -39,7 +44,7 @@ def test_all_nodes_keeps_nothing() -> None:
     state = cluster(*per_node(), nodes=NODES)
     wanted = claim(exactly())
     for _ in range(2):
-        pod = state.place([wanted], Mode.ALL_NODES, UNLIMITED)
+        pod = state.place([Claim(wanted)], Mode.ALL_NODES, UNLIMITED)
         assert [answer.result is not None for answer in pod.nodes] == [True, True]
         assert not pod.placed
     assert "status" not in wanted
@@ -47,7 +52,7 @@ def test_all_nodes_keeps_nothing() -> None:
 
 def test_one_node_only() -> None:
     """A pod may be for one node."""
-    pod = cluster(*per_node(), nodes=NODES).place([claim(exactly())], Mode.FIRST_FIT, UNLIMITED, "b")
+    pod = cluster(*per_node(), nodes=NODES).place([Claim(claim(exactly()))], Mode.FIRST_FIT, UNLIMITED, "b")
     assert pod.placed == "b"
     assert [answer.node for answer in pod.nodes] == ["b"]
 
@@ -56,11 +61,11 @@ def test_release() -> None:
     """What a claim held can be had again; a second release changes nothing."""
     state = cluster(slice_of("d"))
     first, second = claim(exactly(), name="1"), claim(exactly(), name="2")
-    assert state.place([first], Mode.FIRST_FIT, UNLIMITED).placed
-    assert not state.place([second], Mode.FIRST_FIT, UNLIMITED).placed
-    state.release(first)
-    state.release(first)
-    assert state.place([second], Mode.FIRST_FIT, UNLIMITED).placed
+    assert state.place([Claim(first)], Mode.FIRST_FIT, UNLIMITED).placed
+    assert not state.place([Claim(second)], Mode.FIRST_FIT, UNLIMITED).placed
+    state.release(key_of(first))
+    state.release(key_of(first))
+    assert state.place([Claim(second)], Mode.FIRST_FIT, UNLIMITED).placed
 
 
 def test_shares_are_counted_and_released() -> None:
@@ -73,15 +78,15 @@ def test_shares_are_counted_and_released() -> None:
     )
     state = cluster(counter_slice({"s": {"x": "1"}}), slice_of(shared, "e", count=2))
     claims = [claim(exactly(capacity={"m": "4"}), name=str(index)) for index in range(3)]
-    assert [bool(state.place([each], Mode.FIRST_FIT, UNLIMITED).placed) for each in claims] == [
+    assert [bool(state.place([Claim(each)], Mode.FIRST_FIT, UNLIMITED).placed) for each in claims] == [
         True,
         True,
         False,
     ]
-    state.release(claims[0])
-    assert state.place([claims[2]], Mode.FIRST_FIT, UNLIMITED).placed
+    state.release(key_of(claims[0]))
+    assert state.place([Claim(claims[2])], Mode.FIRST_FIT, UNLIMITED).placed
     for each in claims:
-        state.release(each)
+        state.release(key_of(each))
     assert not state.allocated.shares
     assert not state.allocated.capacity
     assert not state.allocated.whole
@@ -90,9 +95,8 @@ def test_shares_are_counted_and_released() -> None:
 def test_allocated_claim_binds_the_pod() -> None:
     """A claim that is allocated is not allocated again, and keeps the pod on its nodes."""
     state = cluster(*per_node(), nodes=NODES)
-    first = claim(exactly())
-    state.place([first], Mode.FIRST_FIT, UNLIMITED, "b")
-    pod = state.place([first], Mode.ALL_NODES, UNLIMITED)
+    first = state.place([Claim(claim(exactly()))], Mode.FIRST_FIT, UNLIMITED, "b").allocated
+    pod = state.place([each.allocated(got) for each, got in first.items()], Mode.ALL_NODES, UNLIMITED)
     away, here = pod.nodes
     assert (away.error, away.error_kind) == ("allocated claim is not available on the node", NODE)
     assert here.result == []
@@ -101,7 +105,7 @@ def test_allocated_claim_binds_the_pod() -> None:
 @pytest.mark.parametrize(("mode", "asked"), [(Mode.FIRST_FIT, ["a"]), (Mode.ALL_NODES, ["a", "b"])])
 def test_fatal_error_ends_first_fit(mode: Mode, asked: list[str]) -> None:
     """No other node is asked when the claim itself is bad."""
-    pod = cluster(*per_node(), nodes=NODES).place([claim(exactly(device_class="x"))], mode, UNLIMITED)
+    pod = cluster(*per_node(), nodes=NODES).place([Claim(claim(exactly(device_class="x")))], mode, UNLIMITED)
     assert [answer.node for answer in pod.nodes] == asked
     assert pod.nodes[0].error_kind == FATAL
 
@@ -111,7 +115,7 @@ def test_invalid_pool_does_not_end_first_fit() -> None:
     state = cluster(
         slice_of("d", "d", nodeName="a"), slice_of("d", name="s2", pool="b", nodeName="b"), nodes=NODES
     )
-    pod = state.place([claim(exactly())], Mode.FIRST_FIT, UNLIMITED)
+    pod = state.place([Claim(claim(exactly()))], Mode.FIRST_FIT, UNLIMITED)
     assert (pod.nodes[0].error_kind, pod.placed) == (NODE, "b")
 
 
@@ -142,7 +146,7 @@ def mig_or_vgpu(first: str, second: str) -> list[str]:
 
 def place_kind(state: SchedulingState, kind: str) -> str:
     wanted = exactly(selectors=[f"device.attributes['gpu.example.com'].kind == '{kind}'"])
-    return state.place([claim(wanted, name=kind)], Mode.FIRST_FIT, UNLIMITED).placed
+    return state.place([Claim(claim(wanted, name=kind))], Mode.FIRST_FIT, UNLIMITED).placed
 
 
 @pytest.mark.parametrize("order", [("mig", "vgpu"), ("vgpu", "mig")])
@@ -155,7 +159,7 @@ def test_holders_count_from_the_start() -> None:
     """Claims that are allocated already hold their devices."""
     assert (
         not cluster(slice_of("d"), holders=[held("d")])
-        .place([claim(exactly())], Mode.FIRST_FIT, UNLIMITED)
+        .place([Claim(claim(exactly()))], Mode.FIRST_FIT, UNLIMITED)
         .placed
     )
 
@@ -173,13 +177,13 @@ def test_as_if_claims_held_nothing() -> None:
         claim(exactly(count=2), name="b"),
     ]
     for each in holders:
-        assert state.place([each], Mode.FIRST_FIT, UNLIMITED).placed
+        assert state.place([Claim(each)], Mode.FIRST_FIT, UNLIMITED).placed
     asked = [claim(exactly(capacity={"m": "8"}), name="x"), claim(exactly(count=2), name="y")]
     with state.without(["ns/a", "ns/b", "ns/gone"]):
-        assert state.place(asked, Mode.FILTER, UNLIMITED).nodes[0].fits
-    assert not state.place(asked[:1], Mode.FILTER, UNLIMITED).nodes[0].fits
-    assert not state.place(asked[1:], Mode.FILTER, UNLIMITED).nodes[0].fits
+        assert state.place([Claim(each) for each in asked], Mode.FILTER, UNLIMITED).nodes[0].fits
+    assert not state.place([Claim(each) for each in asked[:1]], Mode.FILTER, UNLIMITED).nodes[0].fits
+    assert not state.place([Claim(each) for each in asked[1:]], Mode.FILTER, UNLIMITED).nodes[0].fits
     for each in holders:
-        state.release(each)
+        state.release(key_of(each))
     assert not state.allocated.whole
     assert not state.allocated.capacity

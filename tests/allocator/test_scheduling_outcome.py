@@ -45,7 +45,7 @@ def explained(*slices: Object, asked: Object, classes: Object | None = None) -> 
     known = {"any": classes or device_class()}
     return explain(
         Snapshot(ALL_FEATURES, [node(name) for name in names], known, slices, time_limit=UNLIMITED),
-        [asked],
+        [Claim(asked)],
         UNLIMITED,
     )
 
@@ -117,7 +117,7 @@ def test_simulated(
 ) -> None:
     """Nothing is given to the pod, and the node is named."""
     snapshot = cluster(*slices, nodes=[node(each["metadata"]["name"]) for each in slices])
-    asked = Pod("p", {"ns/c": claim(request_, constraints=constraints)})
+    asked = Pod("p", {"ns/c": Claim(claim(request_, constraints=constraints))})
     found = Simulation(snapshot, UNHURRIED).place(asked, mode)
     assert (found.node, found.undecided) == ("", False)
     assert found.error.startswith("an error on c fails the attempt: ")
@@ -165,10 +165,10 @@ def test_error_where_an_allocated_claim_is_not() -> None:
     )
     guarded = f"device.driver != 'x' && ('model' in device.attributes['{DRIVER}']) && {IS_ONE}"
     asked = [own, claim(exactly(selectors=[guarded]))]
-    assert explain(snapshot, asked, UNLIMITED).verdict == FITS
+    assert explain(snapshot, [Claim(each) for each in asked], UNLIMITED).verdict == FITS
     asked = [own, claim(exactly(selectors=[IS_ONE]))]
     # d0 fails as well, but it is taken and so not looked at
-    found = explain(snapshot, asked, UNLIMITED)
+    found = explain(snapshot, [Claim(each) for each in asked], UNLIMITED)
     assert (found.verdict, [each.node for each in found.errors]) == (ERROR, ["b"])
 
 
@@ -185,6 +185,6 @@ def test_many_nodes(fitting: int, verdict: str, placed: str) -> None:
     found = explained(*slices, asked=asked)
     assert (found.verdict, found.error and found.error.node) == (verdict, "bad")
     snapshot = cluster(*slices, nodes=[node(each["metadata"]["name"]) for each in slices])
-    placement = Simulation(snapshot, UNHURRIED).place(Pod("p", {"ns/c": asked}), Mode.ATTEMPT)
+    placement = Simulation(snapshot, UNHURRIED).place(Pod("p", {"ns/c": Claim(asked)}), Mode.ATTEMPT)
     assert placement.node == placed
     assert placement.error.startswith("an error on bad fails the attempt: ")

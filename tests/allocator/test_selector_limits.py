@@ -23,6 +23,7 @@ from deviceselectors.runtime.device import Device
 from deviceselectors.runtime.program import Program
 from resourceapi.limits import SELECTORS
 from resourceapi.objects import Object
+from resourceapi.records.claims import Claim
 from tests.allocator.objects import claim, cluster, device, exactly, slice_of
 
 ONES = "[" + ",".join(["1"] * 60) + "]"
@@ -75,7 +76,7 @@ def looks(number: float) -> TimeLimit:
 
 
 def errors(state: SchedulingState, asked: Object, limit: TimeLimit = UNLIMITED) -> list[str]:
-    return [each.error for each in state.filter([asked], limit).nodes.outcomes]
+    return [each.error for each in state.filter([Claim(asked)], limit).nodes.outcomes]
 
 
 def test_no_selector_is_evaluated_once_the_time_is_over(evaluations: Evaluations) -> None:
@@ -182,7 +183,7 @@ def test_numbers_of_expressions_are_given_once(monkeypatch: pytest.MonkeyPatch) 
         ("1 == 1 || 2 == 1", True),
     ):
         asked = claim(exactly(selectors=[expression]))
-        (found,) = state.filter([asked], UNLIMITED).nodes.outcomes
+        (found,) = state.filter([Claim(asked)], UNLIMITED).nodes.outcomes
         assert found.fits == fits
 
 

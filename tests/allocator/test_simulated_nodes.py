@@ -8,6 +8,7 @@ from allocator.node_resources import NodeResources, PodNeeds
 from allocator.pod_claims import ClaimsOnNodes
 from allocator.scheduling import Mode, SchedulingState
 from allocator.simulation import UNHURRIED, Pod, Simulation, pack
+from resourceapi.records.claims import Claim
 from tests.allocator.objects import claim, cluster, exactly, node, slice_of
 
 GPU = "example.com/gpu"
@@ -27,7 +28,7 @@ def two_nodes(**allocatable: dict[str, int]) -> SchedulingState:
 
 
 def pod(name: str, cpu: int) -> Pod:
-    return Pod(name, {f"ns/{name}": claim(exactly(), name=name)}, needs=PodNeeds({"cpu": cpu * 1000}))
+    return Pod(name, {f"ns/{name}": Claim(claim(exactly(), name=name))}, needs=PodNeeds({"cpu": cpu * 1000}))
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -73,7 +74,7 @@ def test_device_plugins(mode: Mode) -> None:
     for name in ("a", "b", "c"):
         asked = Pod(
             name,
-            {f"ns/{name}": claim(exactly(count=2), name=name)},
+            {f"ns/{name}": Claim(claim(exactly(count=2), name=name))},
             needs=PodNeeds({GPU: 1}, frozenset((GPU,))),
             instead=[ClaimsOnNodes(frozenset(("n1",)), [])],
         )

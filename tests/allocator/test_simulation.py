@@ -17,6 +17,7 @@ from allocator.scheduling import Mode, SchedulingState
 from allocator.simulation import MODES, UNHURRIED, Placement, Pod, Simulation, pack
 from allocator.time_limit import UNLIMITED
 from resourceapi.objects import Object
+from resourceapi.records.claims import Claim
 from tests.allocator.mig import ARRIVALS, LAYOUTS, gpus, pods, wanted
 from tests.allocator.objects import (
     DRIVER,
@@ -37,7 +38,7 @@ ROOT = "resource.kubernetes.io/pcieRoot"
 
 def pod(name: str, *requests: Object, closed: frozenset[str] = frozenset()) -> Pod:
     """A pod with one claim of its own."""
-    return Pod(name, {f"ns/{name}": claim(*requests, name=name)}, closed)
+    return Pod(name, {f"ns/{name}": Claim(claim(*requests, name=name))}, closed)
 
 
 def nodes(*placements: Placement) -> list[str]:
@@ -91,13 +92,13 @@ def test_reset() -> None:
     for _ in range(2):
         assert nodes(*simulation.run(asked, Mode.FIRST_FIT)) == ["n2"]
         simulation.reset()
-    assert asked[0].claims["ns/p"].get("status") is None
+    assert not asked[0].claims["ns/p"].is_allocated
 
 
 def test_shared_claims() -> None:
     """Pods with the same claim share its devices, and so its node."""
     shared = claim(exactly(count=2), name="shared")
-    asked = [Pod(name, {"ns/shared": shared}) for name in ("p", "q")]
+    asked = [Pod(name, {"ns/shared": Claim(shared)}) for name in ("p", "q")]
     placements = Simulation(three_devices(), UNHURRIED).run(
         [*asked, pod("r", exactly(count=2))], Mode.FIRST_FIT
     )
@@ -139,7 +140,7 @@ def test_left_partitions() -> None:
     """Per kind of partition: what could be placed, what all that is free would suffice for, and an empty cluster."""
     state = gpus(1, 2)
     for gpu in range(2):
-        state.hold(held(f"gpu-{gpu}-3g-40gb-0", pool="node-00", name=f"h{gpu}"))
+        state.hold(Claim(held(f"gpu-{gpu}-3g-40gb-0", pool="node-00", name=f"h{gpu}")))
     rest = fragmentation(state.pools(UNLIMITED), state.allocated)
     assert [each[1:] for each in rest.partitions] == [
         ("7g.80gb", 0, 1, 2, 0),
@@ -245,7 +246,9 @@ def test_pods_that_no_node_helps() -> None:
 
 def test_new_nodes_are_closed_as_well() -> None:
     """A new node is for a pod only if the pod's spec lets it go there."""
-    asked = [Pod("p", {"ns/p": claim(exactly(count=3), name="p")}, spec={"nodeSelector": {"zone": "a"}})]
+    asked = [
+        Pod("p", {"ns/p": Claim(claim(exactly(count=3), name="p"))}, spec={"nodeSelector": {"zone": "a"}})
+    ]
     slices = (slice_of("d0", "d1", "d2", name="t", pool="t", nodeName="t"),)
     found = expansion(
         asked, Template(node("t", {"zone": "b"}), slices), Template(node("u", {"zone": "a"}), slices)

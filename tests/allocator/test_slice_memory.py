@@ -15,6 +15,7 @@ from allocator.scheduling import SchedulingState
 from allocator.time_limit import UNLIMITED
 from resourceapi.manifests import key_of
 from resourceapi.objects import Object
+from resourceapi.records.claims import Claim
 from tests.allocator.objects import claim, cluster, counters, decoded, exactly, node
 
 NODES, SLICES, DEVICES = 300, 40, 64
@@ -196,7 +197,7 @@ def nodes() -> list[Object]:
 def look(state: SchedulingState) -> None:
     """Have it look at what every node sees, and filter a pod."""
     state.warm_up()
-    state.filter([claim(exactly())], UNLIMITED)
+    state.filter([Claim(claim(exactly()))], UNLIMITED)
 
 
 @pytest.mark.usefixtures("_counted")
@@ -241,7 +242,7 @@ def test_claims_that_are_gone_leave_little_with_capacities() -> None:
     for number in range(100):
         amounts = {name: str(10 * number + place + 1) for place, name in enumerate(names)}
         wanted = claim(exactly(capacity={**amounts, names[-1]: str(10**10 + number)}))
-        answer = state.filter([wanted], UNLIMITED)
+        answer = state.filter([Claim(wanted)], UNLIMITED)
         assert not any(each.fits for each in answer.nodes.outcomes)
         state.remove_claim(*key_of(wanted).split("/"))
     del answer, wanted

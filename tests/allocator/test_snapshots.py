@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from allocator.features import GATES, Features
-from allocator.scheduling import Mode, SchedulingState
-from allocator.time_limit import UNLIMITED
+from allocator.scheduling import SchedulingState
 from resourceapi.decoding import decode
+from resourceapi.manifests import key_of
 from resourceapi.model.versions import SCHEMAS_WITH_PROPOSALS
 from resourceapi.objects import Object
 from tests.allocator.objects import (
@@ -22,6 +22,7 @@ from tests.allocator.objects import (
     draws,
     exactly,
     held,
+    placed,
     slice_of,
     without,
 )
@@ -94,8 +95,7 @@ def test_written(features: Features, written: Object | None) -> None:
 def test_upgrade_downgrade_upgrade() -> None:
     """An allocation stays as it is; while the gate is off its counter set is blocked, then it is as before."""
     slices = pool(MIG_NOW, WANTED_MIG, part("f", None))
-    holder = claim(exactly(), name="holder")
-    assert cluster(*slices).place([holder], Mode.FIRST_FIT, UNLIMITED).placed
+    holder = placed(cluster(*slices), claim(exactly(), name="holder"))
     before = holder["status"]["allocation"]
     for features, found in ((KEP_OFF, None), (ALL_FEATURES, ["r=e"])):
         state = cluster(*slices, features=features, holders=[holder])
@@ -107,7 +107,7 @@ def test_released_snapshot_is_forgotten() -> None:
     """When the claim lets go of the device, its groups no longer count."""
     holder = remembering(["vgpu"])
     state = cluster(*pool(MIG_NOW, WANTED_MIG), holders=[holder])
-    state.release(holder)
+    state.release(key_of(holder))
     assert devices_of(ask(state, claim(exactly(count=2)))) == ["r=d", "r=e"]
 
 
@@ -143,7 +143,7 @@ def test_shares_with_different_snapshots(other: Object, found: list[str], swappe
     slices = pool(named("d", ["b"]) | {"allowMultipleAllocations": True}, *OTHERS)
     state = cluster(*slices, holders=holders[::-1] if swapped else holders)
     assert joining(state) == found
-    state.release(holders[1])
+    state.release(key_of(holders[1]))
     assert joining(state) == ["b"]
 
 
@@ -171,8 +171,7 @@ def test_set_without_groups_of_a_device_with_groups_on_another() -> None:
     """It is remembered as such, even if the device goes."""
     both = device("d", consumesCounters=[draws("s", {"m": "1"}), draws("t", {"m": "1"}, ["a"])])
     counters = counter_slice({"s": {"m": "9"}, "t": {"m": "9"}})
-    holder = claim(exactly(), name="holder")
-    assert cluster(counters, slice_of(both, count=2)).place([holder], Mode.FIRST_FIT, UNLIMITED).placed
+    holder = placed(cluster(counters, slice_of(both, count=2)), claim(exactly(), name="holder"))
     [result] = holder["status"]["allocation"]["devices"]["results"]
     assert result["compatibilityGroups"] == {"s": [], "t": ["a"]}
     for slices in ([both, *OTHERS], list(OTHERS)):

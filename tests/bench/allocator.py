@@ -28,6 +28,8 @@ from typing import Any, NamedTuple
 from allocator.scheduling import Mode, SchedulingState
 from allocator.time_limit import UNLIMITED
 from deviceselectors import compiler
+from resourceapi.manifests import key_of
+from resourceapi.records.claims import Claim
 from tests.bench.scenarios import Replay, decoded
 from tests.e2e import allocator_peer
 from tests.e2e.referee import shared
@@ -182,12 +184,14 @@ def _changes() -> None:
     cluster = _large_cluster()
     cluster.warm_up()
     pod = wanted_claim("pod")
-    cluster.place([pod], Mode.ALL_NODES, UNLIMITED)
+    cluster.place([Claim(pod)], Mode.ALL_NODES, UNLIMITED)
     gc.collect()
     print(f"{_NODES:,} nodes with {_DEVICES} devices each{'':24}{'median':>11}{'worst':>11}")
     _latency("a slice changes", lambda index: cluster.put_slice(large_slice(index, f"H{index % 3}")))
     _latency(
-        "the next pod after it", lambda _: cluster.place([pod], Mode.ALL_NODES, UNLIMITED), before=cluster
+        "the next pod after it",
+        lambda _: cluster.place([Claim(pod)], Mode.ALL_NODES, UNLIMITED),
+        before=cluster,
     )
     (shared_slice,) = decoded("ResourceSlice", [_slice_json(0, "net") | {"metadata": {"name": "net"}}])
     del shared_slice["spec"]["nodeName"]
@@ -195,8 +199,10 @@ def _changes() -> None:
     shared_slice["spec"]["pool"]["name"] = "net"
     _latency("a slice for all nodes comes or goes", lambda index: _toggle(cluster, shared_slice, index))
     claims = [wanted_claim(f"held-{index}") for index in range(100)]
-    _latency("a pod is placed", lambda index: cluster.place([claims[index]], Mode.FIRST_FIT, UNLIMITED))
-    _latency("a claim is released", lambda index: cluster.release(claims[index]))
+    _latency(
+        "a pod is placed", lambda index: cluster.place([Claim(claims[index])], Mode.FIRST_FIT, UNLIMITED)
+    )
+    _latency("a claim is released", lambda index: cluster.release(key_of(claims[index])))
     _latency("a node's labels change", lambda index: cluster.put_node(_node(index) | {"kind": "Node"}))
     program = [sys.executable, "-m", "tests.bench.allocator", "--memory"]
     print(
@@ -295,8 +301,8 @@ def _memory() -> str:
     cluster = _large_cluster()
     cluster.warm_up()
     for index in range(10):
-        cluster.place([wanted_claim(str(index))], Mode.FIRST_FIT, UNLIMITED)
-        cluster.place([wanted_claim(str(index))], Mode.ALL_NODES, UNLIMITED)
+        cluster.place([Claim(wanted_claim(str(index)))], Mode.FIRST_FIT, UNLIMITED)
+        cluster.place([Claim(wanted_claim(str(index)))], Mode.ALL_NODES, UNLIMITED)
     return f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB"
 
 

@@ -22,6 +22,7 @@ from allocator.simulation import UNHURRIED, Placement, Pod, Simulation, pack
 from allocator.time_limit import UNLIMITED
 from resourceapi.manifests import name_of
 from resourceapi.objects import Object
+from resourceapi.records.claims import Claim
 from tests.allocator.mig import ARRIVALS, LAYOUTS, gpus, pods, random_layouts, wanted
 from tests.allocator.objects import decoded
 
@@ -89,7 +90,10 @@ def _measured() -> Iterator[Line]:
 
 def _scenario(scenario: Object) -> Line:
     asked = [
-        Pod(pod["name"], {each["metadata"]["name"]: decoded("ResourceClaim", each) for each in pod["claims"]})
+        Pod(
+            pod["name"],
+            {each["metadata"]["name"]: Claim(decoded("ResourceClaim", each)) for each in pod["claims"]},
+        )
         for pod in scenario["pods"]
     ]
     if not any(pod.get("release") for pod in scenario["pods"]):
@@ -110,14 +114,12 @@ def _cluster(scenario: Object) -> SchedulingState:
 def _churn(scenario: Object, asked: list[Pod], mode: Mode) -> int:
     """Pods that come and go: claims are released before later pods come."""
     cluster = _cluster(scenario)
-    claims: dict[str, Object] = {}
+    claims = {name: claim for pod in asked for name, claim in pod.claims.items()}
     placed = 0
     for pod, described in zip(asked, scenario["pods"], strict=True):
         for name in described.get("release") or ():
-            cluster.release(claims[name])
-        own = {name: {**claim, "status": {}} for name, claim in pod.claims.items()}
-        claims |= own
-        placed += bool(cluster.place(list(own.values()), mode, UNLIMITED).placed)
+            cluster.release(claims[name].key)
+        placed += bool(cluster.place(list(pod.claims.values()), mode, UNLIMITED).placed)
     return placed
 
 

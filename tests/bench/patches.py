@@ -20,7 +20,9 @@ from typing import Any
 from allocator.features import GATES, Features
 from allocator.scheduling import Mode, SchedulingState
 from allocator.time_limit import UNLIMITED
+from resourceapi.manifests import key_of
 from resourceapi.objects import Object
+from resourceapi.records.claims import Claim
 from tests.bench.allocator import large_slice, wanted_claim
 from tests.bench.load import resident
 from tests.bench.scenarios import decoded
@@ -148,9 +150,9 @@ def _patch(name: str, filter: Object, attributes: Object, *, priority: int = 0) 
 def _schedule(state: SchedulingState) -> None:
     claims = [wanted_claim(f"claim-{index}") for index in range(20)]
     for claim in claims:
-        state.place([claim], Mode.SCHEDULER, UNLIMITED)
+        state.place([Claim(claim)], Mode.SCHEDULER, UNLIMITED)
     for claim in claims:
-        state.release(claim)
+        state.release(key_of(claim))
 
 
 def _seconds(work: Callable[[], object]) -> float:

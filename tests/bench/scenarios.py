@@ -10,9 +10,10 @@ from allocator.features import GATES, Features
 from allocator.scheduling import Mode, SchedulingState
 from allocator.time_limit import UNLIMITED
 from resourceapi.decoding import decode
-from resourceapi.manifests import name_of
+from resourceapi.manifests import key_of, name_of
 from resourceapi.model.versions import SCHEMAS
 from resourceapi.objects import Object
+from resourceapi.records.claims import Claim
 
 
 class Run(NamedTuple):
@@ -37,7 +38,7 @@ class Replay:
         self._claims: dict[str, Object] = {}
         for claim in decoded("ResourceClaim", scenario.get("claims") or ()):
             self._claims[name_of(claim)] = claim
-            self.cluster.hold(claim)
+            self.cluster.hold(Claim(claim))
         self._pods = [
             (pod, [self._claim(pod["name"], index, claim) for index, claim in enumerate(pod["claims"])])
             for pod in scenario["pods"]
@@ -57,9 +58,11 @@ class Replay:
         for pod, claims in self._pods:
             for name in pod.get("release") or ():
                 if name in self._claims:
-                    self.cluster.release(self._claims[name])
+                    self.cluster.release(key_of(self._claims[name]))
             start = _now()
-            answer = self.cluster.place(claims, self.mode, UNLIMITED, pod.get("node") or None)
+            answer = self.cluster.place(
+                [Claim(each) for each in claims], self.mode, UNLIMITED, pod.get("node") or None
+            )
             if self.mode is Mode.ALL_NODES:
                 fitting = sum(node.result is not None for node in answer.nodes)
             clock, processor = _now()

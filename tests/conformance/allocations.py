@@ -9,10 +9,11 @@ from allocator.scheduling import Mode, NodeAnswer, SchedulingState
 from allocator.time_limit import UNLIMITED
 from resourceapi.decoding import decode
 from resourceapi.encoding import encode
-from resourceapi.manifests import name_of
+from resourceapi.manifests import key_of, name_of
 from resourceapi.measured import NEWEST
 from resourceapi.model.versions import SCHEMAS
 from resourceapi.objects import Object
+from resourceapi.records.claims import Claim
 from tests.conformance.answers import Case, Json, same_json
 from tests.conformance.comparison import Comparison
 
@@ -28,10 +29,9 @@ def answer(case: Case) -> Object:
     slices = _told_apart([_decoded("ResourceSlice", each) for each in scenario["resourceSlices"]])
     by_name = {name_of(device_class): device_class for device_class in classes}
     cluster = SchedulingState(features, scenario["nodes"], by_name, slices)
-    claims: dict[str, Object] = {}
+    claims: dict[str, Claim] = {}
     for each in scenario["claims"]:
-        claim = _remember(claims, _decoded("ResourceClaim", each))
-        cluster.hold(claim)
+        cluster.hold(_remember(claims, Claim(_decoded("ResourceClaim", each))))
     mode = Mode(scenario["mode"])
     shares: dict[str, str] = {}
     return {
@@ -47,11 +47,12 @@ def _minor(case: Case) -> int:
 
 
 def _pod(
-    cluster: SchedulingState, claims: dict[str, Object], pod: Object, mode: Mode, shares: dict[str, str]
+    cluster: SchedulingState, claims: dict[str, Claim], pod: Object, mode: Mode, shares: dict[str, str]
 ) -> Object:
     for name in pod.get("release") or ():
         if name in claims:
-            cluster.release(claims[name])
+            cluster.release(claims[name].key)
+            _remember(claims, claims[name].with_status({}))
     wanted = []
     for index, claim in enumerate(pod["claims"]):
         if isinstance(claim, str):
@@ -66,8 +67,10 @@ def _pod(
         decoded = _decoded("ResourceClaim", claim)
         if not name_of(decoded):
             decoded.setdefault("metadata", {})["name"] = f"{pod['name']}-{index}"
-        wanted.append(claims.get(_key(decoded)) or _remember(claims, decoded))
+        wanted.append(claims.get(key_of(decoded)) or _remember(claims, Claim(decoded)))
     placed = cluster.place(wanted, mode, UNLIMITED, pod.get("node") or None)
+    for claim, allocation in placed.allocated.items():
+        _remember(claims, claim.allocated(allocation))
     answered: Object = {"name": pod["name"]}
     if placed.placed:
         answered["placed"] = placed.placed
@@ -90,14 +93,9 @@ def _told_apart(slices: list[Object]) -> list[Object]:
     return slices
 
 
-def _remember(claims: dict[str, Object], claim: Object) -> Object:
-    claims[_key(claim)] = claims[name_of(claim)] = claim
+def _remember(claims: dict[str, Claim], claim: Claim) -> Claim:
+    claims[claim.key] = claims[claim.name] = claim
     return claim
-
-
-def _key(claim: Object) -> str:
-    namespace = claim.get("metadata", {}).get("namespace", "")
-    return f"{namespace}/{name_of(claim)}" if namespace else name_of(claim)
 
 
 def _node(node: NodeAnswer, shares: dict[str, str]) -> Object:

@@ -18,6 +18,7 @@ from resourceapi.encoding import encode
 from resourceapi.kinds import CLAIM, DEVICE_CLASS, RESOURCE_SLICE
 from resourceapi.model.versions import SCHEMAS
 from resourceapi.objects import Object
+from resourceapi.records.claims import Claim
 from resourceapi.releases import Profile
 from tests.e2e.allocation_history import results_of
 from tests.e2e.etcd_history import Change
@@ -73,7 +74,7 @@ class Replay:
             return
         for earlier in self._perhaps_earlier(place, node):
             for each in earlier:
-                self._state.put_claim(self._decoded(each))
+                self._state.put_claim(Claim(self._decoded(each)))
             said = self._says(change.key, node)
             for each in earlier:
                 namespace, name = each["metadata"]["namespace"], each["metadata"]["name"]
@@ -94,7 +95,7 @@ class Replay:
 
     def _says(self, key: str, node: str) -> list[Any] | None:
         claim = self._claims[key]
-        answer = self._state.place([claim], Mode.FILTER, UNLIMITED, only_node=node)
+        answer = self._state.place([Claim(claim)], Mode.FILTER, UNLIMITED, only_node=node)
         (found,) = answer.nodes
         if not found.fits or found.result is None:
             return None
@@ -107,7 +108,7 @@ class Replay:
             self._state.remove_claim(*change.key.split("/"))
             return
         claim = self._claims[change.key] = self._decoded(change.obj)
-        self._state.put_claim(claim)
+        self._state.put_claim(Claim(claim))
 
     def _take(self, resource: str, obj: Object) -> None:
         if resource == "minions":

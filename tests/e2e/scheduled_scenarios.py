@@ -10,7 +10,7 @@ from allocator.explaining.snapshot import Change, Snapshot
 from allocator.pod_nodes import HOSTNAME
 from allocator.time_limit import UNLIMITED
 from resourceapi.objects import Object
-from resourceapi.records.claims import Claim
+from resourceapi.records.claims import Claim, ExactRequest
 from tests.allocator.explaining.scenarios import OWN
 from tests.allocator.objects import (
     ALL_FEATURES,
@@ -120,8 +120,8 @@ def helped(asked: Setting, remedy: Remedy) -> tuple[Setting, list[Object]]:
         new = f"{old}-{asked.name}"
         classes.append({**snapshot.classes[old], "metadata": {"name": new}})
         for part in parts(claims):
-            if details_of(claims, part).get("deviceClassName") == old:
-                claims = with_details(claims, part, lambda each: {**each, "deviceClassName": new})
+            if details_of(claims, part).device_class == old:
+                claims = with_details(claims, part, device_class=new)
     pod: Object = {}
     if variation.opened:
         pod["tolerations"] = [{"operator": "Exists"}]
@@ -130,4 +130,40 @@ def helped(asked: Setting, remedy: Remedy) -> tuple[Setting, list[Object]]:
         terms = {"nodeSelectorTerms": [{"matchExpressions": [elsewhere]}]}
         pod["affinity"] = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
     slices, holders = list(snapshot.slices.values()), [each.object for each in snapshot.claims.values()]
-    return Setting(asked.name, asked.nodes, slices, holders, claims, pod), classes
+    return Setting(
+        asked.name, asked.nodes, slices, holders, [_written(each) for each in claims], pod
+    ), classes
+
+
+def _written(claim: Claim) -> Object:
+    """A changed claim as it is created."""
+    requests: list[Object] = []
+    for request in claim.devices.requests:
+        details = [_written_details(each) for each in request.alternatives]
+        requests.append(
+            {
+                "name": request.name,
+                **({"firstAvailable": details} if request.is_list else {"exactly": details[0]}),
+            }
+        )
+    constraints = []
+    for each in claim.devices.constraints:
+        attributes = {"matchAttribute": each.match, "distinctAttribute": each.distinct}
+        given = {name: attribute for name, attribute in attributes.items() if attribute is not None}
+        constraints.append({"requests": list(each.requests), **given})
+    devices = {"requests": requests, "constraints": constraints, "config": list(claim.devices.config)}
+    return {**claim.object, "spec": {"devices": devices}}
+
+
+def _written_details(details: ExactRequest) -> Object:
+    found: Object = {
+        "name": details.name,
+        "deviceClassName": details.device_class,
+        "allocationMode": details.mode,
+        "count": details.number,
+        "adminAccess": details.admin_access,
+        "selectors": [{"cel": {"expression": each}} for each in details.selectors],
+        "tolerations": list(details.tolerations),
+        "capacity": details.capacity and {"requests": dict(details.capacity)},
+    }
+    return {name: value for name, value in found.items() if value}

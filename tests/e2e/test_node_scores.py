@@ -11,6 +11,7 @@ from allocator.node_scores import Candidate
 from allocator.pod_nodes import PREFERRED
 from allocator.time_limit import UNLIMITED
 from resourceapi.objects import Object
+from resourceapi.records.claims import Claim
 from resourceapi.releases import Profile
 from tests.allocator.objects import claim, cluster, node, slice_of
 from tests.e2e.control_plane import component, control_plane
@@ -90,7 +91,7 @@ def scores_of(of: Setting, profile: Profile) -> dict[str, int]:
     state = cluster(*of.slices, features=features, classes=CLASSES, nodes=of.nodes)
     state.resources = resources
     needs = needs_of(dict(of.pod), profile)
-    answers = state.filter(of.claims, UNLIMITED).nodes
+    answers = state.filter([Claim(each) for each in of.claims], UNLIMITED).nodes
     candidates = [
         Candidate(answers[place].node, outcome.places)
         for place, outcome in enumerate(answers.outcomes)

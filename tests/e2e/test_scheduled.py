@@ -20,6 +20,7 @@ from allocator.simulation import MODES, UNHURRIED, Pod, Simulation
 from allocator.time_limit import UNLIMITED
 from resourceapi.gates import UNRELEASED_GATES
 from resourceapi.manifests import key_of
+from resourceapi.records.claims import Claim
 from tests.allocator.objects import alternative, claim, exactly, first_of
 from tests.e2e.binaries import tool
 from tests.e2e.client import Client
@@ -71,7 +72,7 @@ def explained(asked: Setting) -> Explanation:
     closed = {
         name: [each.named for each in found] for name, found in excluded({}, asked.nodes, UNLIMITED).items()
     }
-    return explain(snapshot_of(asked), asked.claims, UNLIMITED, closed)
+    return explain(snapshot_of(asked), [Claim(each) for each in asked.claims], UNLIMITED, closed)
 
 
 def placed(asked: Setting) -> list[bool]:
@@ -81,10 +82,10 @@ def placed(asked: Setting) -> list[bool]:
     for mode in MODES.values():
         cluster = SchedulingState(snapshot.features, asked.nodes, snapshot.classes, asked.slices)
         for each in asked.holders:
-            cluster.hold(each)
+            cluster.hold(Claim(each))
         pod = Pod(
             "p",
-            {key_of(each): each for each in asked.claims},
+            {key_of(each): Claim(each) for each in asked.claims},
             frozenset(excluded({}, asked.nodes, UNLIMITED)),
         )
         found.append(bool(Simulation(cluster, UNHURRIED).place(pod, mode).node))

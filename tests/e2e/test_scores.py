@@ -10,6 +10,7 @@ from allocator.results import places_of
 from allocator.time_limit import UNLIMITED
 from resourceapi.manifests import name_of
 from resourceapi.objects import Object
+from resourceapi.records.claims import Claim
 from resourceapi.releases import Profile
 from scheduler.scoring import Offer, upstream_percent
 from tests.allocator.objects import (
@@ -103,14 +104,14 @@ def scores_of(of: Setting) -> dict[str, int]:
     """The scores of the nodes that fit, as an administrator would read them in the log."""
     state = cluster(*of.slices, features=Features(Profile("1.37", {}).gates), classes=CLASSES, nodes=of.nodes)
     for each in of.claims:
-        state.hold(each)
-    answers = state.filter(of.claims, UNLIMITED).nodes
+        state.hold(Claim(each))
+    answers = state.filter([Claim(each) for each in of.claims], UNLIMITED).nodes
     offers = [
         Offer(answers[place].node, outcome.places)
         for place, outcome in enumerate(answers.outcomes)
         if outcome.fits
     ]
-    allocated = [place for each in of.claims for place in places_of(each)]
+    allocated = [place for each in map(Claim, of.claims) for place in places_of(each, each.allocation)]
     percent = upstream_percent(offers, allocated)
     return {offer.node: WEIGHT * score for offer, score in zip(offers, percent, strict=True)}
 

@@ -25,7 +25,7 @@ from allocator.features import Features
 from allocator.scheduling import SchedulingState
 from allocator.time_limit import TimeLimit
 from resourceapi.objects import Object
-from resourceapi.records.claims import devices_of
+from resourceapi.records.claims import PackedDevices
 from resourceapi.releases import Profile
 from scheduler import filtering, reasons
 from scheduler.cluster_picture import ClusterPicture
@@ -153,7 +153,11 @@ def _over(cluster: Cluster, pod: Object, claims: list[Object], number: int) -> I
             note_on(case_of(cluster.refused[-1]), cluster.picture, NOTE_SECONDS)
 
     # The webhook reads claims for itself, and packs nothing.
-    specs = [{**each["spec"], "devices": devices_of(each)} for each in claims]
+    specs = [
+        {**each["spec"], "devices": devices.read() if isinstance(devices, PackedDevices) else devices}
+        for each in claims
+        for devices in (each["spec"]["devices"],)
+    ]
 
     def reviewed() -> None:
         for each in specs:

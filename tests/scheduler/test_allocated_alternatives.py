@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from resourceapi.objects import Object
-from resourceapi.records.claims import MIN_BYTES, DevicesReader, PackedDevices
+from resourceapi.records.claims import MIN_BYTES, Allocation, Claim, DevicesReader, PackedDevices
 from scheduler.metrics import ChosenAlternative, chosen_alternatives
 
 
@@ -12,9 +12,8 @@ def test_place_of_the_alternative() -> None:
     first = [{"name": name, "deviceClassName": f"class-{name}"} for name in ("h", "a")]
     requests = [{"name": "g", "firstAvailable": first}, {"name": "n", "exactly": {"deviceClassName": "nic"}}]
     results = [{"request": name, "driver": "d"} for name in ("g/a", "n", "g/h", "x")]
-    found = chosen_alternatives(
-        {"spec": {"devices": {"requests": requests}}}, {"devices": {"results": results}}
-    )
+    claim = Claim({"spec": {"devices": {"requests": requests}}})
+    found = chosen_alternatives(claim, Allocation({"devices": {"results": results}}))
     assert list(found) == [
         ChosenAlternative("d", "class-a", "1"),
         ChosenAlternative("d", "nic", ""),
@@ -30,5 +29,5 @@ def test_claim_that_is_kept_as_text() -> None:
     claim: Object = {"spec": {"devices": devices}}
     packed = DevicesReader(lambda value: value).packed(claim, devices)
     assert isinstance(packed["spec"]["devices"], PackedDevices)
-    allocation = {"devices": {"results": [{"request": "n" * MIN_BYTES, "driver": "d"}]}}
-    assert list(chosen_alternatives(packed, allocation)) == [ChosenAlternative("d", "nic", "")]
+    allocation = Allocation({"devices": {"results": [{"request": "n" * MIN_BYTES, "driver": "d"}]}})
+    assert list(chosen_alternatives(Claim(packed), allocation)) == [ChosenAlternative("d", "nic", "")]

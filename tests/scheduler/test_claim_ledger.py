@@ -12,7 +12,7 @@ from allocator.demand import ClaimContents, read_claim
 from allocator.time_limit import UNLIMITED
 from cluster.objects import ClusterObjects
 from resourceapi.objects import Object
-from resourceapi.records.claims import devices_of
+from resourceapi.records.claims import Claim
 from resourceapi.records.pools import DeviceId
 from resourceapi.releases import Profile
 from scheduler.cluster_picture import ClusterPicture
@@ -113,7 +113,7 @@ def test_parameters_of_drivers_are_kept_as_text() -> None:
         tracemalloc.stop()
     kept = picture.claims.get("ns/c0")
     assert kept is not None
-    (config,) = devices_of(kept)["config"]
+    (config,) = Claim(kept).devices.config
     (allocated,) = kept["status"]["allocation"]["devices"]["config"]
     values = [config["opaque"]["parameters"], allocated["opaque"]["parameters"]]
     values.append(kept["status"]["devices"][0]["data"])
@@ -136,7 +136,7 @@ def test_parameters_of_classes_are_kept_as_text() -> None:
     picture.claim_objects.put(claim("c"))
     asked = picture.claims.get("ns/c")
     assert asked is not None
-    (answer,) = picture.state.filter([asked], UNLIMITED).nodes
+    (answer,) = picture.state.filter([Claim(asked)], UNLIMITED).nodes
     assert answer.result is not None
     (config,) = answer.result[0]["devices"]["config"]
     assert config["opaque"]["parameters"].value == {"a": [[]] * size}
@@ -174,13 +174,13 @@ def test_what_no_pod_has_asked_for_is_kept_as_text(asked: Object) -> None:
     kept, stored = picture.claims.get("ns/c0"), objects.read_stored("ResourceClaim", whole)
     assert kept is not None
     assert stored is not None
-    devices = devices_of(kept)
+    devices = kept["spec"]["devices"].read()
     assert devices == stored["spec"]["devices"]
-    assert devices_of(kept) is devices
+    assert kept["spec"]["devices"].read() is devices
     contents = ClaimContents(lambda claim, limit: read_claim(claim, {}, picture.features, limit))
-    content = contents.of(kept)
-    assert contents.of(stored) is content
-    (demand,) = contents.demands([kept], [content], UNLIMITED)
+    content = contents.of(Claim(kept))
+    assert contents.of(Claim(stored)) is content
+    (demand,) = contents.demands([Claim(kept)], [content], UNLIMITED)
     assert len(demand.requests) == 32
     assert demand.header.weight > 10 * size
 
@@ -192,4 +192,5 @@ def test_short_claims_are_kept_as_they_are() -> None:
     picture.claim_objects.put({**claim("c"), "spec": {"devices": devices}})
     kept = picture.claims.get("ns/c")
     assert kept is not None
-    assert kept["spec"]["devices"] is devices_of(kept)
+    assert isinstance(kept["spec"]["devices"], dict)
+    assert not Claim(kept).devices.is_packed

@@ -148,7 +148,7 @@ def mixed_nodes() -> Any:
 
 def decision(*, best_fit: bool = False) -> Decision:
     asked = claim(first_of("r", of_model("first"), of_model("second")))
-    answers = mixed_nodes().filter([asked], UNLIMITED, best_fit=best_fit).nodes
+    answers = mixed_nodes().filter([Claim(asked)], UNLIMITED, best_fit=best_fit).nodes
     places = {each.node: place for place, each in enumerate(answers) if each.fits}
     return Decision("uid", "ns", 0, [Claim(asked)], [], answers, places)
 
@@ -170,9 +170,12 @@ def test_places_of_allocated_claims() -> None:
     """Read from the claim's status: of several lists each, nothing for other requests and without an allocation."""
     spec = claim(exactly("plain"), first_of("r", of_model("a"), of_model("b")))["spec"]
     allocated = {**held("d", request="r/b"), "spec": spec}
-    assert places_of(allocated) == [1]
-    assert places_of({"spec": spec}) == []
-    assert places_of({"status": {"allocation": {}}}) == []  # asks for nothing, as API servers store it
+    for claim_, expected in (
+        (Claim(allocated), [1]),
+        (Claim({"spec": spec}), []),
+        (Claim({"status": {"allocation": {}}}), []),  # asks for nothing, as API servers store it
+    ):
+        assert places_of(claim_, claim_.allocation) == expected
 
 
 def test_formulas_are_those_of_the_configuration() -> None:

@@ -19,8 +19,9 @@ from resourceapi.encoding import encode
 from resourceapi.json_text import Raw
 from resourceapi.model.versions import SCHEMAS, SCHEMAS_WITH_PROPOSALS
 from resourceapi.objects import Object
+from resourceapi.records.claims import Claim
 from resourceapi.schema import Schema
-from tests.allocator.objects import ALL_FEATURES, DRIVER, cluster, decoded, node, without
+from tests.allocator.objects import ALL_FEATURES, DRIVER, cluster, decoded, node, placed, without
 from tests.scheduler.group_scenes import (
     COUNTERS,
     EXAMPLE_4,
@@ -75,10 +76,12 @@ def ask(server: Server, parts: tuple[Part, ...], type: str, features: Features =
     number = len(server.claims)
     metadata = {"name": f"c{number}", "namespace": "ns"}
     wanted = decoded("ResourceClaim", {"metadata": metadata, "spec": spec_asking(type)})
-    if not state.place([wanted], Mode.FIRST_FIT, UNLIMITED).placed:
+    answer = state.place([Claim(wanted)], Mode.FIRST_FIT, UNLIMITED)
+    if not answer.placed:
         return None
-    server.allocate(wanted, f"{UID}-{number}")
-    [result] = wanted["status"]["allocation"]["devices"]["results"]
+    ((claim, allocation),) = answer.allocated.items()
+    server.allocate(claim.allocated(allocation).object, f"{UID}-{number}")
+    [result] = allocation["devices"]["results"]
     return str(result["device"])
 
 
@@ -113,7 +116,7 @@ def test_another_node_admits(server: Server) -> None:
         holders=server.holders(),
     )
     wanted = decoded("ResourceClaim", {"metadata": {"name": "w"}, "spec": spec_asking("vgpu")})
-    assert state.place([wanted], Mode.FIRST_FIT, UNLIMITED).placed == "o"
+    assert state.place([Claim(wanted)], Mode.FIRST_FIT, UNLIMITED).placed == "o"
 
 
 def test_upgrade_downgrade_upgrade(server: Server) -> None:
@@ -273,8 +276,7 @@ def test_forger_in_a_claim() -> None:
     spec = spec_asking("mig")
     spec["devices"]["config"] = [{"opaque": lie}]
     wanted = decoded("ResourceClaim", {"metadata": {"name": "c", "namespace": "ns"}, "spec": spec})
-    assert state.place([wanted], Mode.FIRST_FIT, UNLIMITED).placed
-    server.allocate(wanted, UID)
+    server.allocate(placed(state, wanted), UID)
     config = server.claims[0]["status"]["allocation"]["devices"]["config"]
     assert [each["source"] for each in config] == ["FromClaim", "FromClass"]
     assert ask(server, (*MIG, *VGPU), "vgpu") is None

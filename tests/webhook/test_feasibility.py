@@ -22,6 +22,7 @@ from deviceselectors.request_budget import RequestBudget
 from deviceselectors.runtime.program import Program
 from resourceapi.manifests import labels_of
 from resourceapi.objects import Object
+from resourceapi.records.claims import Claim
 from resourceapi.releases import Profile
 from serving.routes import Caller
 from tests.allocator import objects, random_clusters
@@ -568,7 +569,7 @@ def test_never_wrong_in_random_clusters() -> None:
             policy = Feasibility("Warn", known, PROFILE)
             if policy.problems(copy.deepcopy(wanted["spec"]), ("spec",)):
                 called += 1
-                answers = cluster.place([wanted], Mode.ALL_NODES, UNLIMITED).nodes
+                answers = cluster.place([Claim(wanted)], Mode.ALL_NODES, UNLIMITED).nodes
                 assert all(answer.result is None for answer in answers), wanted["spec"]
     assert called > 500
 

@@ -36,7 +36,6 @@ class Reallocations:
         node = self._node(claim)
         if node is None:
             return None
-        without = {**claim.object, "status": {}}
         with self._cluster.without([claim.key]):
             attempt = Attempt(
                 node,
@@ -46,7 +45,7 @@ class Reallocations:
                 self._outcomes.selectors,
                 UNLIMITED,
             )
-            demand = self._cluster.demand([without], UNLIMITED)[0]
+            demand = self._cluster.demand([claim], UNLIMITED)[0]
             return refused_again(attempt, self._outcomes, demand, claim.results)
 
     def _pools_of(self, node: Object) -> list[Pool]:

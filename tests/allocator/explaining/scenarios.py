@@ -116,7 +116,7 @@ def _details(random: Random) -> tuple[int | None, Object]:
 
 def fits(
     snapshot: Snapshot,
-    claims: Iterable[Object],
+    claims: Iterable[Claim],
     released: Iterable[str] = (),
     only: str | None = None,
 ) -> bool:
@@ -129,9 +129,8 @@ def fits(
     )
     for held_claim in snapshot.claims.values():
         if held_claim.key not in set(released):
-            cluster.hold(held_claim.object)
-    copies = [{**each, "status": dict(each.get("status") or {})} for each in claims]
-    answers = list(cluster.place(copies, Mode.ALL_NODES, UNLIMITED, only).nodes)
+            cluster.hold(held_claim)
+    answers = list(cluster.place(list(claims), Mode.ALL_NODES, UNLIMITED, only).nodes)
     return any(each.result is not None for each in answers) and all(
         each.error_kind != FATAL for each in answers
     )

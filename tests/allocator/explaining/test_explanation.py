@@ -50,7 +50,7 @@ def test_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
         raise SearchLimitError
 
     monkeypatch.setattr(allocation, "solve", give_up)
-    found = explain(snapshot(held("d0")), [claim(exactly(count=9))], UNLIMITED)
+    found = explain(snapshot(held("d0")), [Claim(claim(exactly(count=9)))], UNLIMITED)
     assert found.verdict == UNDECIDED
     assert (found.conflict, found.conflicts, found.remedies, found.never) == (None, [], [], None)
 
@@ -63,20 +63,20 @@ def counted(looks: int) -> TimeLimit:
 
 def test_no_time() -> None:
     """When the time is over, the verdict is there, and that more could be said."""
-    found = explain(snapshot(), [claim(exactly(count=3))], time_limit=counted(9))
+    found = explain(snapshot(), [Claim(claim(exactly(count=3)))], time_limit=counted(9))
     assert (found.verdict, found.complete, found.remedies) == (MISFIT, False, [])
 
 
 def test_no_time_at_all() -> None:
     """Without a verdict nothing is said but that."""
-    found = explain(snapshot(), [claim(exactly(count=3))], time_limit=counted(0))
+    found = explain(snapshot(), [Claim(claim(exactly(count=3)))], time_limit=counted(0))
     assert (found.verdict, found.complete, found.answers) == (UNDECIDED, False, [])
 
 
 def test_answers_of_nodes_take_no_room() -> None:
     """Thousands of pods may fit on thousands of nodes: what they would get is kept for the one that is told."""
     shared = snapshot()
-    one, other = (explain(shared, [claim(exactly(), name=name)], UNLIMITED) for name in ("a", "b"))
+    one, other = (explain(shared, [Claim(claim(exactly(), name=name))], UNLIMITED) for name in ("a", "b"))
     assert one.fitting == other.fitting == ["n"]
     assert one.answers[0] is other.answers[0]
     assert one.answers[0].result == []
@@ -87,7 +87,7 @@ def test_answers_of_nodes_take_no_room() -> None:
 def test_own_claims_stay() -> None:
     """An allocated claim of the pod itself is not among those whose release is suggested."""
     own = held("d0", name="own")
-    found = explain(snapshot(own, held("d1", name="other")), [own, claim(exactly())], UNLIMITED)
+    found = explain(snapshot(own, held("d1", name="other")), [Claim(own), Claim(claim(exactly()))], UNLIMITED)
     assert found.verdict == MISFIT
     assert [each.subject for each in found.remedies if each.kind == "release"] == ["ns/other"]
 
@@ -103,7 +103,7 @@ def test_totals() -> None:
         [Claim(held("d0"))],
         time_limit=UNLIMITED,
     )
-    found = explain(shared, [claim(exactly(count=2))], UNLIMITED)
+    found = explain(shared, [Claim(claim(exactly(count=2)))], UNLIMITED)
     assert [each[1:] for each in found.totals] == [(2, 2, 1, 0)]
     assert [kind.nodes for kind in found.kinds] == [("n1", "n2")]
 
@@ -127,7 +127,7 @@ def test_closest_node() -> None:
         exactly("g", count=2, selectors=[of_model % "g"]),
         exactly("h", selectors=[of_model % "h"]),
     ]
-    found = explain(nodes, [claim(*requests)], UNLIMITED)
+    found = explain(nodes, [Claim(claim(*requests))], UNLIMITED)
     assert [kind.nodes for kind in found.kinds] == [("n1",), ("n0",)]
 
 
@@ -148,7 +148,9 @@ def test_preferred_node(counts: dict[str, int], names: tuple[str, str]) -> None:
     nodes = Snapshot(
         ALL_FEATURES, [node(name) for name in counts], {"any": device_class()}, slices, time_limit=UNLIMITED
     )
-    found = explain(nodes, [claim(first_of("r", alternative("two", 2), alternative("one")))], UNLIMITED)
+    found = explain(
+        nodes, [Claim(claim(first_of("r", alternative("two", 2), alternative("one"))))], UNLIMITED
+    )
     assert found.placed is not None
     assert found.placed.result is not None
     taken = found.placed.result[0]["devices"]["results"][0]["request"]
@@ -176,7 +178,7 @@ def test_reasons_of_devices_that_all_differ() -> None:
             f'model is "l4"; wanted "h100", and {"index is 0, 1, 2, 3 and 96 others"}; wanted >= 100',
         ),
     ):
-        found = explain(unlike(100), [claim(exactly(selectors=[selector]))], UNLIMITED)
+        found = explain(unlike(100), [Claim(claim(exactly(selectors=[selector])))], UNLIMITED)
         (rejected,) = found.kinds[0].requests[0].steps[-1].rejected
         assert (rejected.devices, rejected.reason) == (100, reason)
 
@@ -187,7 +189,7 @@ def test_reasons_take_bounded_time() -> None:
     snapshot = unlike(5)
     view = NodeView(snapshot, "n", outcomes)
     asked = snapshot.demand(
-        [claim(exactly(selectors=[f"device.attributes['{DRIVER}'].index > 9"]))], UNLIMITED
+        [Claim(claim(exactly(selectors=[f"device.attributes['{DRIVER}'].index > 9"])))], UNLIMITED
     )
     rejected = view.steps(asked[0].requests[0].alternatives[0]).steps[-1].rejected
     assert [each.devices for each in rejected] == [1, 4]
@@ -205,7 +207,9 @@ def test_nodes_are_alike_in_what_is_said() -> None:
         ALL_FEATURES, [node(name) for name in models], {"any": device_class()}, slices, time_limit=UNLIMITED
     )
     found = explain(
-        nodes, [claim(exactly(selectors=[f"device.attributes['{DRIVER}'].model == 'h100'"]))], UNLIMITED
+        nodes,
+        [Claim(claim(exactly(selectors=[f"device.attributes['{DRIVER}'].model == 'h100'"])))],
+        UNLIMITED,
     )
     (kind,) = found.kinds
     assert kind.nodes == ("n1", "n2", "n3")

@@ -108,7 +108,7 @@ def remedies(wanted: int, holders: dict[str, str]) -> list[str]:
         time_limit=UNLIMITED,
         owner_of=owner_of,
     )
-    found = explain(snapshot, [claim(exactly(count=wanted), name="new")], UNLIMITED)
+    found = explain(snapshot, [Claim(claim(exactly(count=wanted), name="new"))], UNLIMITED)
     return [each.text for each in found.remedies if each.kind == RELEASE]
 
 

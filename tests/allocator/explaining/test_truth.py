@@ -37,7 +37,9 @@ def explained(block: int) -> list[Explained]:
     for seed in range(block * EXAMPLES, (block + 1) * EXAMPLES):
         asked = scenario(seed)
         snapshot = asked.snapshot()
-        found.append((asked, snapshot, explain(snapshot, asked.claims, time_limit=UNLIMITED)))
+        found.append(
+            (asked, snapshot, explain(snapshot, [Claim(each) for each in asked.claims], time_limit=UNLIMITED))
+        )
     return found
 
 
@@ -45,7 +47,7 @@ def explained(block: int) -> list[Explained]:
 def test_verdicts(block: int) -> None:
     """The verdict is the allocator's."""
     for asked, snapshot, explanation in explained(block):
-        assert (explanation.verdict == FITS) == fits(snapshot, asked.claims)
+        assert (explanation.verdict == FITS) == fits(snapshot, [Claim(each) for each in asked.claims])
 
 
 @pytest.mark.parametrize("block", range(5))
@@ -75,7 +77,7 @@ def _fits(asked: Scenario, snapshot: Snapshot, conflict: Conflict, kept: Iterabl
     members = list(kept)
     claims = [_only(claim, index, members) for index, claim in enumerate(asked.claims)]
     released = set() if any(each.kind == ALLOCATED for each in members) else set(snapshot.claims)
-    return fits(snapshot, claims, released, conflict.node or None)
+    return fits(snapshot, [Claim(each) for each in claims], released, conflict.node or None)
 
 
 def _only(claim: Object, index: int, members: list[Member]) -> Object:
@@ -99,10 +101,14 @@ def test_clashes() -> None:
     for asked, snapshot, explanation in (each for block in range(5) for each in explained(block)):
         for each in explanation.clashes:
             seen.add(each.kind in (COUNTERS, GROUPS))
-            assert not fits(snapshot, asked.claims, only=each.node)
+            assert not fits(snapshot, [Claim(each) for each in asked.claims], only=each.node)
             if each.kind in (COUNTERS, GROUPS):
                 slices = [_stripped(slice, each.kind) for slice in asked.slices]
-                assert fits(asked._replace(slices=slices).snapshot(), asked.claims, only=each.node)
+                assert fits(
+                    asked._replace(slices=slices).snapshot(),
+                    [Claim(each) for each in asked.claims],
+                    only=each.node,
+                )
     assert seen == {True, False}
 
 
@@ -150,10 +156,10 @@ def test_remedies(block: int) -> None:
 def _helps(asked: Scenario, snapshot: Snapshot, remedy: Remedy) -> bool:
     variation = remedy.variation
     if remedy.kind == RELEASE:
-        return fits(snapshot, asked.claims, remedy.subject.split(", "))
+        return fits(snapshot, [Claim(each) for each in asked.claims], remedy.subject.split(", "))
     if remedy.kind == TAINT:
         slices = [_untainted(slice, remedy.subject) for slice in asked.slices]
-        return fits(asked._replace(slices=slices).snapshot(), asked.claims)
+        return fits(asked._replace(slices=slices).snapshot(), [Claim(each) for each in asked.claims])
     if variation.features is not None:
         changed = Snapshot(
             variation.features,
@@ -163,8 +169,10 @@ def _helps(asked: Scenario, snapshot: Snapshot, remedy: Remedy) -> bool:
             map(Claim, asked.holders),
             time_limit=UNLIMITED,
         )
-        return fits(changed, asked.claims)
-    assert variation.claims != tuple(asked.claims)
+        return fits(changed, [Claim(each) for each in asked.claims])
+    assert [each.devices.spelled() for each in variation.claims] != [
+        Claim(each).devices.spelled() for each in asked.claims
+    ]
     return fits(snapshot, variation.claims)
 
 
@@ -189,9 +197,9 @@ def test_counts_are_the_largest(block: int) -> None:
                 seen += 1
                 assert isinstance(remedy.value, int)
                 more = [_with_count(claim, remedy, remedy.value + 1) for claim in asked.claims]
-                assert not fits(snapshot, more), remedy.text
+                assert not fits(snapshot, [Claim(each) for each in more]), remedy.text
                 less = [_with_count(claim, remedy, remedy.value) for claim in asked.claims]
-                assert fits(snapshot, less), remedy.text
+                assert fits(snapshot, [Claim(each) for each in less]), remedy.text
     assert seen
 
 
@@ -231,7 +239,7 @@ def test_steps(block: int) -> None:
     for asked, snapshot, _ in explained(block):
         for name in snapshot.nodes:
             view = NodeView(snapshot, name, SelectorOutcomes(UNLIMITED, UNLIMITED))
-            for claim in snapshot.demand(asked.claims, UNLIMITED):
+            for claim in snapshot.demand([Claim(each) for each in asked.claims], UNLIMITED):
                 for request in claim.requests:
                     for alternative in request.alternatives:
                         steps, selected, left, _, _ = view.steps(alternative)

@@ -18,6 +18,7 @@ from deviceselectors.runtime.device import prepare_device
 from deviceselectors.runtime.program import EvaluationError, program
 from resourceapi.equality import canonical
 from resourceapi.objects import Object
+from resourceapi.records.claims import Claim
 from tests.allocator.objects import ALL_FEATURES, DRIVER, claim, device, device_class, exactly, node, slice_of
 from tests.allocator.patches.objects import patch, rule
 
@@ -307,6 +308,7 @@ def test_answers_are_those_of_a_fresh_state(seed: int) -> None:
             state.put_class(device_class())
         cluster.classes["any"] = device_class()
         answers = [
-            list(state.place([wanted], Mode.ALL_NODES, UNLIMITED).nodes) for state in (cluster.state, fresh)
+            list(state.place([Claim(wanted)], Mode.ALL_NODES, UNLIMITED).nodes)
+            for state in (cluster.state, fresh)
         ]
         assert [each.result is None for each in answers[0]] == [each.result is None for each in answers[1]]

@@ -17,6 +17,7 @@ from allocator.patches.sources import Given, Giver
 from allocator.scheduling import Mode
 from allocator.time_limit import UNLIMITED
 from resourceapi.objects import Object
+from resourceapi.records.claims import Claim
 from resourceapi.records.pools import DeviceId
 from tests.allocator.objects import (
     ALL_FEATURES,
@@ -195,7 +196,7 @@ def test_claims_see_patched_attributes_by_any_spelling(published: Object, spelle
     wanted = claim(
         exactly(selectors=[selector]), constraints=[{"matchAttribute": f"{DRIVER}/model"}], name="wanted"
     )
-    assert state.place([wanted], Mode.FIRST_FIT, UNLIMITED).placed == "n"
+    assert state.place([Claim(wanted)], Mode.FIRST_FIT, UNLIMITED).placed == "n"
 
 
 def test_devices_that_are_replaced_go_at_once() -> None:

@@ -143,13 +143,14 @@ def _cluster(draw: random.Random, features: Features) -> Snapshot:
     # With all gates on, so that claims remember groups that the profile does not know.
     before = Snapshot(PROFILES["all"], nodes, classes, slices.values(), time_limit=UNLIMITED)
     claims = [random_claim(draw, f"holder-{index}") for index in range(6)]
-    holders = [each for each in claims if before.cluster.place([each], Mode.SCHEDULER, UNLIMITED).placed]
-    return Snapshot(features, nodes, classes, slices.values(), map(Claim, holders), time_limit=UNLIMITED)
+    placed = [before.cluster.place([Claim(each)], Mode.SCHEDULER, UNLIMITED).allocated for each in claims]
+    holders = [claim.allocated(allocation) for each in placed for claim, allocation in each.items()]
+    return Snapshot(features, nodes, classes, slices.values(), holders, time_limit=UNLIMITED)
 
 
 def _alternatives(snapshot: Snapshot, claims: list[Object]) -> Iterator[Alternative]:
     for each in claims:
-        demand = read_claim(each, snapshot.classes, snapshot.features, UNLIMITED)
+        demand = read_claim(Claim(each), snapshot.classes, snapshot.features, UNLIMITED)
         for request in demand.requests:
             if not demand.problem and not request.problem:
                 yield from (found for found in request.alternatives if not found.problem)
