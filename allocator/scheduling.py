@@ -353,10 +353,10 @@ class SchedulingState:
         :param claims: claims without an allocation.
         :param results: an AllocationResult for each of them, as `place` found it.
         """
-        found = self._entries(node)
-        if not found:
+        self._known.settled(time_limit.share(4))
+        entry = self._known.entry(node)
+        if entry is None:
             return False
-        entry = found[0]
         states = {state.pool: state for state in self._known.view_of(entry).states()}
         attempt = Attempt(
             entry.node,

@@ -21,9 +21,11 @@ from allocator.demand import Alternative
 from allocator.devices import Device
 from allocator.errors import OUT_OF_TIME
 from allocator.expansion import Template, expand
+from allocator.nodes import Nodes
 from allocator.pod_nodes import excluded
 from allocator.rules.standing import ExclusiveUse
 from allocator.scheduling import Mode, SchedulingState
+from allocator.shared_pools import SharedPools
 from allocator.simulation import UNHURRIED, Limits, Pod, Simulation, pack
 from allocator.time_limit import UNLIMITED, OutOfTime, TimeLimit
 from resourceapi.node_selection import selects
@@ -217,6 +219,35 @@ def test_each_try_reads_on(monkeypatch: pytest.MonkeyPatch, best_fit: bool) -> N
     for each in asked:
         state.remove_claim("ns", each["metadata"]["name"])
     assert state._plans._plans.bytes == 0
+
+
+def test_one_node_does_not_wait_for_what_others_see(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A driver replaces a slice for all nodes, which see different slices besides: a bind only has to look at its own node again."""
+    most, nodes = 20, [node(f"n{place}", {"place": str(place)}) for place in range(50)]
+
+    def elsewhere(place: int) -> Object:
+        where = {"key": "place", "operator": "NotIn", "values": [str(place)]}
+        return {"nodeSelectorTerms": [{"matchExpressions": [where]}]}
+
+    slices = [
+        slice_of("d", name=f"s{place}", pool=f"p{place}", nodeSelector=elsewhere(place))
+        for place in range(50)
+    ]
+    state = cluster(*slices, slice_of("d", name="all", pool="all"), nodes=nodes)
+    asked = [claim(exactly())]
+    answer = state.filter(asked, UNLIMITED).nodes[7]
+    assert answer.result is not None
+    fill, looked = Nodes._fill, list[SharedPools]()
+
+    def counted(known: Nodes, shared: SharedPools) -> bool:
+        looked.append(shared)
+        return fill(known, shared)
+
+    monkeypatch.setattr(Nodes, "_fill", counted)
+    state.put_slice(slice_of("d", "new", name="all", pool="all"))
+    assert state.still_fits(asked, "n7", answer.result, looks(4 * most))
+    assert 1 <= len(looked) <= most
+    assert state.filter(asked, UNLIMITED).nodes[7].fits
 
 
 def test_classes_have_claims_read_anew(monkeypatch: pytest.MonkeyPatch) -> None:
