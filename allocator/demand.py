@@ -21,7 +21,14 @@ from resourceapi.go_text import quote
 from resourceapi.manifests import name_of
 from resourceapi.model.claims import ALL, EXACT_COUNT
 from resourceapi.objects import EMPTY, Object
-from resourceapi.records.claims import OBJECT_BYTES, Claim, DeviceRequest, ExactRequest, expressions_of
+from resourceapi.records.claims import (
+    OBJECT_BYTES,
+    Claim,
+    DeviceRequest,
+    ExactRequest,
+    PackedDevices,
+    expressions_of,
+)
 
 ClassSelectors = dict[str, tuple[Selector, ...]]
 """The selectors of classes, by name."""
@@ -326,11 +333,11 @@ class ClaimContents:
 
     def of(self, claim: Claim) -> Content:
         """The content of a claim, which is used until :meth:`forget`."""
-        key, devices = claim.key, claim.devices.source
+        key, devices = claim.key, claim.asked.source
         known = self._claims.get(key)
         if known is not None and known[0] is devices:
             return known[1]
-        text = claim.devices.spelled()
+        text = claim.asked.spelled()
         digest = fingerprint(text)
         content = self._by_digest.get(digest)
         if content is None:
@@ -354,7 +361,7 @@ class ClaimContents:
             demand = self._demands.get(key)
             if demand is None:
                 demand = self._demands[key] = self._read(claim, time_limit)
-                size = OBJECT_BYTES if claim.devices.is_packed else _OBJECT_BYTES
+                size = OBJECT_BYTES if isinstance(claim.asked.source, PackedDevices) else _OBJECT_BYTES
                 demand.header.weight += size * content.length
             yield demand
 

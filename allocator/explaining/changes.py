@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from resourceapi.records.claims import Claim, DeviceConstraint, DeviceRequest, ExactRequest
+from resourceapi.records.claims import Claim, DeviceClaim, ExactRequest
 
 Claims = tuple[Claim, ...]
 """Those of a pod."""
@@ -58,7 +58,7 @@ def _with_alternatives(
 ) -> Claims:
     requests = list(claims[claim].devices.requests)
     requests[request] = requests[request]._replace(alternatives=tuple(alternatives))
-    return _asking_for(claims, claim, requests=requests)
+    return _asking_for(claims, claim, claims[claim].devices._replace(requests=tuple(requests)))
 
 
 def with_constraint(claims: Claims, claim: int, constraint: int, attribute: str) -> Claims:
@@ -68,7 +68,7 @@ def with_constraint(claims: Claims, claim: int, constraint: int, attribute: str)
     constraints[constraint] = (
         before._replace(distinct=attribute) if before.match is None else before._replace(match=attribute)
     )
-    return _asking_for(claims, claim, constraints=constraints)
+    return _asking_for(claims, claim, claims[claim].devices._replace(constraints=tuple(constraints)))
 
 
 def without(claims: Claims, dropped: frozenset[tuple[int, str, int]]) -> Claims:
@@ -89,17 +89,11 @@ def _without(claim: Claim, index: int, dropped: frozenset[tuple[int, str, int]])
         left = tuple(name for name in constraint.requests if name.partition("/")[0] not in gone)
         if (index, "constraint", place) not in dropped and (left or not constraint.requests):
             constraints.append(constraint._replace(requests=left))
-    return claim.asking_for(claim.devices.changed(kept, constraints))
+    return claim.asking_for(claim.devices._replace(requests=tuple(kept), constraints=tuple(constraints)))
 
 
-def _asking_for(
-    claims: Claims,
-    index: int,
-    requests: Sequence[DeviceRequest] | None = None,
-    constraints: Sequence[DeviceConstraint] | None = None,
-) -> Claims:
-    changed = claims[index].asking_for(claims[index].devices.changed(requests, constraints))
-    return (*claims[:index], changed, *claims[index + 1 :])
+def _asking_for(claims: Claims, index: int, devices: DeviceClaim) -> Claims:
+    return (*claims[:index], claims[index].asking_for(devices), *claims[index + 1 :])
 
 
 def with_selector(claims: Claims, part: Part, index: int, expression: str) -> Claims:

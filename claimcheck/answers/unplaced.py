@@ -82,7 +82,7 @@ def _kind(tried: Tried, placement: Placement) -> object:
     """Equal for pods that ask for the same and got the same answer, or none in time."""
     pod = tried.pod
     spec = {name: value for name, value in pod.spec.items() if name != "resourceClaims"}
-    own = tuple(each.key if each.is_allocated else each.devices.spelled() for each in pod.claims.values())
+    own = tuple(each.key if each.is_allocated else each.asked.spelled() for each in pod.claims.values())
     return placement.undecided, placement.error, pod.needs and pod.needs.key, repr(spec), own
 
 

@@ -139,67 +139,32 @@ class DeviceConstraint(NamedTuple):
     distinct: str | None
 
 
-class _Decoded(NamedTuple):
+class DeviceClaim(NamedTuple):
+    """What a claim asks for: its `spec.devices`."""
+
     requests: tuple[DeviceRequest, ...]
     constraints: tuple[DeviceConstraint, ...]
     config: Sequence[Object]
 
 
-class DeviceClaim:
-    """What a claim asks for (its `spec.devices`), decoded once, when that is first needed. Nobody may change it.
-
-    :ivar source: the same object as long as a claim asks for the same.
-    """
+class _Asked:
+    """The `spec.devices` of claims, decoded once for all copies of a claim, when that is first needed."""
 
     __slots__ = ("_decoded", "source")
 
-    def __init__(self, source: Object | PackedDevices | _Decoded) -> None:
+    def __init__(self, source: Object | PackedDevices | DeviceClaim) -> None:
         self.source = source
-        self._decoded = source if isinstance(source, _Decoded) else None
-
-    @property
-    def is_packed(self) -> bool:
-        """Whether whoever holds the claim has it as text only."""
-        return isinstance(self.source, PackedDevices)
-
-    @property
-    def requests(self) -> tuple[DeviceRequest, ...]:
-        """The requests, in order."""
-        return self._read().requests
-
-    @property
-    def constraints(self) -> tuple[DeviceConstraint, ...]:
-        """The constraints, in order."""
-        return self._read().constraints
-
-    @property
-    def config(self) -> Sequence[Object]:
-        """The DeviceClaimConfigurations."""
-        return self._read().config
-
-    def changed(
-        self,
-        requests: Sequence[DeviceRequest] | None = None,
-        constraints: Sequence[DeviceConstraint] | None = None,
-    ) -> DeviceClaim:
-        """The same with other requests or constraints."""
-        read = self._read()
-        return DeviceClaim(
-            _Decoded(
-                read.requests if requests is None else tuple(requests),
-                read.constraints if constraints is None else tuple(constraints),
-                read.config,
-            )
-        )
+        self._decoded = source if isinstance(source, DeviceClaim) else None
 
     def spelled(self) -> str:
-        """A text that is the same for others only if they ask for the same (:func:`resourceapi.canonical.canonical`)."""
+        """A text that is the same for others only if they ask for the same (:func:`resourceapi.equality.canonical`)."""
         return canonical(self.source.read() if isinstance(self.source, PackedDevices) else self.source)
 
-    def _read(self) -> _Decoded:
+    def read(self) -> DeviceClaim:
+        """The record."""
         if self._decoded is None:
             devices: Any = self.source.read() if isinstance(self.source, PackedDevices) else self.source
-            self._decoded = _Decoded(
+            self._decoded = DeviceClaim(
                 tuple([_request(each or EMPTY) for each in devices.get("requests") or ()]),
                 tuple([_constraint(each or EMPTY) for each in devices.get("constraints") or ()]),
                 devices.get("config") or (),
@@ -257,11 +222,11 @@ class Claim:
 
     :ivar key: `namespace/name`.
     :ivar allocation: None while it has no devices.
-    :ivar devices: what it asks for.
+    :ivar asked: what it asks for, before it is read; its `source` is the same object as long as that is the same.
     :ivar object: the claim itself, as it was read.
     """
 
-    __slots__ = ("allocation", "devices", "key", "name", "namespace", "object", "uid")
+    __slots__ = ("allocation", "asked", "key", "name", "namespace", "object", "uid")
 
     def __init__(self, claim: Object) -> None:
         self.object = claim
@@ -269,7 +234,12 @@ class Claim:
         self.key = full_name(self.namespace, self.name)
         allocation = allocation_of(claim)
         self.allocation = None if allocation is None else Allocation(allocation)
-        self.devices = DeviceClaim((claim.get("spec") or EMPTY).get("devices") or EMPTY)
+        self.asked = _Asked((claim.get("spec") or EMPTY).get("devices") or EMPTY)
+
+    @property
+    def devices(self) -> DeviceClaim:
+        """What it asks for."""
+        return self.asked.read()
 
     def named(self, name: str) -> Claim:
         """A claim that asks for the same, with another name."""
@@ -285,11 +255,11 @@ class Claim:
 
     def asking_for(self, devices: DeviceClaim) -> Claim:
         """The same claim if it asked for something else; its object is as it was."""
-        return self._copied(self.object, devices)
+        return self._copied(self.object, _Asked(devices))
 
-    def _copied(self, value: Object, devices: DeviceClaim | None = None) -> Claim:
+    def _copied(self, value: Object, asked: _Asked | None = None) -> Claim:
         copied = Claim(value)
-        copied.devices = devices or self.devices
+        copied.asked = asked or self.asked
         return copied
 
     @property

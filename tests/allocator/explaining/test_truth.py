@@ -170,8 +170,8 @@ def _helps(asked: Scenario, snapshot: Snapshot, remedy: Remedy) -> bool:
             time_limit=UNLIMITED,
         )
         return fits(changed, [Claim(each) for each in asked.claims])
-    assert [each.devices.spelled() for each in variation.claims] != [
-        Claim(each).devices.spelled() for each in asked.claims
+    assert [each.asked.spelled() for each in variation.claims] != [
+        Claim(each).asked.spelled() for each in asked.claims
     ]
     return fits(snapshot, variation.claims)
 
