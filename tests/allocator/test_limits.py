@@ -234,7 +234,7 @@ def test_one_node_does_not_wait_for_what_others_see(monkeypatch: pytest.MonkeyPa
         for place in range(50)
     ]
     state = cluster(*slices, slice_of("d", name="all", pool="all"), nodes=nodes)
-    asked = [claim(exactly())]
+    asked = [Claim(claim(exactly()))]
     answer = state.filter(asked, UNLIMITED).nodes[7]
     assert answer.result is not None
     fill, looked = Nodes._fill, list[SharedPools]()
