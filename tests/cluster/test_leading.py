@@ -111,6 +111,7 @@ def test_waiting_is_told_once(pair: Pair, caplog: pytest.LogCaptureFixture) -> N
 
 
 def test_same_failure_of_a_take_over_is_told_once(pair: Pair, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("WARNING", "claimcheck")
     pair.a.failures = [KeyError("ours"), KeyError("ours")]
     pair.a.lead()
     assert (len(pair.a.fences), caplog.messages) == (3, ["take-over failed"])
@@ -238,6 +239,7 @@ def test_lease_is_deleted(pair: Pair) -> None:
 
 def test_api_server_is_away(pair: Pair, caplog: pytest.LogCaptureFixture) -> None:
     """It is said once, and that nobody leads as soon as that is so; after the next answer this replica leads again."""
+    caplog.set_level("WARNING", "claimcheck")
     pair.a.lead()
     pair.api.down = True
     pair.a.leadership.step()
