@@ -1,0 +1,221 @@
+"""What `claimcheck explain` suggests, carried out in objects, as somebody would who reads it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+
+from resourceapi.objects import Object
+
+
+class Objects:
+    """What is explained, the cluster, and options of the command."""
+
+    def __init__(self, workloads: list[Object], cluster: list[Object], options: Iterable[str] = ()) -> None:
+        self.workloads, self.cluster, self.options = workloads, cluster, list(options)
+
+    def named(self, name: str, *kinds: str) -> Object:
+        """The object of this `namespace/name`."""
+        namespace, _, bare = name.rpartition("/")
+        return next(
+            each
+            for each in (*self.workloads, *self.cluster)
+            if each["kind"] in kinds
+            and each["metadata"]["name"] == bare
+            and each["metadata"].get("namespace", namespace and "default") == namespace
+        )
+
+    def devices(self, claim: str) -> Object:
+        """`spec.devices` of a claim, or of the template from which it is made for a pod."""
+        try:
+            found = self.named(claim, "ResourceClaim")["spec"]
+        except StopIteration:
+            found = self.named(self._template(claim), "ResourceClaimTemplate")["spec"]["spec"]
+        devices: Object = found["devices"]
+        return devices
+
+    def _template(self, claim: str) -> str:
+        """The template from which a claim is made for a pod, as which the claim is named."""
+        namespace, _, bare = claim.rpartition("/")
+        for pod in self.workloads:
+            for entry in pod["spec"].get("resourceClaims") or () if pod["kind"] == "Pod" else ():
+                if bare == f"{pod['metadata']['name']}-{entry['name']}":
+                    return f"{namespace}/{entry['resourceClaimTemplateName']}"
+        raise LookupError(claim)
+
+    def request(self, subject: str) -> Object:
+        """The request or alternative with the name `claim:request/alternative`."""
+        claim, _, name = subject.partition(":")
+        main_name, _, sub = name.partition("/")
+        request = next(each for each in self.devices(claim)["requests"] if each["name"] == main_name)
+        if not sub:
+            details: Object = request.get("exactly", request)
+            return details
+        return next(each for each in request["firstAvailable"] if each["name"] == sub)
+
+    def pods(self) -> list[Object]:
+        return [each["spec"] for each in self.workloads if each["kind"] == "Pod"]
+
+
+def _class(objects: Objects, remedy: Object) -> None:
+    objects.request(remedy["subject"])["deviceClassName"] = remedy["value"]
+
+
+def _count(objects: Objects, remedy: Object) -> None:
+    made = re.search(r"the limit of (\S+) of container (\S+)$", remedy["text"])
+    if made:
+        pod = remedy["subject"].partition(":")[0].removesuffix("-extended-resources")
+        containers = objects.named(pod, "Pod")["spec"]["containers"]
+        (container,) = [each for each in containers if each["name"] == made[2]]
+        container["resources"]["limits"][made[1]] = remedy["value"]
+        return
+    claim, _, names = remedy["subject"].partition(":")
+    for name in names.split(", "):
+        objects.request(f"{claim}:{name}").update(allocationMode="ExactCount", count=remedy["value"])
+
+
+def _capacity(objects: Objects, remedy: Object) -> None:
+    (name,) = re.findall(r"(?:at most \S+ of|the capacity) (\S+)", remedy["text"])
+    requests = objects.request(remedy["subject"]).setdefault("capacity", {}).setdefault("requests", {})
+    if remedy.get("value") is None:
+        del requests[name]
+    else:
+        requests[name] = remedy["value"]
+
+
+def _selector(objects: Objects, remedy: Object) -> None:
+    if ":" in remedy["subject"]:
+        details = objects.request(remedy["subject"])
+    else:
+        details = objects.named(remedy["subject"], "DeviceClass")["spec"]
+    assert len(details["selectors"]) == 1
+    whole = remedy.get("value")
+    details["selectors"] = [{"cel": {"expression": whole}}] if whole else []
+
+
+def _name(objects: Objects, remedy: Object) -> None:
+    if "#" in remedy["subject"]:
+        claim, _, place = remedy["subject"].partition("#")
+        objects.devices(claim)["constraints"][int(place)]["matchAttribute"] = remedy["value"]
+        return
+    ((old, new),) = remedy["value"].items()
+    for selector in objects.request(remedy["subject"])["selectors"]:
+        selector["cel"]["expression"] = selector["cel"]["expression"].replace(old, new)
+
+
+def _constraint(objects: Objects, remedy: Object) -> None:
+    claim, _, place = remedy["subject"].partition("#")
+    del objects.devices(claim)["constraints"][int(place)]
+
+
+def _request(objects: Objects, remedy: Object) -> None:
+    claim, _, name = remedy["subject"].partition(":")
+    devices = objects.devices(claim)
+    devices["requests"] = [each for each in devices["requests"] if each["name"] != name]
+    for constraint in devices.get("constraints") or ():
+        if "requests" in constraint:
+            constraint["requests"] = [each for each in constraint["requests"] if each != name]
+
+
+def _alternative(objects: Objects, remedy: Object) -> None:
+    claim, _, name = remedy["subject"].partition(":")
+    main_name, _, sub = name.partition("/")
+    request = next(each for each in objects.devices(claim)["requests"] if each["name"] == main_name)
+    request["firstAvailable"] = [each for each in request["firstAvailable"] if each["name"] != sub]
+
+
+def _taint_of(text: str) -> Object:
+    key, value, effect = re.fullmatch(r"([^=:]+)(?:=([^:]*))?:(\w+)", text).groups()  # type: ignore[union-attr]
+    return {"key": key, "effect": effect, **({"value": value} if value else {})}
+
+
+def _toleration(objects: Objects, remedy: Object) -> None:
+    for each in objects.workloads:
+        for request in (each.get("spec") or {}).get("devices", {}).get("requests", ()):
+            request["exactly"].setdefault("tolerations", []).append(
+                {"operator": "Equal", **_taint_of(remedy["subject"])}
+            )
+
+
+def _taint(objects: Objects, remedy: Object) -> None:
+    gone = _taint_of(remedy["subject"])
+    for each in objects.cluster:
+        for device in (
+            (each.get("spec") or {}).get("devices") or () if each["kind"] == "ResourceSlice" else ()
+        ):
+            device["taints"] = [taint for taint in device.get("taints") or () if taint != gone]
+    objects.cluster = [
+        each for each in objects.cluster if each["kind"] != "DeviceTaintRule" or each["spec"]["taint"] != gone
+    ]
+
+
+def _patch(objects: Objects, remedy: Object) -> None:
+    objects.cluster.remove(objects.named(remedy["subject"], "ResourceSlicePatch"))
+
+
+def _release(objects: Objects, remedy: Object) -> None:
+    for name in remedy["subject"].split(", "):
+        del objects.named(name, "ResourceClaim")["status"]
+
+
+def _gate(objects: Objects, remedy: Object) -> None:
+    (names,) = re.findall(r"feature gates? (.*) on in", remedy["text"])
+    objects.options += ["--feature-gates", ",".join(f"{name}=true" for name in names.split(", "))]
+
+
+def _node(objects: Objects, remedy: Object) -> None:
+    text = remedy["text"]
+    for pod in objects.pods():
+        for key in re.findall(r"([^ =]+)=", text) if "nodeSelector" in text else ():
+            pod.get("nodeSelector", {}).pop(key, None)
+        if "required node affinity" in text:
+            del pod["affinity"]
+        tolerations = [{"operator": "Equal", **_taint_of(each)} for each in _node_taints(text)]
+        pod.setdefault("tolerations", []).extend(tolerations)
+    for name in remedy["names"] if "if the node were" in text else ():
+        spec = objects.named(name, "Node")["spec"]
+        if "were uncordoned" in text:
+            del spec["unschedulable"]
+        if "were ready" in text:
+            spec["taints"] = [each for each in spec["taints"] if "node.kubernetes.io/" not in each["key"]]
+
+
+def _node_taints(text: str) -> list[str]:
+    return re.findall(r"\S+:(?:NoSchedule|NoExecute)\b", text)
+
+
+def _requests(objects: Objects, remedy: Object) -> None:
+    for resource, most in re.findall(r"request for (\S+) of (\S+) or less", remedy["text"]):
+        for pod in objects.pods():
+            holder = pod if resource in pod.get("resources", {}).get("requests", ()) else pod["containers"][0]
+            for each in (pod, *pod["containers"], *pod.get("initContainers", ())):
+                for name in ("requests", "limits"):
+                    each.get("resources", {}).get(name, {}).pop(resource, None)
+            holder.setdefault("resources", {}).setdefault("requests", {})[resource] = most
+            if "/" in resource:
+                holder["resources"].setdefault("limits", {})[resource] = most
+
+
+def _pair(objects: Objects, remedy: Object) -> None:
+    for each in remedy["changes"]:
+        APPLIED[each["kind"]](objects, each)
+
+
+APPLIED: dict[str, Callable[[Objects, Object], None]] = {
+    "class": _class,
+    "count": _count,
+    "capacity": _capacity,
+    "selector": _selector,
+    "name": _name,
+    "constraint": _constraint,
+    "request": _request,
+    "alternative": _alternative,
+    "toleration": _toleration,
+    "taint": _taint,
+    "patch": _patch,
+    "release": _release,
+    "gate": _gate,
+    "node": _node,
+    "requests": _requests,
+    "pair": _pair,
+}
