@@ -70,6 +70,11 @@ class Shortage(NamedTuple):
     allocatable: int
 
     @property
+    def left(self) -> int:
+        """What the node has left of it; pods may have taken more than there is."""
+        return self.allocatable - self.used
+
+    @property
     def reason(self) -> str:
         """What kube-scheduler says."""
         return "Too many pods" if self.resource == PODS else f"Insufficient {self.resource}"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections import Counter
+from collections.abc import Callable, Container, Iterator
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -102,10 +103,17 @@ class ClusterObjects:
 
     # --- views
 
-    def owner_of(self, pod: str) -> tuple[str, str] | None:
-        """The kind and name of what replaces a pod on a node (``namespace/name``) once it has ended; None if nothing does."""
-        known = self.pods.objects.get(pod)
-        return known.owner if known is not None else None
+    def owners(self) -> Callable[[str], tuple[str, str, int] | None]:
+        """Tells what replaces a pod on a node (``namespace/name``): kind and name, and how many of its pods are on nodes."""
+        pods = self.pods.objects
+        placed = Counter((pod.namespace, pod.owner) for pod in pods.values() if not pod.is_leaving)
+
+        def owner_of(name: str) -> tuple[str, str, int] | None:
+            pod = pods.get(name)
+            owner = pod.owner if pod is not None else None
+            return (*owner, placed[pod.namespace, owner]) if pod is not None and owner is not None else None
+
+        return owner_of
 
     def pods_of(self, kind: str, namespace: str, name: str) -> list[str]:
         """The pods of a workload that are on nodes, by `namespace/name`."""

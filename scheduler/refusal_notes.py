@@ -128,6 +128,7 @@ class _Seen(NamedTuple):
 
         :param claims: those of the pod; the nodes for which they have devices are there as well.
         """
+        pods = picture.pods.objects
         return Snapshot(
             picture.features,
             [*self.nodes, *_nodes_of(claims, self.all_nodes)],
@@ -137,7 +138,7 @@ class _Seen(NamedTuple):
             list(picture.rules.objects.values()),
             list(picture.patches.objects.values()),
             time_limit=limit,
-            owner_of=lambda key: pod.owner if (pod := picture.pods.objects.get(key)) else None,
+            owner_of=lambda key: (*pod.owner, 0) if (pod := pods.get(key)) and pod.owner else None,
         )
 
     def _here(self) -> Iterator[Object]:

@@ -9,7 +9,7 @@ from resourceapi.manifests import full_name
 from resourceapi.phrases import number
 from resourceapi.records.claims import Claim
 
-OwnerOf = Callable[[str], tuple[str, str] | None]
+OwnerOf = Callable[[str], tuple[str, str, int] | None]
 STATEFUL_SET, DAEMON_SET = "StatefulSet", "DaemonSet"
 #: Owners that can be told which pod to end first when they are scaled down.
 _CHOOSING = ("Deployment", "ReplicaSet", "ReplicationController")
@@ -19,10 +19,14 @@ MAX_NAMED, MAX_ENDED = 3, 8
 
 
 class Owner(NamedTuple):
-    """What has made pods, and makes others for those that have ended."""
+    """What has made pods, and makes others for those that have ended.
+
+    :param placed: how many of its pods are on nodes; 0 if that is not known. It gives up those that wait first.
+    """
 
     kind: str
     name: str
+    placed: int
     namespace: str
 
     def __str__(self) -> str:
@@ -78,7 +82,8 @@ class Holder(NamedTuple):
 def holder(claim: Claim, owner_of: OwnerOf = lambda pod: None) -> Holder:
     """Who holds the devices of an allocated claim.
 
-    :param owner_of: the kind and name of what has made a pod, by `namespace/name`; None for a pod that nothing replaces.
+    :param owner_of: what has made a pod, by `namespace/name`: its kind and name, and how many of its pods are on nodes;
+        None for a pod that nothing replaces.
     """
     pods, others = [], []
     for group, kind, name, _ in claim.consumers:
@@ -146,11 +151,12 @@ def released(holders: Sequence[Holder], *, any_pod: bool = False) -> str:
 
 
 def _scaled_down(owner: Owner, pods: Sequence[str], any_pod: bool) -> str:
+    left = owner.placed - len(pods)
+    scaled = f"{owner} were scaled down {f'to {left}' if left >= 0 else f'by {len(pods)}'}"
     if owner.kind in _CHOOSING:
-        first = "" if any_pod else f", {_some(pods, MAX_ENDED)} first ({_DELETION_COST})"
-        return f"{owner} were scaled down by {len(pods)}{first}"
+        return scaled if any_pod else f"{scaled}, {_some(pods, MAX_ENDED)} first ({_DELETION_COST})"
     if owner.kind == STATEFUL_SET:
-        return f"{owner} were scaled down by {len(pods)}"
+        return scaled
     if owner.kind == DAEMON_SET:
         return f"{owner} were kept off the node{'s' if len(pods) > 1 else ''} of {_some(pods, MAX_ENDED)}"
     return f"{owner} ended"

@@ -31,7 +31,8 @@ def lower_requests(
 
     :param rejected: the nodes on which kube-scheduler does not look for devices, and why.
     """
-    offers: dict[str, list[str]] = {}
+    offers: dict[str, Sequence[Shortage]] = {}
+    fitting: list[str] = []
     short = {
         name: resources.shortages(name, needs)
         for name, reasons in rejected.items()
@@ -41,9 +42,17 @@ def lower_requests(
         if _part_left(short[name]) <= 0:
             break
         if snapshot.cluster.place(claims, Mode.FILTER, time_limit, name, instead=instead).nodes[0].fits:
-            offers.setdefault(" and ".join(map(_less, short[name])), []).append(name)
-    for less, names in list(offers.items())[:MAX_REMEDIES]:
-        yield Remedy(REQUESTS, f"with {less}", less, None, tuple(names), Variation(tuple(claims)))
+            fitting.append(name)
+            offers.setdefault(" and ".join(map(_less, short[name])), short[name])
+    for less, offer in list(offers.items())[:MAX_REMEDIES]:
+        most = {each.resource: each.left for each in offer}
+        # those with more left, too
+        nodes = (
+            name
+            for name in fitting
+            if all(most.get(each.resource, each.wanted) <= each.left for each in short[name])
+        )
+        yield Remedy(REQUESTS, f"with {less}", less, None, tuple(nodes), Variation(tuple(claims)))
 
 
 def less(shortages: Sequence[Shortage]) -> str:
@@ -54,12 +63,10 @@ def less(shortages: Sequence[Shortage]) -> str:
 def _less(shortage: Shortage) -> str:
     """A request that a node can serve."""
     resource = shortage.resource
-    most = written(resource, shortage.allocatable - shortage.used)
+    most = written(resource, shortage.left)
     return f"a request for {resource} of {most} or less instead of {written(resource, shortage.wanted)}"
 
 
 def _part_left(shortages: Sequence[Shortage]) -> float:
     """How much of what a pod wants a node has, of what it lacks most; a node without room for pods has nothing."""
-    return min(
-        0.0 if each.resource == PODS else (each.allocatable - each.used) / each.wanted for each in shortages
-    )
+    return min(0.0 if each.resource == PODS else each.left / each.wanted for each in shortages)

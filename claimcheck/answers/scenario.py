@@ -119,7 +119,7 @@ def snapshot_of(state: ClusterState, seconds: float) -> Snapshot:
         state.of(DEVICE_TAINT_RULE.name).values(),
         patches.values(),
         time_limit=TimeLimit(seconds) if patches else UNLIMITED,
-        owner_of=state.owner_of,
+        owner_of=state.owners(),
     )
 
 

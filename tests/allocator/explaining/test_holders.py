@@ -15,18 +15,20 @@ from resourceapi.objects import Object
 from resourceapi.records.claims import Claim
 from tests.allocator.objects import ALL_FEATURES, claim, device_class, exactly, held, node, slice_of
 
-#: What has made pods, by the first part of their name.
+#: What has made pods, by the first part of their name, and how many of its pods are on nodes, if that is known.
 OWNERS = {
-    "web": ("Deployment", "web"),
-    "rs": ("ReplicaSet", "rs"),
-    "db": ("StatefulSet", "db"),
-    "agent": ("DaemonSet", "agent"),
-    "train": ("Job", "train"),
-    "ray": ("RayCluster", "ray"),
+    "api": ("Deployment", "api", 3),
+    "store": ("StatefulSet", "store", 2),
+    "web": ("Deployment", "web", 0),
+    "rs": ("ReplicaSet", "rs", 0),
+    "db": ("StatefulSet", "db", 0),
+    "agent": ("DaemonSet", "agent", 0),
+    "train": ("Job", "train", 0),
+    "ray": ("RayCluster", "ray", 0),
 }
 
 
-def owner_of(pod: str) -> tuple[str, str] | None:
+def owner_of(pod: str) -> tuple[str, str, int] | None:
     return OWNERS.get(pod.partition("/")[2].partition("-")[0])
 
 
@@ -56,6 +58,10 @@ COST = "(controller.kubernetes.io/pod-deletion-cost)"
             f"ReplicaSet ns/rs were scaled down by 1, ns/rs-1 first {COST}, and if pod ns/alone ended, which uses claim alone",
             id="with-a-pod-of-nobody",
         ),
+        pytest.param(
+            ["api-a"], f"Deployment ns/api were scaled down to 2, ns/api-a first {COST}", id="others-may-wait"
+        ),
+        pytest.param(["store-0"], "StatefulSet ns/store were scaled down to 0", id="all-of-a-stateful-set"),
         pytest.param(["db-2"], "StatefulSet ns/db were scaled down by 1", id="last-of-a-stateful-set"),
         pytest.param(["db-0"], "StatefulSet ns/db were scaled down by 3", id="first-of-a-stateful-set"),
         pytest.param(["agent-x"], "DaemonSet ns/agent were kept off the node of ns/agent-x", id="daemon-set"),
@@ -68,6 +74,9 @@ COST = "(controller.kubernetes.io/pod-deletion-cost)"
 def test_owners(names: Sequence[str], text: str) -> None:
     """Owners are named where pods would be replaced, with all pods that end then."""
     pods = (
+        "api-a",
+        "store-0",
+        "store-1",
         "web-a",
         "web-b",
         "rs-1",

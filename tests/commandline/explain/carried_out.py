@@ -27,21 +27,18 @@ class Objects:
 
     def devices(self, claim: str) -> Object:
         """`spec.devices` of a claim, or of the template from which it is made for a pod."""
-        try:
-            found = self.named(claim, "ResourceClaim")["spec"]
-        except StopIteration:
-            found = self.named(self._template(claim), "ResourceClaimTemplate")["spec"]["spec"]
-        devices: Object = found["devices"]
-        return devices
-
-    def _template(self, claim: str) -> str:
-        """The template from which a claim is made for a pod, as which the claim is named."""
         namespace, _, bare = claim.rpartition("/")
         for pod in self.workloads:
             for entry in pod["spec"].get("resourceClaims") or () if pod["kind"] == "Pod" else ():
-                if bare == f"{pod['metadata']['name']}-{entry['name']}":
-                    return f"{namespace}/{entry['resourceClaimTemplateName']}"
-        raise LookupError(claim)
+                made = f"{pod['metadata']['name']}-{entry['name']}"  # with a suffix, once it exists
+                if "resourceClaimTemplateName" in entry and f"{bare}-".startswith(f"{made}-"):
+                    template = f"{namespace}/{entry['resourceClaimTemplateName']}"
+                    of_template: Object = self.named(template, "ResourceClaimTemplate")["spec"]["spec"][
+                        "devices"
+                    ]
+                    return of_template
+        devices: Object = self.named(claim, "ResourceClaim")["spec"]["devices"]
+        return devices
 
     def request(self, subject: str) -> Object:
         """The request or alternative with the name `claim:request/alternative`."""
@@ -130,22 +127,25 @@ def _taint_of(text: str) -> Object:
 
 
 def _toleration(objects: Objects, remedy: Object) -> None:
+    toleration = {"operator": "Equal", **_taint_of(remedy["subject"])}
     for each in objects.workloads:
-        for request in (each.get("spec") or {}).get("devices", {}).get("requests", ()):
-            request["exactly"].setdefault("tolerations", []).append(
-                {"operator": "Equal", **_taint_of(remedy["subject"])}
-            )
+        spec = each.get("spec") or {}
+        for request in (spec.get("devices") or spec.get("spec", {}).get("devices", {})).get("requests", ()):
+            for details in request.get("firstAvailable") or [request["exactly"]]:
+                details.setdefault("tolerations", []).append(toleration)
 
 
 def _taint(objects: Objects, remedy: Object) -> None:
-    gone = _taint_of(remedy["subject"])
+    gone = _taint_of(remedy["subject"]).items()  # a server adds the time
     for each in objects.cluster:
         for device in (
             (each.get("spec") or {}).get("devices") or () if each["kind"] == "ResourceSlice" else ()
         ):
-            device["taints"] = [taint for taint in device.get("taints") or () if taint != gone]
+            device["taints"] = [taint for taint in device.get("taints") or () if not gone <= taint.items()]
     objects.cluster = [
-        each for each in objects.cluster if each["kind"] != "DeviceTaintRule" or each["spec"]["taint"] != gone
+        each
+        for each in objects.cluster
+        if each["kind"] != "DeviceTaintRule" or not gone <= each["spec"]["taint"].items()
     ]
 
 

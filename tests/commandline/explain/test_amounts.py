@@ -71,3 +71,34 @@ def test_largest_amount(
     texts = [each["text"] for each in explained(wanted)["remedies"]]
     assert texts == [f"with at most {named} of bandwidth instead of {wanted} in request r of claim default/c"]
     assert explained(named)["verdict"] == "fits"
+
+
+def test_lower_requests_name_all_nodes_with_as_much(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What would fit on a node that has less left would fit on one that has more, too."""
+    group = {"apiVersion": "resource.k8s.io/v1"}
+    objects: list[Object] = [{**group, "kind": "DeviceClass", "metadata": {"name": "any"}, "spec": {}}]
+    for name, cpu in (("large", "8"), ("small", "4")):
+        pool = {"name": name, "generation": 1, "resourceSliceCount": 1}
+        spec = {"driver": "d.example.com", "nodeName": name, "pool": pool, "devices": [{"name": "d"}]}
+        status = {"allocatable": {"cpu": cpu, "memory": "8Gi", "pods": "9"}}
+        objects += [
+            {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}, "status": status},
+            {**group, "kind": "ResourceSlice", "metadata": {"name": name}, "spec": spec},
+        ]
+    request = {"name": "r", "exactly": {"deviceClassName": "any"}}
+    claim = {
+        **group,
+        "kind": "ResourceClaim",
+        "metadata": {"name": "c"},
+        "spec": {"devices": {"requests": [request]}},
+    }
+    container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": "20"}}}
+    spec = {"containers": [container], "resourceClaims": [{"name": "c", "resourceClaimName": "c"}]}
+    objects += [claim, {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": spec}]
+    (tmp_path / "all.yaml").write_text(yaml.safe_dump_all(objects), encoding="utf-8")
+    main(["explain", "pod/p", "--inventory", str(tmp_path / "all.yaml"), "-o", "json"])
+    (found,) = json.loads(capsys.readouterr().out)["objects"]
+    named = {each["subject"].split()[5]: each["names"] for each in found["remedies"]}
+    assert named == {"8": ["large"], "4": ["large", "small"]}
