@@ -146,4 +146,5 @@ def _uri(file: str) -> str:
     """The file as a URI reference; standard input has none of its own."""
     if file == "-":
         return "stdin"
-    return ("file://" if file.startswith("/") else "") + quote(in_repository(file))
+    scheme = "file://" if file.startswith("/") else ""
+    return scheme + quote(in_repository(file), errors="backslashreplace")  # a name need not be UTF-8

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from advice.hints.hint import changed
 from claimcheck.answers.convert import rewritten
-from commandline.reports.escaping import complain
+from commandline.reports.escaping import RENDERED, complain
 from commandline.rewriting import InPlace
 from documents import Document, DocumentError, parse
 from resourceapi.manifests import MISSING
@@ -65,7 +65,8 @@ class _Fixing:
     def _is_fixable(self, document: Document) -> bool:
         if document.file in self._given_up or document.has_repeated_keys:
             return False
-        return os.path.isfile(document.file)  # not what Helm makes
+        # not what Helm or kustomize makes, although a stranger's link may have the name that it is given
+        return not document.file.endswith(RENDERED) and os.path.isfile(document.file)
 
     def _rewrite(self, file: str, changes: list[tuple[Document, dict[str, Any], int]]) -> int:
         source = changes[0][0].source

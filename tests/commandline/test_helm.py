@@ -335,3 +335,18 @@ def test_many_charts() -> None:
     assert not Path("ran").exists()
     (found,) = render_all(["-my chart; touch evil"], PROFILE)
     assert isinstance(found, Text)
+
+
+def test_what_helm_makes_is_never_written() -> None:
+    """Not where a stranger's link has the name by which reports call it, which leads to a start-up file."""
+    _install_helm_that_prints(
+        """apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: a}
+spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu, allocationMode: all}}]}}
+"""
+    )
+    Path("profile").write_text("of the user")
+    Path("-my chart; touch evil (rendered)").symlink_to("profile")
+    assert main(["validate", "--fix", "--helm", "."]) == 1
+    assert Path("profile").read_text() == "of the user"

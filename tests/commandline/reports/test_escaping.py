@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -266,3 +267,11 @@ def test_no_name_forges_a_line(folder: Path, capsys: pytest.CaptureFixture[str],
     written = capsys.readouterr()
     assert "\\nforged" in written.out + written.err
     assert "\nforged" not in written.out + written.err
+
+
+def test_a_name_that_is_not_utf8(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Every report names the file; SARIF's had ended in a traceback."""
+    Path(os.fsdecode(b"\xff.yaml")).write_text("a: [")
+    for format in ("text", "json", "yaml", "sarif", "junit", "github"):
+        assert main(["validate", "-o", format, "."]) == 1
+        assert "udcff.yaml" in capsys.readouterr().out
