@@ -130,5 +130,5 @@ def _reason(each: Unplaced) -> object:
         in_words.verdict(explanation),
         tuple(in_words.findings(explanation)),
         tuple(in_words.summary(explanation)),
-        tuple((remedy.kind, remedy.value) for remedy in explanation.remedies),
+        tuple((remedy.kind, repr(remedy.value)) for remedy in explanation.remedies),
     )

@@ -280,3 +280,28 @@ def test_too_many_replicas(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     text = capsys.readouterr().out
     assert "Job default/train: error: only 10,000 of its 2,000,000,000 pods are simulated" in text
     assert "kube-scheduler: 4 of 10,000 pods placed on 2 nodes" in text
+
+
+def test_pods_that_name_what_no_device_has(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Those with the same reason are grouped, also where what would help is a name instead of another one."""
+    group = {"apiVersion": "resource.k8s.io/v1"}
+    device = {"name": "d", "attributes": {"model": {"string": "a100"}}}
+    pool = {"name": "n1", "generation": 1, "resourceSliceCount": 1}
+    slice = {"driver": "d.example.com", "nodeName": "n1", "pool": pool, "devices": [device]}
+    misspelt = {"cel": {"expression": 'device.attributes["d.example.com"].?modell.orValue("") == "a100"'}}
+    request = {"name": "r", "exactly": {"deviceClassName": "any", "selectors": [misspelt]}}
+    objects = [
+        {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}},
+        {**group, "kind": "DeviceClass", "metadata": {"name": "any"}, "spec": {}},
+        {**group, "kind": "ResourceSlice", "metadata": {"name": "n1"}, "spec": slice},
+    ]
+    claim = {**group, "kind": "ResourceClaim", "spec": {"devices": {"requests": [request]}}}
+    (tmp_path / "cluster.yaml").write_text(yaml.safe_dump_all(objects), encoding="utf-8")
+    (tmp_path / "claim.yaml").write_text(
+        yaml.safe_dump({**claim, "metadata": {"name": "c"}}), encoding="utf-8"
+    )
+    where = ["-f", str(tmp_path / "claim.yaml"), "--inventory", str(tmp_path / "cluster.yaml")]
+    assert main(["simulate", *where, "-o", "json"]) == 1
+    (left,) = json.loads(capsys.readouterr().out)["unplaced"]
+    (renamed,) = (each for each in left["remedies"] if each["kind"] == "name")
+    assert renamed["value"] == {"modell": "model"}
