@@ -9,7 +9,8 @@ import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from classic.migration.mapping import Mappings, built_in, read_mapping
@@ -117,8 +118,9 @@ def stale_patches(documents: Sequence[Document], changes: Iterable[Change], file
         for document in documents
         if id(document) in by_document
     ]
+    contents = cache(_contents)  # thousands of entries may name one file
     for document in _kustomizations(documents):
-        for patch in _patches(document, readable):
+        for patch in _patches(document, readable, contents):
             found = _target(patch, changed)
             if found:
                 yield Remark(document, ERROR, patch.path, f"patches {found}", _REWRITE)
@@ -137,29 +139,28 @@ def _path(kustomization: Document, named: Any) -> str:
     return os.path.normpath(os.path.join(os.path.dirname(kustomization.file), named))
 
 
-def _patches(kustomization: Document, readable: Mapping[str, str]) -> Iterator[_Patch]:
+def _patches(
+    kustomization: Document, readable: Mapping[str, str], contents: Callable[[str, str], list[Any]]
+) -> Iterator[_Patch]:
     for field in _PATCHES:
         for index, entry in enumerate(entries(kustomization.value, field)):
             target = mapping(entry, "target")
             inline = text(entry, "patch") or (entry if isinstance(entry, str) and "\n" in entry else "")
             named = _path(kustomization, entry if isinstance(entry, str) else text(entry, "path"))
-            for value in _contents(inline, readable.get(named, "")):
+            for value in contents(inline, readable.get(named, "")):
                 yield _patch((field, index), target, value)
 
 
-def _contents(inline: str, file: str) -> Iterator[Any]:
+def _contents(inline: str, file: str) -> list[Any]:
     """The documents of a patch that can be read: objects, or lists of operations."""
     try:
         content = inline.encode() if inline else read_file(file) if file else b""
         first: Any = first_document(content, file).value
     except (DocumentError, UnicodeError):
-        return
+        return []
     if isinstance(first, list):
-        yield first
-        return
-    for found in parse(content, file):
-        if isinstance(found, Document):
-            yield found.value
+        return [first]
+    return [found.value for found in parse(content, file) if isinstance(found, Document)]
 
 
 def _patch(path: Path, target: dict[str, Any], value: Any) -> _Patch:

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from commandline.main import main
+from documents.source import read_file
 
 CLAIM = """apiVersion: resource.k8s.io/v1alpha2
 kind: ResourceClaim
@@ -351,3 +352,18 @@ def test_patches_of_what_is_gone(
         assert f"over/kustomization.yaml:3: error: kustomization: {message}\n" in err
     else:
         assert "error" not in err
+
+
+def test_a_patch_is_read_once(overlay: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many entries of a kustomization name its file: 1,600 of one with 1,600 documents took 14 s."""
+    read: list[str] = []
+
+    def counted(file: str) -> bytes:
+        read.append(file)
+        return read_file(file)
+
+    (overlay / "patch.yaml").write_text("kind: ResourceClaim\nmetadata: {name: other}\n", "utf-8")
+    (overlay / "kustomization.yaml").write_text("patches:\n" + "- path: patch.yaml\n" * 9, "utf-8")
+    monkeypatch.setattr("commandline.migrate_files.read_file", counted)
+    main(["migrate", "--check", str(overlay.parent)])
+    assert [Path(file).name for file in read].count("patch.yaml") == 1
