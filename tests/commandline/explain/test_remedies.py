@@ -17,8 +17,8 @@ from tests.commandline.explain.test_explain import CASES, DIRECTORY, OPTIONS
 def _objects(case: str) -> Objects:
     """The documents of a case."""
     files = (DIRECTORY / case / name for name in ("workloads.yaml", "cluster.yaml"))
-    found = (list(yaml.safe_load_all(file.read_text(encoding="utf-8"))) for file in files)
-    return Objects(*found, OPTIONS.get(case, ()))
+    workloads, cluster = (list(yaml.safe_load_all(file.read_text(encoding="utf-8"))) for file in files)
+    return Objects(workloads, cluster, OPTIONS.get(case, ()))
 
 
 def _fits(objects: Objects, tmp_path: Path, capsys: pytest.CaptureFixture[str], index: int) -> bool:
