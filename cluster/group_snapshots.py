@@ -91,8 +91,20 @@ class InConfiguration:
         return {**allocation, "devices": written}
 
     def read(self, claim: Object) -> Object:
-        """The claim with the groups in its results; entries that cannot be snapshots of it are logged."""
-        return with_remembered_groups(claim, _log_ignored)
+        """The claim with the groups in its results; the first entry that cannot be a snapshot of it is logged."""
+        reasons: list[str] = []
+        found = with_remembered_groups(claim, reasons.append)
+        if reasons:
+            # A driver may write as many entries as it likes: they share one line.
+            namespace = text(claim.get("metadata") or {}, "namespace")
+            ignored = {
+                "namespace": namespace,
+                "claim": name_of(claim),
+                "entries": len(reasons),
+                "reason": reasons[0],
+            }
+            log(logging.WARNING, "snapshot ignored", **ignored)
+        return found
 
 
 class NotKept:
@@ -111,12 +123,10 @@ class NotKept:
         return {**claim, "status": {**status, "allocation": bare}}
 
 
-def with_remembered_groups(
-    claim: Object, ignored: Callable[[Object, str], None] = lambda claim, reason: None
-) -> Object:
+def with_remembered_groups(claim: Object, ignored: Callable[[str], None] = lambda reason: None) -> Object:
     """A claim (v1, normal form) with the groups of its configuration in its results.
 
-    :param ignored: told of each entry that cannot be a snapshot of the claim, and why.
+    :param ignored: told of each entry why it cannot be a snapshot of the claim.
     :returns: the claim itself if its configuration holds no snapshot of it.
     """
     status = claim.get("status") or EMPTY
@@ -132,17 +142,12 @@ def with_remembered_groups(
         try:
             found.update(_snapshot(entry, uid, len(results)))
         except ValueError as error:
-            ignored(claim, str(error))
+            ignored(str(error))
     if not found:
         return claim
     marked = [{FIELD: found[place], **each} if place in found else each for place, each in enumerate(results)]
     allocation = {**allocation, "devices": {**devices, "results": marked}}
     return {**claim, "status": {**status, "allocation": allocation}}
-
-
-def _log_ignored(claim: Object, reason: str) -> None:
-    namespace = text(claim.get("metadata") or {}, "namespace")
-    log(logging.WARNING, "snapshot ignored", namespace=namespace, claim=name_of(claim), reason=reason)
 
 
 def _without_snapshot(allocation: Object) -> Object:

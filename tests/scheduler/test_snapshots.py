@@ -263,6 +263,13 @@ def test_forged(forged: Object) -> None:
     )
 
 
+def test_forged_entries_share_a_line_of_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    """Who writes the status of claims does not choose how many lines they cost."""
+    caplog.set_level("WARNING", "claimcheck")
+    groups_read(claim_with(*[FORGED["another claim"]] * 64))
+    assert caplog.messages == ["snapshot ignored"]
+
+
 def test_claim_without_uid() -> None:
     """An object of a file has none, and no snapshot."""
     assert groups_read(claim_with(entry(claim=""), uid="")) is None
