@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
+from documents.document import Document
 from resourceapi.kinds import kind_of
 from resourceapi.manifests import mapping, text
 from resourceapi.model import workloads
 from resourceapi.model.versions import GROUP, OWN_GROUP
+
+if TYPE_CHECKING:
+    from classic.migration.mapping import Mappings
+
 
 ASK, NOT_SERVED, CONTEXT, SKIP, LINT = "ask", "not served", "context", "skip", "lint"
 CONTEXT_KINDS = frozenset((("v1", "Namespace"), ("v1", "Node")))
@@ -64,3 +70,24 @@ def _untyped(value: dict[str, Any]) -> str:
         return NOT_SERVED
     api_version = value.get("apiVersion")
     return NOT_SERVED if isinstance(api_version, str) and api_version.startswith((GROUP, OWN_GROUP)) else SKIP
+
+
+def can_migrate(found: Any) -> bool:
+    """Whether an object can migrate, if what it refers to is among the files.
+
+    :param found: a manifest; of one that is in no file nothing is known, so that it can.
+    """
+    if not isinstance(found, Document):
+        return True
+    from classic.migration.migration import Migration
+    from classic.migration.remarks import ERROR
+
+    migration = Migration([found], _mappings(), "default")
+    return not any(remark.severity == ERROR and not remark.of_others for remark in migration.remarks)
+
+
+@cache
+def _mappings() -> Mappings:
+    from classic.migration.mapping import built_in
+
+    return built_in()

@@ -82,7 +82,7 @@ def _compare(options: Namespace, state: ClusterState, existing: list[Manifest]) 
     from claimcheck.answers.devices.pending_pods import pending
     from claimcheck.answers.devices.proposal import Proposal
     from commandline.devices import comparison_json, comparison_text
-    from commandline.devices.writing import write_document
+    from commandline.devices.json_report import write_document
     from commandline.reading import read_named
     from commandline.reports.escaping import complain
     from commandline.reports.writing import failure_documents, failure_lines, write_text
@@ -132,7 +132,7 @@ def _insist_on_use(options: Namespace, state: ClusterState, proposal: Proposal) 
 
 def _write(options: Namespace, devices: ClusterDevices, chosen: list[Device]) -> None:
     from commandline.devices import description, table
-    from commandline.devices.writing import write_documents
+    from commandline.devices.json_report import write_documents
     from commandline.reports.writing import write_text
 
     if options.output not in (TEXT, WIDE):

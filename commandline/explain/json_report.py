@@ -24,8 +24,7 @@ from allocator.explaining.holders import Holder
 from allocator.explaining.rejections import Rejection
 from allocator.explaining.steps import Step
 from allocator.pod_nodes import Refusal
-from commandline.reports.allocations import device_documents
-from commandline.reports.writing import failure_documents
+from commandline.reports.writing import device_documents, failure_documents
 from resourceapi.manifests import text
 
 if TYPE_CHECKING:

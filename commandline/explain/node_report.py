@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from allocator.pod_nodes import AFFINITY, DEFAULT_SCHEDULER, RESOURCES, Refusal, named_node
-from commandline.reports.allocations import device_lines
+from commandline.reports.writing import device_lines
 from resourceapi.phrases import number
 
 if TYPE_CHECKING:

@@ -24,9 +24,8 @@ from allocator.rules import RULES
 from allocator.scheduling_outcome import enough_nodes
 from commandline.explain import node_report, remedy_report
 from commandline.explain.scope import scope
-from commandline.reports.allocations import device_lines
 from commandline.reports.escaping import place
-from commandline.reports.writing import failure_lines
+from commandline.reports.writing import device_lines, failure_lines
 from resourceapi.phrases import number
 
 if TYPE_CHECKING:

@@ -10,11 +10,28 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from commandline.reports.escaping import write_json, write_lines
 from commandline.terminal import CYAN, GREEN, RED, YELLOW, is_colored, paint
+from resourceapi.objects import Object
+from resourceapi.records.claims import Allocation
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
     from claimcheck.answers.outcome import Failure
+
+
+def device_documents(allocations: Iterable[tuple[str, Object]]) -> list[dict[str, str]]:
+    """The devices of AllocationResults, each of a claim with this name, for programs."""
+    return [
+        {"claim": claim, "request": each.request, **each.device._asdict()}
+        for claim, allocation in allocations
+        for each in Allocation(allocation).results
+    ]
+
+
+def device_lines(allocation: Object) -> Iterator[str]:
+    """The devices of an AllocationResult, a line for each."""
+    for each in Allocation(allocation).results:
+        yield f"    {each.request}: {each.device}{', admin access' if each.is_admin else ''}"
 
 
 # The file and line of what a verdict is about, at the end of the head: the first one that a verdict follows.

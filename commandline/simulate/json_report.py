@@ -11,8 +11,7 @@ from allocator.simulation import Placement
 from claimcheck.answers.simulate import Report, Run
 from claimcheck.answers.unplaced import Unplaced
 from commandline.explain.json_report import remedy_document
-from commandline.reports.allocations import device_documents
-from commandline.reports.writing import failure_documents
+from commandline.reports.writing import device_documents, failure_documents
 
 Json = dict[str, Any]
 

@@ -364,7 +364,7 @@ class Reviewer:
     def _interpret(self) -> Interpreter:
         if self._interpreter is None:
             from advice.interpreter import Interpreter
-            from claimcheck.answers.migratable import can_migrate
+            from claimcheck.answers.treatment import can_migrate
 
             self._interpreter = Interpreter(
                 self.server.profile, self.context.namespaces, self.question.severities, can_migrate
