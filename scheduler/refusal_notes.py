@@ -84,7 +84,8 @@ def note_on(case: Case, picture: ClusterPicture, seconds: float = SECONDS) -> st
     others = {name: (NOT_REFUSED,) for name in snapshot.nodes if name not in case.nodes}
     explanation = explain(snapshot, claims, limit, others, full=others)
     if explanation.verdict in (MISFIT, ERROR) or explanation.refusal:
-        return _in_one_line(explanation, case)
+        nodes = in_words.Nodes(case.refused, len(seen.all_nodes) > case.refused)
+        return _in_one_line(explanation, case.pod, nodes)
     if explanation.verdict == UNDECIDED and not explanation.complete:
         return _no_time(case.pod)
     return ""
@@ -156,7 +157,7 @@ def _nodes_of(claims: Sequence[Claim], nodes: Sequence[Object]) -> list[Object]:
     return [node for node in nodes if any(selects(each, node) for each in selectors)]
 
 
-def _in_one_line(explanation: Explanation, case: Case) -> str:
+def _in_one_line(explanation: Explanation, pod: Pod, nodes: in_words.Nodes) -> str:
     causes = list(islice(in_words.findings(explanation, listing=False), MOST_CAUSES))
     if not causes and explanation.verdict == MISFIT and not explanation.refusal:
         causes = list(_conflict(explanation))
@@ -164,17 +165,15 @@ def _in_one_line(explanation: Explanation, case: Case) -> str:
     causes += islice(
         in_words.patched(patched_values_in_claims(explanation), in_words.MAX_PATCHES), MOST_CAUSES
     )
-    remedies = list(for_tenants(explanation, case.pod.namespace))
+    remedies = list(for_tenants(explanation, pod.namespace))
     found = list(islice(in_words.remedies(remedies), MOST_REMEDIES))
     if found:
         causes.append(f"it would fit {', or '.join(found)}")
     elif explanation.never:
         causes.append("as it is, it would not fit even if no device were in use")
     if not explanation.complete:
-        causes.append(f"there was no time to find out more: {_ask(case.pod)}")
-    return "; ".join([in_words.verdict(explanation, case.refused, listing=False), *causes]).replace(
-        "?; ", "? "
-    )
+        causes.append(f"there was no time to find out more: {_ask(pod)}")
+    return "; ".join([in_words.verdict(explanation, nodes, listing=False), *causes]).replace("?; ", "? ")
 
 
 def _no_time(pod: Pod) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
+from typing import NamedTuple
 
 from allocator.explaining.conflicts import REQUEST, Conflict
 from allocator.explaining.explanation import CHANCE, ERROR, MAX_KINDS, MISFIT, UNDECIDED, Explanation
@@ -23,10 +24,17 @@ MAX_MISTAKES = 4
 MAX_PATCHES = 3
 
 
-def verdict(explanation: Explanation, nodes: int = 0, listing: bool = True) -> str:
+class Nodes(NamedTuple):
+    """How many nodes are eligible, and whether there are others."""
+
+    eligible: int
+    others: bool
+
+
+def verdict(explanation: Explanation, nodes: Nodes | None = None, listing: bool = True) -> str:
     """The answer in a sentence about a pod that is not surely placed.
 
-    :param nodes: how many nodes have refused it, if the explanation is about some of them only.
+    :param nodes: the nodes of the cluster, if the explanation is about some of the eligible ones only.
     :param listing: whether names and values of devices may be told, for readers of ResourceSlices.
     """
     error = explanation.error
@@ -50,15 +58,15 @@ def _said(explanation: Explanation, listing: bool) -> str:
     return str(explanation.mistakes[0]) if listing and is_left and explanation.mistakes else ""
 
 
-def _outcome(explanation: Explanation, nodes: int) -> str:
+def _outcome(explanation: Explanation, nodes: Nodes | None) -> str:
     """That a pod is not placed, without a reason."""
     if explanation.verdict == ERROR or explanation.refusal:
         return "cannot be scheduled"
     if not explanation.answers:
         return "does not fit"
-    eligible = "eligible " if explanation.excluded and not nodes else ""
-    nodes = nodes or len(explanation.answers)
-    where = explanation.answers[0].node if nodes == 1 else f"any of the {nodes:,} {eligible}nodes"
+    count, others = nodes or (len(explanation.answers), bool(explanation.excluded))
+    eligible = "eligible " if others else ""
+    where = explanation.answers[0].node if count == 1 else f"any of the {count:,} {eligible}nodes"
     return f"does not fit on {where}"
 
 

@@ -28,7 +28,7 @@ from scheduler.refusal_notes import MOST_NODES, case_of, note_on
 from tests.allocator.patches.objects import patch
 from tests.scheduler.fake_api import FakeApi
 from tests.scheduler.group_scenes import COUNTERS, SCENES, slices, spec_asking
-from tests.scheduler.test_filtering import DRIVER, NODES, Cluster, allocation, claim, pod, slice_of
+from tests.scheduler.test_filtering import DRIVER, NODES, Cluster, allocation, claim, node, pod, slice_of
 
 
 class Told:
@@ -89,6 +89,16 @@ def test_note_says_who_is_in_the_way_and_what_would_help() -> None:
         "of others hold: these cannot be met together on any node, but without any one of them the other can; it would fit "
         "if pod ns/a ended, which uses claim a (on n1), or if pod ns/b ended, which uses claim b (on n2)"
     )
+
+
+def test_note_calls_nodes_eligible_if_there_are_others() -> None:
+    """As `claimcheck explain` does; kube-scheduler has rejected those about which it does not ask."""
+    told = Told(gpus=0)
+    told.picture.nodes.put(node("n3"))
+    told.picture.claim_objects.put(claim("c"))
+    assert not told.ask(pod("p", "c"), ("n1", "n2"))
+    (note,) = told.after(QUIET_SECONDS)
+    assert note.startswith("does not fit on any of the 2 eligible nodes;")
 
 
 @pytest.mark.parametrize(
