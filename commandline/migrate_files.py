@@ -73,21 +73,27 @@ def _is_applied(document: Document) -> bool:
 _RESOURCES = ("resources", "bases", "crds")
 _PATCHES = ("patches", "patchesStrategicMerge", "patchesJson6902")
 _plain = re.compile(r"[A-Za-z0-9.-]+").fullmatch
+_index = re.compile("[0-9]{1,9}").fullmatch
 _REWRITE = "write the patch anew for the fields of v1"
+
+
+#: How often a patch may be compared with an object, or an operation of it, in all.
+MAX_COMPARISONS = 1_000_000
 
 
 class _Patch(NamedTuple):
     """What a patch is about; empty texts stand for any.
 
-    :ivar value: the patch, if it looks like an object.
+    :ivar group: None for any: lists of operations have none.
+    :ivar former: name and version, if it looks like an object of a former version.
     :ivar pointers: the fields that operations change.
     """
 
-    path: Path
     kind: str
     name: str
-    value: dict[str, Any]
-    pointers: tuple[str, ...]
+    group: str | None
+    former: str
+    pointers: tuple[tuple[str, Path], ...]
 
 
 def without_resources(gone: Collection[str], documents: Iterable[Document]) -> dict[str, list[Change]]:
@@ -113,17 +119,21 @@ def stale_patches(documents: Sequence[Document], changes: Iterable[Change], file
     """
     readable = {os.path.normpath(each.file): each.file for each in files.skipped() if each.reason == PATCH}
     by_document = {id(change.document): change for change in changes}
-    changed = [
+    changed = _Changed(
         (document.value, by_document[id(document)].value)
         for document in documents
         if id(document) in by_document
-    ]
+    )
     contents = cache(_contents)  # thousands of entries may name one file
     for document in _kustomizations(documents):
-        for patch in _patches(document, readable, contents):
-            found = _target(patch, changed)
+        for path, patch in _patches(document, readable, contents):
+            found = changed.target(patch)
+            if changed.comparisons > MAX_COMPARISONS:
+                too_many = f"more than {MAX_COMPARISONS:,} comparisons of patches with objects: the rest is not checked"
+                yield Remark(document, ERROR, path, too_many)
+                return
             if found:
-                yield Remark(document, ERROR, patch.path, f"patches {found}", _REWRITE)
+                yield Remark(document, ERROR, path, f"patches {found}", _REWRITE)
 
 
 def _kustomizations(documents: Iterable[Document]) -> Iterator[Document]:
@@ -140,71 +150,80 @@ def _path(kustomization: Document, named: Any) -> str:
 
 
 def _patches(
-    kustomization: Document, readable: Mapping[str, str], contents: Callable[[str, str], list[Any]]
-) -> Iterator[_Patch]:
+    kustomization: Document, readable: Mapping[str, str], contents: Callable[[str, str], list[_Patch]]
+) -> Iterator[tuple[Path, _Patch]]:
     for field in _PATCHES:
         for index, entry in enumerate(entries(kustomization.value, field)):
             target = mapping(entry, "target")
             inline = text(entry, "patch") or (entry if isinstance(entry, str) and "\n" in entry else "")
             named = _path(kustomization, entry if isinstance(entry, str) else text(entry, "path"))
-            for value in contents(inline, readable.get(named, "")):
-                yield _patch((field, index), target, value)
+            kind, name = text(target, "kind"), text(target, "name")
+            for patch in contents(inline, readable.get(named, "")):
+                yield (field, index), patch._replace(kind=kind or patch.kind, name=name or patch.name)
 
 
-def _contents(inline: str, file: str) -> list[Any]:
-    """The documents of a patch that can be read: objects, or lists of operations."""
+def _contents(inline: str, file: str) -> list[_Patch]:
+    """The patches in a text or file that can be read, each that is about the same only once."""
     try:
         content = inline.encode() if inline else read_file(file) if file else b""
         first: Any = first_document(content, file).value
     except (DocumentError, UnicodeError):
         return []
     if isinstance(first, list):
-        return [first]
-    return [found.value for found in parse(content, file) if isinstance(found, Document)]
+        pointers = (text(operation, "path") for operation in first)
+        return [_Patch("", "", None, "", tuple((each, _fields(each)) for each in pointers))]
+    found = (each.value for each in parse(content, file) if isinstance(each, Document))
+    return list(dict.fromkeys(map(_patch, found)))
 
 
-def _patch(path: Path, target: dict[str, Any], value: Any) -> _Patch:
-    kind, name = text(target, "kind"), text(target, "name")
-    if isinstance(value, list):
-        pointers = tuple(text(operation, "path") for operation in value)
-        return _Patch(path, kind, name, {}, pointers)
-    return _Patch(path, kind or text(value, "kind"), name or name_of(value), value, ())
+def _patch(value: dict[str, Any]) -> _Patch:
+    is_former = is_classic(value) or is_of_1_31(value)
+    former = f"{displayed_name(value)} of {text(value, 'apiVersion')}" if is_former else ""
+    return _Patch(text(value, "kind"), name_of(value), group_of(value) if value else None, former, ())
 
 
-def _target(patch: _Patch, changed: Iterable[tuple[dict[str, Any], dict[str, Any] | None]]) -> str:
-    """What a patch is about and is gone; empty if all is there."""
-    is_former = is_classic(patch.value) or is_of_1_31(patch.value)
-    for before, after in changed:
-        if not _matches(patch, before):
-            continue
-        name = f"{text(before, 'kind')} {displayed_name(before)}"
-        if after is None:
-            return f"{name}, which is left out"
-        if text(after, "kind") != text(before, "kind"):
-            return f"{name}, which is a {text(after, 'kind')} now"
-        lost = [each for each in patch.pointers if _has(before, each) and not _has(after, each)]
-        if lost:
-            return f"{lost[0]} of {name}, which has no such field any more"
-    return (
-        f"{patch.kind} {displayed_name(patch.value)} of {text(patch.value, 'apiVersion')}"
-        if is_former
-        else ""
-    )
+class _Changed:
+    """The objects that change, by kind and name.
+
+    :ivar comparisons: how often patches and their operations have been compared with them.
+    """
+
+    def __init__(self, changed: Iterable[tuple[dict[str, Any], dict[str, Any] | None]]) -> None:
+        self.comparisons = 0
+        self._found: dict[tuple[str, str], list[tuple[dict[str, Any], dict[str, Any] | None]]] = {}
+        for each in changed:
+            kind = text(each[0], "kind")
+            for name in {"", name_of(each[0])}:
+                self._found.setdefault((kind, name), []).append(each)
+
+    def target(self, patch: _Patch) -> str:
+        """What a patch is about and is gone; empty if all is there, or after too many comparisons.
+
+        Kinds and names of targets are regular expressions: only plain ones count.
+        """
+        self.comparisons += 1
+        key = patch.kind, patch.name if _plain(patch.name[:254]) else ""
+        for before, after in self._found.get(key, ()) if patch.kind else ():
+            self.comparisons += 1
+            if self.comparisons > MAX_COMPARISONS:
+                return ""
+            if patch.group is not None and patch.group != group_of(before):
+                continue
+            if after is None:
+                return f"{patch.kind} {displayed_name(before)}, which is left out"
+            if text(after, "kind") != patch.kind:
+                return f"{patch.kind} {displayed_name(before)}, which is a {text(after, 'kind')} now"
+            self.comparisons += len(patch.pointers)
+            for pointer, path in patch.pointers:
+                if value_at(before, path) is not MISSING and value_at(after, path) is MISSING:
+                    return f"{pointer} of {patch.kind} {displayed_name(before)}, which has no such field any more"
+        return f"{patch.kind} {patch.former}" if patch.former else ""
 
 
-def _matches(patch: _Patch, value: dict[str, Any]) -> bool:
-    """Whether a patch is about an object. Kinds and names of targets are regular expressions: only plain ones count."""
-    if not patch.kind or patch.kind != text(value, "kind"):
-        return False
-    if patch.value and group_of(patch.value) != group_of(value):
-        return False
-    return not patch.name or not _plain(patch.name) or patch.name == name_of(value)
-
-
-def _has(value: dict[str, Any], pointer: str) -> bool:
+def _fields(pointer: str) -> Path:
+    """The path that a JSON pointer stands for."""
     segments = [each.replace("~1", "/").replace("~0", "~") for each in pointer.split("/")[1:]]
-    path = tuple(int(each) if each.isdigit() else each for each in segments)
-    return bool(path) and value_at(value, path) is not MISSING
+    return tuple(int(each) if _index(each) else each for each in segments)
 
 
 def tell(migration: Migration, *, quiet: bool) -> None:

@@ -7,6 +7,7 @@ import itertools
 import json
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 
 from commandline.main import main
 from documents.source import read_file
+from resourceapi import manifests
 
 CLAIM = """apiVersion: resource.k8s.io/v1alpha2
 kind: ResourceClaim
@@ -336,9 +338,23 @@ def test_kustomizations_do_not_name_files_that_are_gone(overlay: Path) -> None:
         ),
         ("- target: {kind: ResourceClass, name: other}\n  patch: '[{op: remove, path: /suitableNodes}]'", ""),
         ("- target: {kind: ConfigMap, name: other}\n  patch: '[{op: remove, path: /data}]'", ""),
+        (
+            "- target: {kind: ResourceClaim}\n  patch: '[{path: \"\"}, {path: /spec/²}, {path: /spec/resourceClassName}]'",
+            "patches[0]: patches /spec/resourceClassName of ResourceClaim nic, which has no such field any more",
+        ),
         ("- path: ../../../nowhere.yaml\n- 3\n- path: [1]\n- target: 1\n  patch: '{'", ""),
     ],
-    ids=["parameters", "class", "field", "file", "metadata", "other-name", "other-kind", "unreadable"],
+    ids=[
+        "parameters",
+        "class",
+        "field",
+        "file",
+        "metadata",
+        "other-name",
+        "other-kind",
+        "digits",
+        "unreadable",
+    ],
 )
 def test_patches_of_what_is_gone(
     patch: str, message: str, overlay: Path, capsys: pytest.CaptureFixture[str]
@@ -367,3 +383,57 @@ def test_a_patch_is_read_once(overlay: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr("commandline.migrate_files.read_file", counted)
     main(["migrate", "--check", str(overlay.parent)])
     assert [Path(file).name for file in read].count("patch.yaml") == 1
+
+
+def _claims(count: int) -> str:
+    claim = CLAIM.partition("  parametersRef")[0]
+    return "---\n".join(claim.replace("name: nic #", f"name: nic-{number} #") for number in range(count))
+
+
+#: What a stranger may repeat: the resources and patches of a kustomization with so many of each.
+REPETITIONS = {
+    "equal-patches": lambda count: ("kind: A\nb: 1\n---\n" * count, "- path: patch.yaml\n" * count),
+    "named-patches": lambda count: (
+        _claims(count),
+        "".join(
+            f"- {{target: {{kind: ResourceClaim, name: other-{number}}}, patch: '[]'}}\n"
+            for number in range(count)
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("repeated", REPETITIONS.values(), ids=REPETITIONS)
+def test_work_for_patches_is_in_proportion(
+    repeated: Callable[[int], tuple[str, str]], overlay: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To the number of entries: was to that times the documents of a patch, or times the objects that change."""
+
+    def compared(count: int) -> int:
+        """How often the type of a patch or an object is asked for."""
+        content, patches = repeated(count)
+        (overlay / "patch.yaml").write_text(content, "utf-8")
+        (overlay / "kustomization.yaml").write_text(f"patches:\n{patches}", "utf-8")
+        steps = itertools.count()
+        monkeypatch.setattr(
+            "commandline.migrate_files.text", lambda *of: (next(steps), manifests.text(*of))[1]
+        )
+        main(["migrate", "--check", str(overlay)])
+        return next(steps)
+
+    assert compared(40) < 3 * compared(20)
+
+
+def test_comparisons_of_patches_are_limited(
+    overlay: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Patches for all objects of a kind have to be compared with each of them."""
+    (overlay / "claims.yaml").write_text(_claims(20), "utf-8")
+    patches = "- {target: {kind: ResourceClaim}, patch: '[{path: /a}]'}\n" * 20
+    (overlay / "kustomization.yaml").write_text(f"patches:\n{patches}", "utf-8")
+    monkeypatch.setattr("commandline.migrate_files.MAX_COMPARISONS", 100)
+    assert main(["migrate", "--check", str(overlay)]) == 1
+    assert (
+        "patches[2]: more than 100 comparisons of patches with objects: the rest is not checked"
+        in capsys.readouterr().err
+    )
