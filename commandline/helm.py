@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from claimcheck.answers.reading import Text
 from commandline.errors import UsageError
-from commandline.renderers import environment, lay_out, link_out_of, run, search_path
+from commandline.renderers import environment, lay_out, link_out_of, run, search_path, used_up
 from commandline.reports.escaping import RENDERED
 from documents.errors import DocumentError
 from documents.source import MAX_FILE_BYTES
@@ -92,11 +92,13 @@ def render_all(
     profile: Profile,
     seconds: float = SECONDS_IN_ALL,
     tell: Callable[[str], None] = _say_nothing,
+    made: int = 0,
 ) -> Iterator[Text | DocumentError]:
     """Render charts, and say of each why Helm cannot.
 
     :param profile: the server that templates are told of.
     :param tell: is called with what users should know of a chart that is rendered.
+    :param made: how many bytes other programs have made.
     :raises UsageError: if there is no ``helm``.
     """
     from time import monotonic
@@ -104,11 +106,13 @@ def render_all(
     end = monotonic() + seconds
     for directory in directories:
         left = end - monotonic()
-        if left > 0:
-            yield render(directory, profile, min(SECONDS, left), tell)
-        else:
-            message = f"helm template: not run: the {seconds:g} s for all charts are over"
-            yield DocumentError(directory, 0, 0, message)
+        reason = used_up(made) or ("" if left > 0 else f"the {seconds:g} s for all charts are over")
+        if reason:
+            yield DocumentError(directory, 0, 0, f"helm template: not run: {reason}")
+            continue
+        found = render(directory, profile, min(SECONDS, left), tell)
+        made += len(found.content) if isinstance(found, Text) else 0
+        yield found
 
 
 def render(

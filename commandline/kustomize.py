@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from claimcheck.answers.reading import Text
 from commandline.errors import UsageError
-from commandline.renderers import environment, lay_out, link_out_of, run, search_path
+from commandline.renderers import environment, lay_out, link_out_of, run, search_path, used_up
 from commandline.reports.escaping import RENDERED
 from documents import Document, DocumentError, parse
 from documents.finding import KUSTOMIZATIONS, is_below
@@ -70,14 +70,16 @@ def build_all(tops: Iterable[tuple[str, str]], seconds: float = SECONDS_IN_ALL) 
     used = _taken(found, read)
     texts: list[Text | DocumentError] = []
     done: list[tuple[_Parts, str]] = []
+    made = 0
     with ExitStack() as stack:
         copies = _Copies(stack)
         for normal, (top, directory) in sorted(found.items()):
             if normal in used or read(normal).is_component:
                 continue
             left = end - monotonic()
-            parts = _Parts(normal, read) if left > 0 else None
-            reason = parts.refusal if parts else f"the {seconds:g} s for all of them are over"
+            reason = used_up(made) or ("" if left > 0 else f"the {seconds:g} s for all of them are over")
+            parts = None if reason else _Parts(normal, read)
+            reason = parts.refusal if parts else reason
             if parts is None or reason:
                 texts.append(DocumentError(directory, 0, 0, f"kustomize: not run: {reason}"))
                 continue
@@ -86,16 +88,18 @@ def build_all(tops: Iterable[tuple[str, str]], seconds: float = SECONDS_IN_ALL) 
                 message = "kustomize: not run: it takes objects from outside of the working directory"
                 texts.append(DocumentError(directory, 0, 0, message))
                 continue
-            texts.append(_build(program, whole, directory, copies, min(SECONDS, left)))
-            if isinstance(texts[-1], Text):
+            text = _build(program, whole, directory, copies, min(SECONDS, left))
+            texts.append(text)
+            if isinstance(text, Text):
+                made += len(text.content)
                 done.append((parts, directory))
         files: set[str] = set()
         for parts, directory in done:
             marked = _mark(parts, copies.of(parts.root)[0], end)
-            made = _build(program, parts.root, directory, copies, max(0.0, min(SECONDS, end - monotonic())))
+            again = _build(program, parts.root, directory, copies, max(0.0, min(SECONDS, end - monotonic())))
             files |= parts.kustomizations
-            if isinstance(made, Text):
-                made_of = _annotations(made)
+            if isinstance(again, Text):
+                made_of = _annotations(again)
                 files.update(file for file, marks in marked.items() if marks <= made_of)
     return Built(texts, frozenset(files))
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from advice.findings import NOTE, Finding, Result
 from claimcheck.answers.cluster_context import ClusterContext
 from claimcheck.answers.outcome import Failure
-from claimcheck.answers.reading import Input, read_files
+from claimcheck.answers.reading import Input, Text, read_files
 from commandline.errors import UsageError
 from commandline.reports.escaping import complain
 from documents.errors import DocumentError, EmptyDirectory
@@ -164,7 +164,8 @@ def find_and_render(options: Namespace, profile: Profile, skipped: list[Result])
     if options.helm:
         from commandline.helm import render_all
 
-        found += render_all(files.charts, profile, tell=complain)
+        made = sum(len(each.content) for each in found if isinstance(each, Text))
+        found += render_all(files.charts, profile, tell=complain, made=made)
 
     skipped += note(files, rendered=options.helm, built=built)
     manifests = []

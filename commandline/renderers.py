@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 _LONGEST_MESSAGE = 2_000
 #: As much memory as one may take.
 _BYTES = 1 << 30
+#: Once all of them have made as much, none is run any more: it is held until the end.
+MAX_BYTES_IN_ALL = 256 * 1024 * 1024
 IGNORED = ".helmignore"  # hidden, and Helm's own
 _ABOUT_LINKS = b"found symbolic link in path"
 
@@ -64,6 +66,12 @@ def environment(home: str, path: str) -> dict[str, str]:
     """Nothing that is secret: templates can read it all."""
     places = ("HOME", "HELM_CACHE_HOME", "HELM_CONFIG_HOME", "HELM_DATA_HOME")
     return {"PATH": path, **dict.fromkeys(places, home)}
+
+
+def used_up(made: int) -> str:
+    """Why nothing is run any more after so many bytes; empty if something may be."""
+    most = f"the {MAX_BYTES_IN_ALL // 2**20} MiB that may be rendered in all are used up"
+    return most if made >= MAX_BYTES_IN_ALL else ""
 
 
 def run(command: list[str], environment: dict[str, str], seconds: float) -> tuple[bytes, str | None]:

@@ -337,6 +337,30 @@ def test_many_charts() -> None:
     assert isinstance(found, Text)
 
 
+def test_what_all_charts_make_is_limited(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Together with what kustomize has made: it is all held until the end."""
+    _install_helm_that_prints(MANIFEST % "a")
+    monkeypatch.setattr("commandline.renderers.MAX_BYTES_IN_ALL", len(MANIFEST % "a"))
+    refusal = "not run: the 0 MiB that may be rendered in all are used up"
+    first, second = render_all(["-my chart; touch evil"] * 2, PROFILE)
+    assert isinstance(first, Text)
+    assert isinstance(second, DocumentError)
+    assert second.message == f"helm template: {refusal}"
+    kustomize = Path("bin/kustomize")
+    kustomize.write_text(f'#!/bin/sh\nexec /bin/cat "{Path("printed").absolute()}"\n')
+    kustomize.chmod(0o755)
+    for name in ("x", "y"):
+        Path(name).mkdir()
+        Path(f"{name}/kustomization.yaml").write_text("resources: []\n")
+    assert main(["validate", "--helm", "--kustomize", "."]) == 2
+    out = capsys.readouterr().out
+    assert out.count(refusal) == 2
+    assert f"./y: error: kustomize: {refusal}" in out
+    assert f"./-my chart; touch evil: error: helm template: {refusal}" in out
+
+
 def test_what_helm_makes_is_never_written() -> None:
     """Not where a stranger's link has the name by which reports call it, which leads to a start-up file."""
     _install_helm_that_prints(
