@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import NamedTuple
 
+from allocator.answers import NodeAnswer
 from allocator.explaining.conflicts import REQUEST, Conflict
 from allocator.explaining.explanation import CHANCE, ERROR, MAX_KINDS, MISFIT, UNDECIDED, Explanation
 from allocator.explaining.finder import RELEASE, Remedy
@@ -35,16 +36,17 @@ def verdict(explanation: Explanation, nodes: Nodes | None = None, listing: bool 
     """The answer in a sentence about a pod that is not surely placed.
 
     :param nodes: the nodes of the cluster, if the explanation is about some of the eligible ones only.
-    :param listing: whether names and values of devices may be told, for readers of ResourceSlices.
+    :param listing: False for events, which differ in two things only: a mistake that is not
+        :attr:`~allocator.explaining.mistakes.Mistake.for_tenants` is left out, and so are the names of devices and pools in
+        an error (:attr:`~allocator.answers.NodeAnswer.unnamed`).
     """
     error = explanation.error
     if said := _said(explanation, listing):
         return f"{_outcome(explanation, nodes)}: {said}"
     if explanation.verdict == ERROR and error is not None:
-        what = error.error if listing else error.unnamed
-        return f"cannot be scheduled because of an error on {error.node}: {what}"
+        return f"cannot be scheduled because of {_failure(error, listing)}"
     if explanation.verdict == CHANCE and error is not None:
-        return f"fits, but attempts can fail because of an error on {error.node}: {error.error}"
+        return f"fits, but attempts can fail because of {_failure(error, listing)}"
     if explanation.verdict == UNDECIDED:
         return "not decided within the time limit"
     if explanation.refusal:
@@ -52,10 +54,16 @@ def verdict(explanation: Explanation, nodes: Nodes | None = None, listing: bool 
     return _outcome(explanation, nodes) if explanation.answers else "does not fit: no node is eligible"
 
 
+def _failure(error: NodeAnswer, listing: bool, effect: str = "") -> str:
+    return f"an error on {error.node}{effect}: {error.error if listing else error.unnamed}"
+
+
 def _said(explanation: Explanation, listing: bool) -> str:
     """The mistake that the verdict tells."""
-    is_left = explanation.verdict in (MISFIT, ERROR)
-    return str(explanation.mistakes[0]) if listing and is_left and explanation.mistakes else ""
+    if explanation.verdict not in (MISFIT, ERROR) or not explanation.mistakes:
+        return ""
+    first = explanation.mistakes[0]
+    return str(first) if listing or first.for_tenants else ""
 
 
 def _outcome(explanation: Explanation, nodes: Nodes | None) -> str:
@@ -77,7 +85,7 @@ def findings(explanation: Explanation, listing: bool = True) -> Iterator[str]:
     """
     said = _said(explanation, listing)
     if said and explanation.error is not None:
-        yield f"an error on {explanation.error.node} fails each attempt: {explanation.error.error}"
+        yield _failure(explanation.error, listing, " fails each attempt")
     mistakes = explanation.mistakes[1:MAX_MISTAKES] if listing else ()
     for line in chain(
         away(explanation),

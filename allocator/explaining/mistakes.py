@@ -25,10 +25,17 @@ MAX_TERMS = 16
 
 
 class Mistake(NamedTuple):
-    """`text`: what is named but not there, in a sentence; `meant`: what is there and has a similar name."""
+    """What is named but not there, and what has a similar name.
+
+    :param text: what is not there, in a sentence.
+    :param meant: what is there instead.
+    :param for_tenants: whether tenants may read it: `meant` is the name of a class, attribute or capacity. Values, taints and
+        counters of devices, and labels of nodes, are for readers of these.
+    """
 
     text: str
     meant: str
+    for_tenants: bool = False
 
     def __str__(self) -> str:
         return f"{self.text}; did you mean {self.meant}?"
@@ -49,7 +56,9 @@ def find(
     """
     finder.trials.time_limit.check()
     for absent in absent_names:
-        yield from _mistake(f"no device has the {absent.kind} {absent.qualified}", absent.meant)
+        yield from _mistake(
+            f"no device has the {absent.kind} {absent.qualified}", absent.meant, for_tenants=True
+        )
     if not finder.views:
         return
     yield from _counter_sets(finder)
@@ -65,7 +74,7 @@ def in_classes(named: Iterable[str], known: Iterable[str]) -> Iterator[Mistake]:
     """The classes that requests name but that do not exist."""
     known = list(known)
     for name in named:
-        yield from _mistake(f"there is no DeviceClass {name}", nearest(name, known))
+        yield from _mistake(f"there is no DeviceClass {name}", nearest(name, known), for_tenants=True)
 
 
 def in_labels(pod_spec: Object, nodes: Iterable[Object]) -> Iterator[Mistake]:
@@ -96,9 +105,9 @@ def _required_labels(pod_spec: Object) -> Iterator[tuple[str, Sequence[str]]]:
                 yield each.get("key", ""), each.get("values") or ()
 
 
-def _mistake(text: str, meant: str) -> Iterator[Mistake]:
+def _mistake(text: str, meant: str, *, for_tenants: bool = False) -> Iterator[Mistake]:
     if meant:
-        yield Mistake(text, meant)
+        yield Mistake(text, meant, for_tenants)
 
 
 def _counter_sets(finder: Finder) -> Iterator[Mistake]:
@@ -134,7 +143,7 @@ def _capacities(alternative: Alternative, devices: Iterable[Device]) -> Iterator
         if name not in known:
             bare = name.rpartition("/")[2]
             meant = bare if bare in known else nearest(name, known) or nearest(bare, known)
-            yield from _mistake(f"no device has the capacity {name}", meant)
+            yield from _mistake(f"no device has the capacity {name}", meant, for_tenants=True)
 
 
 def _tolerations(alternative: Alternative, devices: Iterable[Device]) -> Iterator[Mistake]:

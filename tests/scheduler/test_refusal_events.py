@@ -303,6 +303,9 @@ def test_note_names_patches_of_capacities_that_the_claim_asks_for() -> None:
     assert not any(secret in note for secret in SECRETS), note
 
 
+MODEL = f'device.attributes["{DRIVER}"].model'
+
+
 def test_note_says_what_no_device_has() -> None:
     told = Told()
     for name in NODES:
@@ -315,12 +318,46 @@ def test_note_says_what_no_device_has() -> None:
     assert not told.ask(pod("p", "c"))
     (note,) = told.after(QUIET_SECONDS)
     assert note.startswith(
-        "cannot be scheduled because of an error on n1: claim ns/c: selector #0: CEL runtime error: no such key: "
+        "cannot be scheduled: no device has the attribute gpu.example.com/modell; did you mean gpu.example.com/model? "
+        "an error on n1 fails each attempt: claim ns/c: selector #0: CEL runtime error: no such key: "
     )
     assert (
         "; no device (2 looked at) has the attribute gpu.example.com/modell, which the "
         "selector of request g of claim ns/c names; did you mean gpu.example.com/model?"
     ) in note
+
+
+@pytest.mark.parametrize(
+    ("request_changes", "said"),
+    [
+        (
+            {"capacity": {"requests": {"memry": "1Gi"}}},
+            ": no device has the capacity memry; did you mean memory?",
+        ),
+        ({"selectors": [{"cel": {"expression": f'{MODEL} == "A100"'}}]}, "; "),
+        ({"tolerations": [{"key": "worm", "operator": "Exists"}]}, "; "),
+    ],
+    ids=["capacity", "value", "taint"],
+)
+def test_note_corrects_only_what_tenants_may_read(request_changes: Object, said: str) -> None:
+    """The name of a capacity, neither a value of an attribute nor a device's taint."""
+    told = Told()
+    for name in NODES:
+        device = slice_of(name, 1)
+        device["spec"]["devices"][0] |= {
+            "attributes": {"model": {"string": "a100"}},
+            "capacity": {"memory": {"value": "31Gi"}},
+            "taints": [{"key": "worn", "value": "x", "effect": "NoSchedule"}],
+        }
+        told.picture.slices.put(device)
+    wrong = claim("c")
+    wrong["spec"]["devices"]["requests"][0]["exactly"] |= request_changes
+    told.picture.claim_objects.put(wrong)
+    assert not told.ask(pod("p", "c"))
+    (note,) = told.after(QUIET_SECONDS)
+    assert note.startswith(f"does not fit on any of the 2 nodes{said}")
+    assert "a100" not in note
+    assert "worn" not in note
 
 
 def test_note_says_which_class_does_not_exist() -> None:
@@ -331,8 +368,7 @@ def test_note_says_which_class_does_not_exist() -> None:
     assert not told.ask(pod("p", "c"))
     (note,) = told.after(QUIET_SECONDS)
     assert note == (
-        "cannot be scheduled: request g: device class gpux does not exist; there is no DeviceClass gpux; did you mean "
-        "gpu? it would fit with class gpu in request g of claim ns/c (on 2 nodes, such as n1)"
+        "cannot be scheduled: there is no DeviceClass gpux; did you mean gpu? it would fit with class gpu in request g of claim ns/c (on 2 nodes, such as n1)"
     )
 
 
