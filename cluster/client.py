@@ -438,9 +438,10 @@ def _decoded(response: BaseHTTPResponse, answer: bytes, what: str) -> Any:
         if response.status < 400:
             raise
         message = answer.decode("utf-8", "replace").strip()
-        value = {"message": "" if message.startswith("<") else shortened(message, MAX_MESSAGE)}
-    if response.status >= 300 and not text(value, "message"):
-        return {**(value if isinstance(value, dict) else {}), "message": response.reason or ""}
+        value = {"message": "" if message.startswith("<") else message}
+    if response.status >= 300:
+        message = text(value, "message") or response.reason or ""
+        return {**(value if isinstance(value, dict) else {}), "message": shortened(message, MAX_MESSAGE)}
     return value
 
 

@@ -30,6 +30,8 @@ ODD = {
     "/watch?watch=large": (200, b'{"type": "' + b"x" * 2000),
     "/watch?watch=refused": (410, b'{"kind": "Status", "message": "too old"}'),
     "/html": (502, b"<html>Bad Gateway</html>"),
+    "/long": (422, json.dumps({"code": 422, "message": "x" * 100_000}).encode()),
+    "/long-and-plain": (404, b"x" * 100_000),
     "/plain": (404, b"404 page not found\n"),
     "/garbage": (200, b"<html>"),
     "/empty": (200, b""),
@@ -129,6 +131,14 @@ def test_no_json(api: Client, path: str) -> None:
     """An answer that should be JSON and is not is none."""
     with pytest.raises(Unavailable, match=f"GET {path}"):
         api.request("GET", path)
+
+
+@pytest.mark.parametrize("path", ["/long", "/long-and-plain"])
+def test_messages_are_shortened(api: Client, path: str) -> None:
+    """Whoever answers for the API server may write what it likes into logs and reports."""
+    answer = api.request("GET", path)[1]
+    assert answer.pop("message") == "x" * 1_999 + "…"
+    assert answer == ({"code": 422} if path == "/long" else {})
 
 
 def test_html_is_no_message(api: Client) -> None:
