@@ -6,6 +6,9 @@ import os
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from errno import EINVAL
+from stat import S_IMODE, S_ISREG
 from typing import TYPE_CHECKING
 
 from commandline.errors import NEGATIVE, SUCCESS, UNFINISHED, UsageError
@@ -72,10 +75,38 @@ class InPlace(Result):
             if not converted:
                 os.remove(file)
                 return
-            with open(file, "w", encoding="utf-8", newline="") as stream:
-                stream.write(converted)
+            with open(file, "r+b") as former:  # whoever may not write it may not replace it
+                status = os.fstat(former.fileno())
+            write_whole(file, [converted], status)
         except OSError as error:
             raise DocumentError(file, 0, 0, (error.strerror or str(error)).lower()) from None
+
+
+def write_whole(file: str, parts: Iterable[str], former: os.stat_result | None = None) -> None:
+    """Write a file beside, then have it take the place of this one, which a failure leaves as it is. Links are followed.
+
+    :param former: whose mode and owner it gets; None for one that nobody else may read.
+    :raises OSError: if it cannot be written.
+    """
+    from tempfile import mkstemp
+
+    target = os.path.realpath(file)
+    if former and not S_ISREG(former.st_mode):
+        raise OSError(EINVAL, "Not a regular file")
+    descriptor, beside = mkstemp(".unfinished", ".claimcheck-", os.path.dirname(target))
+    try:
+        with open(descriptor, "w", encoding="utf-8", newline="") as stream:
+            stream.writelines(parts)
+            stream.flush()
+            if former:
+                with suppress(PermissionError):  # only root gives files to others
+                    os.fchown(descriptor, former.st_uid, former.st_gid)
+                os.fchmod(descriptor, S_IMODE(former.st_mode))
+            os.fsync(descriptor)
+        os.replace(beside, target)
+    except BaseException:
+        os.unlink(beside)
+        raise
 
 
 class Comparison(Result):
