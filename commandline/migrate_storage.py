@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from commandline.errors import UNFINISHED, UsageError
 from commandline.options import add_cluster, asks_for_cluster
+from commandline.rewriting import write_whole
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -88,17 +88,9 @@ def _write(file: str, objects: list[dict[str, Any]]) -> None:
     """Write the whole file, an object to a line, or nothing."""
     from resourceapi import deep_json
 
-    unfinished = Path(f"{file}.unfinished")
     try:
         # what drivers publish about their devices is not for everybody
-        descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with open(descriptor, "w", encoding="utf-8") as output:
-            output.write(BEGINNING)
-            output.write(",\n".join(map(deep_json.dumps, objects)))
-            output.write("\n]}\n")
-            output.flush()
-            os.fsync(output.fileno())
-        unfinished.rename(file)
+        write_whole(file, (BEGINNING, ",\n".join(map(deep_json.dumps, objects)), "\n]}\n"))
     except OSError as error:
         raise UsageError(f"migrate-storage: {file}: {error.strerror or error}") from None
 

@@ -8,8 +8,12 @@ from resource import RLIMIT_FSIZE, getrlimit, setrlimit
 
 import pytest
 
+from commandline.errors import UsageError
+from commandline.migrate_storage import _write
 from commandline.rewriting import InPlace
 from documents import DocumentError
+
+SAVED = [{"metadata": {"name": "a"}, "long": "x" * 100_000}]
 
 
 @pytest.fixture
@@ -48,3 +52,13 @@ def test_mode_and_links_stay(file: Path) -> None:
     assert target.read_text() == "a: 2\n"
     assert target.stat().st_mode & 0o7777 == 0o640
     assert list(target.parent.iterdir()) == [target]
+
+
+def test_a_save_that_failed_can_be_repeated(file: Path) -> None:
+    """It leaves nothing: was a file that the next one could not write."""
+    with pytest.raises(UsageError, match="File too large"):
+        _on_a_full_disk(lambda: _write(str(file), SAVED))
+    assert list(file.parent.iterdir()) == []
+    _write(str(file), SAVED)
+    assert list(file.parent.iterdir()) == [file]
+    assert file.stat().st_mode & 0o777 == 0o600
