@@ -78,6 +78,38 @@ def _outcome(explanation: Explanation, nodes: Nodes | None) -> str:
     return f"does not fit on {where}"
 
 
+def headline(explanation: Explanation) -> str:
+    """The verdict with what is in the way on the closest node, if it does not say that."""
+    said = verdict(explanation)
+    cause = "" if _said(explanation, listing=True) or explanation.refusal else _in_the_way(explanation)
+    return f"{said}{'; ' if ': ' in said else ': '}{cause}" if cause else said
+
+
+def _in_the_way(explanation: Explanation) -> str:
+    """What most of the devices that the closest node lacks are refused for, or why no node is eligible."""
+    if explanation.verdict == ERROR and explanation.error is not None:
+        failing = explanation.error.node
+        patches = (each for kind in explanation.kinds if failing in kind.nodes for each in kind.patched)
+        return next(patched(patches, MAX_PATCHES), "")
+    if explanation.verdict != MISFIT or explanation.away:
+        return ""
+    if not explanation.kinds:
+        reasons = set(explanation.excluded.values())
+        return reasons.pop() if len(reasons) == 1 else ""
+    closest = explanation.kinds[0]
+    where = f" on {closest.nodes[0]}" if len(explanation.answers) > 1 else ""
+    for request in closest.short:
+        step = next((each for each in request.steps if each.left < request.needed and each.rejected), None)
+        if step is not None:
+            why = max(step.rejected, key=lambda each: each.devices).said(explanation.claim_users)
+            by = next(patched(step.patched, MAX_PATCHES), "")
+            name, claim = request.alternative.name, request.alternative.claim.name
+            of_claim = f" of claim {claim}" if len(explanation.demand) > 1 else ""
+            finds = f"request {name}{of_claim} finds {request.left:,} of {number(request.needed, 'device')}"
+            return f"{finds}{where}: {why}{by and f' ({by})'}"
+    return next((each.text for each in explanation.clashes if each.node == closest.nodes[0]), "")
+
+
 def findings(explanation: Explanation, listing: bool = True) -> Iterator[str]:
     """What is wrong whatever the nodes have, beside what the verdict says: claims that are elsewhere, what is misspelt.
 
@@ -118,8 +150,8 @@ def _incomplete_pools(explanation: Explanation) -> Iterator[str]:
 
 
 def causes(explanation: Explanation) -> Iterator[str]:
-    """Why a pod fits on no node: the verdict, what is wrong on all nodes, and what the closest one lacks."""
-    yield verdict(explanation)
+    """Why a pod fits on no node: the headline, what is wrong on all nodes, and what the closest one lacks."""
+    yield headline(explanation)
     yield from findings(explanation)
     yield from summary(explanation)
     for request in explanation.kinds[0].short if explanation.kinds else ():

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, MutableMapping
+from collections.abc import Iterable, Mapping, MutableMapping
 
+from allocator.explaining.holders import Holder, held_by
 from allocator.rules.rule import Cause, Objection
 from resourceapi.phrases import number
 
@@ -43,6 +44,12 @@ class Rejection:
         return ", and ".join(
             _worded(cause, [(what, _listed(next(values))) for what, _ in cause.seen]) for cause in self.causes
         )
+
+    def said(self, users: Mapping[str, Holder]) -> str:
+        """The causes in words, and who holds what is missing."""
+        held = f"held by {held_by(list(self.claims), users)}" if self.claims else ""
+        example = f" (such as {self.example})" if self.reason.startswith("fails") and self.example else ""
+        return "; ".join(part for part in (self.reason, held) if part) + example
 
     @property
     def varies(self) -> bool:

@@ -17,7 +17,7 @@ from allocator.explaining.explanation import (
     RequestSteps,
     values_of,
 )
-from allocator.explaining.holders import Holder, held_by
+from allocator.explaining.holders import Holder
 from allocator.explaining.rejections import Rejection
 from allocator.explaining.steps import POOL, Step
 from allocator.rules import RULES
@@ -92,7 +92,7 @@ def _section(explained: Explained) -> Iterator[str]:
         yield from node_report.allocated(explained)
         yield from _fit(explanation)
     else:
-        yield f"{start}{in_words.verdict(explanation)}"
+        yield f"{start}{in_words.headline(explanation)}"
         yield from node_report.messages(explained)
         yield from _misfit(explanation, explained)
 
@@ -251,11 +251,8 @@ def _rule(step: Step) -> str:
 
 
 def _rejection(rejection: Rejection, users: Mapping[str, Holder]) -> str:
-    reason = rejection.reason
-    example = f" (such as {rejection.example})" if reason.startswith("fails") and rejection.example else ""
-    held = f"held by {held_by(list(rejection.claims), users)}" if rejection.claims else ""
     fewer = f"-{rejection.devices:,} " if rejection.devices else ""
-    return f"{fewer}{'; '.join(part for part in (reason, held) if part)}{example}"
+    return f"{fewer}{rejection.said(users)}"
 
 
 def _only(fact: object, kind: NodeKind) -> str:

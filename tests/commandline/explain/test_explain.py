@@ -60,7 +60,7 @@ def test_one_node(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
     """With `--node` no other node is looked at."""
     code, text = run("held", monkeypatch, capsys, "--node", "n2")
     assert code == 1
-    assert text.startswith("Pod team-b/train (workloads.yaml:1): does not fit on n2\n")
+    assert text.startswith("Pod team-b/train (workloads.yaml:1): does not fit on n2: ")
 
 
 def test_fits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -177,4 +177,4 @@ def test_mistakes(kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str])
 def test_no_mistake(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A model that resembles none is not taken for a mistake."""
     line = first_line({**RIGHT, "model": "MI300X"}, tmp_path, capsys)
-    assert line.endswith("does not fit on gpu-node-1")
+    assert line.endswith('request gpu finds 0 of 2 devices: model is "A100-SXM4-80GB"; wanted "MI300X"')

@@ -79,6 +79,6 @@ def test_patch_is_named(
     assert main(["explain", *files]) == 1
     text = capsys.readouterr().out
     assert f"on n00 and {NODES - 1} nodes like it" in text
-    [said] = [line for line in text.splitlines() if f"{DRIVER}/model comes from" in line]
+    [said] = [line for line in text.splitlines()[1:] if f"{DRIVER}/model comes from" in line]
     for number in patched:
         assert f"patch-{number:02}" in said
