@@ -13,11 +13,14 @@ _plain = re.compile(
     r"[A-Za-z0-9_./(=+-][A-Za-z0-9_./()=+<>@$;~^-]*(?: [A-Za-z0-9_./()=+<>@$;~^-]+)*"
 ).fullmatch
 # Also harmless as the value of a block mapping: what CEL expressions consist of.
-_plain_expression = re.compile(r"[A-Za-z_(][^\x00-\x1f\x7f-\uffff#]*[^\x00-\x20\x7f-\uffff#:]").fullmatch
+_plain_expression = re.compile(
+    r"[A-Za-z_(][^\x00-\x1f\x7f-\U0010ffff#]*[^\x00-\x20\x7f-\U0010ffff#:]"
+).fullmatch
 # What YAML does not allow, what changes the direction of the text that people see or cannot be seen in it, and a command to
 # GitHub Actions. Joiners (U+200C, U+200D) stay: scripts and emojis need them.
 _not_printable = re.compile(
-    "(?<=##)\\[|[\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u2064\u2066-\u206f\ufeff\ufff9-\ufffb\ufffe\uffff]"
+    "(?<=##)\\[|[\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u2064\u2066-\u206f\ufeff\ufff9-\ufffb\ufffe\uffff"
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
 
 
@@ -61,7 +64,7 @@ def literal_block(value: Any) -> list[str]:
     if kept > 1 or not all(line.isprintable() and line[-1:] != " " for line in lines):
         return []
     # to GitHub Actions such a line is a command
-    if any("##[" in line or line.lstrip().startswith("::") for line in lines):
+    if any(_not_printable.search(line) or line.lstrip().startswith("::") for line in lines):
         return []
     return ["|" if kept else "|-", *lines]
 
@@ -90,7 +93,10 @@ def scalar(value: Any, in_flow: bool) -> str:
 
 
 def quoted(value: str) -> str:
-    """A string in double quotes, as YAML and JSON both read it."""
-    return _not_printable.sub(
-        lambda matched: f"\\u{ord(matched[0]):04x}", json.dumps(value, ensure_ascii=False)
-    )
+    """A string in double quotes, as YAML reads it; so does JSON, unless it has invisible characters beyond U+FFFF."""
+    return _not_printable.sub(_escaped, json.dumps(value, ensure_ascii=False))
+
+
+def _escaped(matched: re.Match[str]) -> str:
+    code = ord(matched[0])
+    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"  # YAML has no surrogates

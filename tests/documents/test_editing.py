@@ -146,6 +146,22 @@ VALUES = st.recursive(
 OBJECTS = st.dictionaries(KEYS, VALUES, min_size=1, max_size=5).filter(lambda value: "items" not in value)
 
 
+#: What nobody sees: a soft hyphen, an override, controls of shorthand and music, tags, a selector of variants.
+INVISIBLE = "\xad\u202e\U0001bca0\U0001d173\U000e0001\U000e0041\U000e007f\U000e0100"
+
+
+@pytest.mark.parametrize("character", INVISIBLE, ids=ascii)
+@pytest.mark.parametrize(
+    "form", ["a{}b", "device.x == {}y", "a\nb{}\n"], ids=["plain", "expression", "lines"]
+)
+def test_what_nobody_sees_is_escaped(form: str, character: str) -> None:
+    """In fresh YAML, wherever it stands: reviewers see what a server gets."""
+    value = {"key": form.format(character), f"a{character}": [form.format(character)]}
+    written = "\n".join(block(value)) + "\n"
+    assert character not in written
+    assert value_of(written) == value
+
+
 @settings(max_examples=200)
 @given(value=OBJECTS, indent=st.sampled_from([0, 2]))
 def test_what_is_written_is_read_again(value: dict[str, Any], indent: int) -> None:
