@@ -14,6 +14,8 @@ WITH_PATCHES = (
     "Devices are as ResourceSlicePatches change them, which counts for pods that `claimcheck schedule` serves. "
     "kube-scheduler by itself ignores patches, and sees devices as their slices have them."
 )
+#: What is not checked, and what is asked about it.
+QUOTAS = "ResourceQuotas, which can keep a pod's claims from being made (claimcheck quota)"
 
 if TYPE_CHECKING:
     from advice.findings import Result
@@ -64,7 +66,7 @@ class Scenario:
             only = "Checked for claims without a pod: devices, and taints of nodes."
             return [only, *consequences(self.state.unread)]
         checked = ["devices", "the pod's nodeSelector, required node affinity and tolerations"]
-        not_checked = ["affinity to other pods", "topology spread", "host ports", "volumes"]
+        not_checked = ["affinity to other pods", "topology spread", "host ports", "volumes", QUOTAS]
         resources = "CPU, memory and other resources of nodes"
         if self.node_resources.are_known:
             checked.insert(1, resources)
