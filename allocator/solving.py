@@ -29,7 +29,7 @@ class GreedySearch:
         candidates: Sequence[Device],
         all_devices: Mapping[Alternative, Sequence[Device]],
     ) -> None:
-        """Prepare a search; parameters as for :func:`allocator.solving.solve`."""
+        """Prepare a search; parameters as for :func:`solve`."""
         self._attempt = attempt
         self._candidates = candidates
         self._all_devices = all_devices

@@ -61,7 +61,7 @@ _Answer = TypeVar("_Answer")
 
 
 class DriverCalls:
-    """Calls a driver, about claims that are taken (:class:`classic.driver_calls.ClaimsInUse`)."""
+    """Calls a driver, about claims that are taken (:class:`ClaimsInUse`)."""
 
     def __init__(
         self, driver: Driver, in_use: ClaimsInUse, fence: Fence, seconds: float = CALL_SECONDS

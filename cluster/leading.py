@@ -228,7 +228,7 @@ class NotLeading(ClaimcheckError):
 
 
 class Candidate(Protocol):
-    """What :class:`Leadership` needs of an election (:class:`cluster.leading.Election`)."""
+    """What :class:`Leadership` needs of an election (:class:`Election`)."""
 
     identity: str
     seconds: int

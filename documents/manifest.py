@@ -92,7 +92,7 @@ Same = TypeVar("Same", bound="Unwritten")
 
 
 class Unwritten:
-    """Implements :class:`documents.manifest.Manifest`; there are no lines.
+    """Implements :class:`Manifest`; there are no lines.
 
     :ivar file: what messages call it.
     """

@@ -46,7 +46,7 @@ LABELS = {"app.kubernetes.io/managed-by": "claimcheck", "app.kubernetes.io/compo
 
 
 class ConfigMapStore:
-    """Implements :class:`quota.store.Store`; the key ``team`` is the ConfigMap ``quota-team``.
+    """Implements :class:`Store`; the key ``team`` is the ConfigMap ``quota-team``.
 
     All methods raise :class:`resourceapi.api_client.Unavailable` if the API server does not answer as expected.
     """

@@ -396,10 +396,8 @@ def _lower(value: str) -> str:
     return value.replace("\u0130", "i").lower()
 
 
-# Formats of what stands in an object's metadata: names, finalizers, annotations, owners, managers of
-# fields.
-# As in :mod:`resourceapi.names`, a function returns the problems of a value, none if it is valid. Source:
-# the API concepts "Object Names and IDs", "Finalizers" and "Owners and Dependents".
+# Formats of what stands in an object's metadata: names, finalizers, annotations, owners, managers of fields.
+# Source: the API concepts "Object Names and IDs", "Finalizers" and "Owners and Dependents".
 
 ANNOTATIONS_BYTES = 256 * 1024
 FIELD_MANAGER_BYTES = 128

@@ -72,9 +72,9 @@ class ClusterPicture:
     ``state`` and ``claims`` are for one thread at a time: whoever uses them holds ``lock``, which is taken after those of
     collections. So nobody may put anything into a collection while holding it.
 
-    A patch, a rule or a class may change many devices. What takes longer than ``STEP_SECONDS`` is done in parts, slice by slice
-    (:mod:`scheduler.cluster_picture`); a slice that is not done yet is as before, as if the change had come later. While there are
-    patches or rules, a slice that is put is not seen before they have been applied to it.
+    A patch, a rule or a class may change many devices. What takes longer than ``STEP_SECONDS`` is done in parts, slice by slice;
+    a slice that is not done yet is as before, as if the change had come later. While there are patches or rules, a slice that is put
+    is not seen before they have been applied to it.
     """
 
     def __init__(

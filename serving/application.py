@@ -121,7 +121,7 @@ class Application(Protocol):
         """
 
 
-# What every service's :class:`serving.application.Application` has of its configuration.
+# What every service's :class:`Application` has of its configuration.
 
 
 class Configured:

@@ -170,7 +170,7 @@ LABELS = {"app.kubernetes.io/managed-by": "claimcheck", "app.kubernetes.io/compo
 
 
 class SecretStore:
-    """A Store (:class:`serving.certificate_store.Store`) in a Secret of type ``kubernetes.io/tls``, or of any type that it has.
+    """A Store (:class:`Store`) in a Secret of type ``kubernetes.io/tls``, or of any type that it has.
 
     Other entries of the Secret are kept.  All methods raise :class:`resourceapi.api_client.Unavailable`.
     """

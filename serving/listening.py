@@ -24,7 +24,7 @@ LEAST_CONNECTIONS = 16  # however few descriptors there are
 
 
 def listen(address: str, port: int) -> socket.socket:
-    """A socket that listens, for :class:`serving.listening.Acceptor`.
+    """A socket that listens, for :class:`Acceptor`.
 
     :param address: an IP address of this machine.
     :param port: 0 for any free one.

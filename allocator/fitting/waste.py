@@ -1,6 +1,6 @@
 """What taking devices of a node wastes: numbers that are compared in order, of which lower ones are better.
 
-1. partitions: by how much the worth of counter sets falls (`allocator.fitting.waste`);
+1. partitions: by how much the worth of counter sets falls;
 2. surplus: how big the devices are that are taken whole, as a share of the biggest;
 3. shares: how much is taken from mostly free shared devices, so that the fullest are filled up first;
 4. groups: how many devices are taken from mostly free topology groups, so that broken groups are used up first;

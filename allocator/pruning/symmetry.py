@@ -1,7 +1,7 @@
 """Symmetry: interchangeable devices, and states that are equivalent except for names.
 
-Renaming devices, counter sets and values that maps components to components of the same shape
-(`allocator.pruning.symmetry`) turns solutions into solutions. Nothing else is used here.
+Renaming devices, counter sets and values that maps components to components of the same shape turns
+solutions into solutions. Nothing else is used here.
 """
 
 from __future__ import annotations

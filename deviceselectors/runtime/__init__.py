@@ -5,5 +5,5 @@ evaluate it on; `Program.matches` and `Program.attribute` give the result, `Prog
 
 `values` and `operators` are the language; its functions are in `deviceselectors.libraries`. `planning` finds constants,
 `bounds` what an evaluation can cost, and `evaluator` makes nested closures of the nodes: `closures` has what they have in
-common, `literals`, `accesses`, `eager_calls`, `lazy_calls` and `loops` a kind of node each.
+common, `accesses` and `calls` make those of fields and of calls.
 """

@@ -326,7 +326,7 @@ _OPERATOR = DeviceToleration["operator"]
 
 
 def default_claim(claim: Object, version: str, now: str) -> None:
-    """Fill in the defaults of a claim and of its allocation; see :data:`resourceapi.kinds.Default`."""
+    """Fill in the defaults of a claim and of its allocation; see :data:`resourceapi.kind.Default`."""
     _default_requests(claim.get("spec", EMPTY), version)
     results = claim.get("status", EMPTY).get("allocation", EMPTY).get("devices", EMPTY).get("results")
     for result in results or ():
