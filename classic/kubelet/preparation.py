@@ -98,7 +98,7 @@ class AllocatedClaim:
 # different claims come at the same time.
 # A call that takes too long, or for which kubelet no longer waits, is cancelled. Whatever is raised is the
 # claim's error: kubelet puts it into an event of the pod, and asks again. A
-# :class:`~classic.kubelet.preparation.RefusedClaim` is told as it is, anything else with the name of its class.
+# :class:`RefusedClaim` is told as it is, anything else with the name of its class.
 
 
 class NodeDriver(Protocol):
