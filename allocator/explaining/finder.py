@@ -61,11 +61,17 @@ def together(first: Sequence[Remedy], second: Remedy, nodes: tuple[str, ...]) ->
     """Changes that are enough together.
 
     :param first: some that are not enough by themselves.
+    :param second: one more, or several that go together.
     :param nodes: where the pod would fit.
     """
     text = ", and ".join(each.text for each in (*first, second))
     return second._replace(
-        kind=PAIR, text=text, nodes=nodes, short="", without_values="", parts=(*first, second)
+        kind=PAIR,
+        text=text,
+        nodes=nodes,
+        short="",
+        without_values="",
+        parts=(*first, *(second.parts or (second,))),
     )
 
 

@@ -61,6 +61,24 @@ def test_every_kind_is_tried(capsys: pytest.CaptureFixture[str]) -> None:
     assert kinds >= APPLIED.keys()
 
 
+def test_all_changes_are_in_one_list(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Smaller requests, a value that was probably meant, and devices that others release."""
+    case = _objects("pairs")
+    name = "misspelt-and-in-use"
+    case.workloads = [each for each in case.workloads if each["metadata"]["name"] == name]
+    case.cluster = [each for each in case.cluster if each["metadata"]["name"] != "n1"]
+    (pod,) = case.pods()
+    pod["containers"][0]["resources"]["requests"] = {"cpu": "100"}
+    assert not _fits(case, tmp_path, capsys, 0)
+    paths = [tmp_path / "workloads.yaml", tmp_path / "cluster.yaml"]
+    (explained,) = _explained(paths, [], capsys)
+    changes = [[each["kind"] for each in remedy["changes"]] for remedy in explained["remedies"]]
+    assert ["requests", "selector", "release"] in changes
+    remedy = explained["remedies"][changes.index(["requests", "selector", "release"])]
+    APPLIED["pair"](case, remedy)
+    assert _fits(case, tmp_path, capsys, 0)
+
+
 def test_gate_for_extended_resources(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A resource for which a class stands only with a gate that the release lets one turn on."""
     (tmp_path / "all.yaml").write_text(
