@@ -45,19 +45,23 @@ def lower_requests(
             fitting.append(name)
             offers.setdefault(" and ".join(map(_less, short[name])), short[name])
     for less, offer in list(offers.items())[:MAX_REMEDIES]:
-        most = {each.resource: each.left for each in offer}
-        # those with more left, too
-        nodes = (
-            name
-            for name in fitting
-            if all(most.get(each.resource, each.wanted) <= each.left for each in short[name])
-        )
+        nodes = (name for name in fitting if serves(short[name], offer))
         yield Remedy(REQUESTS, f"with {less}", less, None, tuple(nodes), Variation(tuple(claims)))
 
 
 def less(shortages: Sequence[Shortage]) -> str:
     """The requests that a node can serve which lacks something; empty if it has nothing left."""
     return f"with {' and '.join(map(_less, shortages))}" if _part_left(shortages) > 0 else ""
+
+
+def serves(shortages: Sequence[Shortage], offer: Sequence[Shortage]) -> bool:
+    """Whether a node has room for the requests that another can serve: it has as much left, or more.
+
+    :param shortages: what the node lacks.
+    :param offer: what the other lacks.
+    """
+    most = {each.resource: each.left for each in offer}
+    return all(most.get(each.resource, each.wanted) <= each.left for each in shortages)
 
 
 def _less(shortage: Shortage) -> str:

@@ -13,11 +13,11 @@ from allocator.explaining import mistakes
 from allocator.explaining.explanation import FITS, MISFIT, UNDECIDED, Explanation, explain
 from allocator.explaining.finder import NODE, REQUESTS, Remedy, together
 from allocator.explaining.holders import Holder, holder
-from allocator.explaining.node_remedies import less, lower_requests
+from allocator.explaining.node_remedies import less, lower_requests, serves
 from allocator.explaining.remedies import MAX_SECOND, gate_remedy
 from allocator.explaining.snapshot import Snapshot
 from allocator.explaining.trials import Trials, Variation
-from allocator.node_resources import NodeResources
+from allocator.node_resources import NodeResources, Shortage
 from allocator.node_scores import NodeScores
 from allocator.pod_claims import ClaimsOnNodes, claim_for, classes_by_resource
 from allocator.pod_nodes import (
@@ -231,38 +231,49 @@ def explain_one(
     return explained._replace(resource_notes=_resource_notes(scenario, explained), later=later)
 
 
+class _Opening(NamedTuple):
+    """What opens a node for a pod: other things that it asks of nodes, and lower requests for what the node lacks."""
+
+    changes: tuple[Remedy, ...]
+    others: frozenset[str]
+    shortages: Sequence[Shortage]
+
+    def opens(self, other: _Opening) -> bool:
+        """Whether it opens another node as well."""
+        return other.others <= self.others and serves(other.shortages, self.shortages)
+
+
 def _opened(
     workload: Workload, rejected: Mapping[str, Sequence[Refusal]], resources: NodeResources
-) -> dict[str, list[Remedy]]:
+) -> dict[str, _Opening]:
     """The nodes that changes would open, each with these."""
     found = {}
     for name, refusals in rejected.items():
-        texts: dict[str, list[str]] = {}
-        for each in refusals:
-            if each.plugin != RESOURCES:
-                texts.setdefault(NODE, []).append(_opening(workload, each))
-        if any(each.plugin == RESOURCES for each in refusals):
-            texts[REQUESTS] = [less(resources.shortages(name, workload.needs))]
-        if all(map(all, texts.values())):
-            found[name] = [
-                Remedy(kind, " and ".join(each), name, None, (name,), Variation(()))
-                for kind, each in texts.items()
-            ]
+        others = [_opening(workload, each) for each in refusals if each.plugin != RESOURCES]
+        lacks = any(each.plugin == RESOURCES for each in refusals)
+        shortages = resources.shortages(name, workload.needs) if lacks else ()
+        texts = {NODE: " and ".join(others)} if others else {}
+        texts |= {REQUESTS: less(shortages)} if lacks else {}
+        if all((*others, *texts.values())):
+            changes = (Remedy(*each, name, None, (name,), Variation(())) for each in texts.items())
+            found[name] = _Opening(tuple(changes), frozenset(others), shortages)
     return found
 
 
-def _with_opened(later: Explanation, opened: Mapping[str, Sequence[Remedy]]) -> Iterator[Remedy]:
+def _with_opened(later: Explanation, opened: Mapping[str, _Opening]) -> Iterator[Remedy]:
     """What makes a pod fit on nodes that are opened: that by itself, or with another change."""
     if later.verdict == FITS:
-        first = next(iter(later.fitting))
-        *some, last = opened[first]
-        yield together(some, last, (first,)) if some else last
+        opening = opened[next(iter(later.fitting))]
+        names = tuple(name for name in later.fitting if opening.opens(opened[name]))
+        *some, last = opening.changes
+        yield together(some, last, names) if some else last._replace(nodes=names)
     for remedy in later.remedies[:MAX_SECOND] if later.verdict == MISFIT else ():
-        by_change: dict[tuple[str, ...], list[str]] = {}
+        openings: dict[tuple[str, ...], _Opening] = {}
         for name in remedy.nodes:
-            by_change.setdefault(tuple(each.text for each in opened[name]), []).append(name)
-        for names in list(by_change.values())[:MAX_SECOND]:
-            yield together(opened[names[0]], remedy, tuple(names))
+            openings.setdefault(tuple(each.text for each in opened[name].changes), opened[name])
+        for opening in list(openings.values())[:MAX_SECOND]:
+            names = tuple(name for name in remedy.nodes if opening.opens(opened[name]))
+            yield together(opening.changes, remedy, names)
 
 
 def _held_by(snapshot: Snapshot, pods: Sequence[str]) -> frozenset[str]:

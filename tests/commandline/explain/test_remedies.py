@@ -79,6 +79,52 @@ def test_all_changes_are_in_one_list(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert _fits(case, tmp_path, capsys, 0)
 
 
+@pytest.mark.parametrize(
+    ("spec", "model", "expected"),
+    [
+        pytest.param(
+            {"tolerations": [{"operator": "Exists"}], "nodeSelector": {"no": "node"}},
+            "a100",
+            {("node", "requests"): ["n1", "n2"]},
+            id="lower-requests-for-the-smaller-node",
+        ),
+        pytest.param(
+            {},
+            "A100",
+            {("requests", "selector"): ["n2"], ("node", "requests", "selector"): ["n1", "n2"]},
+            id="a-toleration-for-the-smaller-node",
+        ),
+    ],
+)
+def test_nodes_that_are_opened_together(
+    spec: dict[str, Any],
+    model: str,
+    expected: dict[tuple[str, ...], list[str]],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """What opens a node may open others that lack less, and then the pod may be placed there."""
+    case = _objects("pairs")
+    name = "no-room-and-misspelt"
+    case.workloads = [each for each in case.workloads if each["metadata"]["name"] == name]
+    case.cluster = [each for each in case.cluster if each["kind"] != "ResourceClaim"]
+    for node in ("n1", "n2"):
+        case.named(node, "Node")["spec"] = {}
+    case.named("n1", "Node")["spec"]["taints"] = [{"key": "a", "value": "b", "effect": "NoSchedule"}]
+    case.named("n1", "Node")["status"]["allocatable"]["cpu"] = "32"
+    case.pods()[0].update(spec)
+    (selector,) = case.request(f"team/{name}:gpu")["selectors"]
+    selector["cel"]["expression"] = selector["cel"]["expression"].replace("A100", model)
+    assert not _fits(case, tmp_path, capsys, 0)
+    paths = [tmp_path / "workloads.yaml", tmp_path / "cluster.yaml"]
+    (explained,) = _explained(paths, [], capsys)
+    found = {
+        tuple(change["kind"] for change in remedy["changes"]): sorted(remedy["names"])
+        for remedy in explained["remedies"]
+    }
+    assert found == expected
+
+
 def test_gate_for_extended_resources(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A resource for which a class stands only with a gate that the release lets one turn on."""
     (tmp_path / "all.yaml").write_text(
