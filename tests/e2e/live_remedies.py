@@ -14,12 +14,14 @@ import copy
 import io
 import json
 import re
+import signal
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from allocator.features import GATES
+from commandline.errors import INTERRUPTED
 from commandline.main import main as claimcheck
 from resourceapi.gates import UNRELEASED_GATES
 from resourceapi.objects import Object
@@ -52,15 +54,29 @@ _MERGE = "application/merge-patch+json"
 
 
 class Trial(NamedTuple):
-    """A remedy that was carried out; `node`: where the pod was placed then, empty if it was not in time."""
+    """A remedy that was carried out.
 
-    seed: int
+    :param node: where the pod was placed then, empty if it was not in time.
+    :param taken_by: other pods that waited, too, and were placed then.
+    :param message: what kube-scheduler says of the pod if it is not placed.
+    """
+
     remedy: Object
     node: str
+    taken_by: list[str]
+    message: str
 
     @property
-    def helped(self) -> bool:
-        return self.node in self.remedy["names"]
+    def result(self) -> str:
+        if self.node in self.remedy["names"]:
+            return "helped"
+        if self.node:
+            return "placed on a node that is not named"
+        return "did not help, other pods waited, too" if self.taken_by else "did not help"
+
+    @property
+    def kind(self) -> str:
+        return " + ".join(each["kind"] for each in self.remedy.get("changes", [self.remedy]))
 
 
 @contextlib.contextmanager
@@ -82,35 +98,42 @@ class Live:
         self.client: Client = cluster.client
         self.kubeconfig = str(cluster.server.kubeconfig)
         self._seconds = seconds
+        self._renewed = 0
 
     def trials(self, seed: int) -> Iterator[Trial]:
         """All remedies, each carried out; releases end pods, so that each needs the cluster anew."""
         objects = objects_of(seed)
         if not self._set_up(objects):
             return
-        found = self.remedies()
-        for remedy in found:
-            if not _releases(remedy):
-                yield self._tried(seed, remedy, restore=objects)
-        count = sum(map(_releases, found))
-        for place in range(count):
-            if place and not self._set_up(objects):
+        place = 0
+        # names of pods and claims change each time, so that they are suggested anew
+        while place < len(found := self.remedies()):
+            remedy, before = found[place], self._objects().cluster
+            yield self._tried(remedy)
+            place += 1
+            if place == len(found):
                 return
-            releases = [each for each in self.remedies() if _releases(each)]
-            if place < len(releases):
-                yield self._tried(seed, releases[place])
+            if not _releases(remedy):
+                self._change(self._objects().cluster, before)
+                self._replace([each for each in objects if _is_own(each)])
+                until(self._is_refused, f"the pod does not wait after {remedy['text']}")
+            elif not self._set_up(objects):
+                return
 
     def remedies(self) -> list[Object]:
         """What is suggested for the pod."""
         with contextlib.redirect_stdout(io.StringIO()) as output:
-            claimcheck(
+            code = claimcheck(
                 ["explain", f"pod/{WAITING}", "-n", NAMESPACE, "--kubeconfig", self.kubeconfig, "-o", "json"]
             )
+        if code == INTERRUPTED:
+            raise KeyboardInterrupt
         found: list[Object] = json.loads(output.getvalue())["objects"][0].get("remedies", [])
         return found
 
-    def _tried(self, seed: int, remedy: Object, restore: Sequence[Object] = ()) -> Trial:
+    def _tried(self, remedy: Object) -> Trial:
         before = self._objects()
+        waiting = set(self._unplaced())
         after = copy.deepcopy(before)
         for each in remedy.get("changes", [remedy]):
             if each["kind"] == "release":
@@ -119,15 +142,13 @@ class Live:
                 APPLIED[each["kind"]](after, each)
         self._change(before.cluster, after.cluster)
         self._replace(after.workloads)
-        node = ""
         with contextlib.suppress(AssertionError):
             until(lambda: bool(self.node(WAITING)), "", self._seconds)
-            node = self.node(WAITING)
-        if restore:
-            self._change(after.cluster, before.cluster)
-            self._replace([each for each in restore if _is_own(each)])
-            until(self._is_refused, f"seed {seed}: the pod does not wait after {remedy['text']}")
-        return Trial(seed, remedy, node)
+        taken_by = sorted(each for each in waiting - {WAITING} if self.node(each))
+        pod = self.client.ask("GET", f"{PATHS['Pod']}/{WAITING}").body
+        conditions = pod.get("status", {}).get("conditions") or ()
+        message = "; ".join(each.get("message", "") for each in conditions)
+        return Trial(remedy, self.node(WAITING), taken_by, message)
 
     # --- what there is
 
@@ -218,14 +239,29 @@ class Live:
             self._gone(kind, name)
 
     def _replace(self, objects: Sequence[Object]) -> None:
-        """Make the pod anew, with its claims and templates."""
+        """Make the pod anew, with its claims and templates.
+
+        These get other names: controllers and kube-scheduler may know for a while only what had the old ones.
+        """
         self._gone("Pod", WAITING)
-        for each in objects:
-            if each["kind"] != "Pod":
-                self._gone(each["kind"], each["metadata"]["name"])
-        for each in sorted(objects, key=lambda each: each["kind"] == "Pod"):
-            if not each["metadata"].get("ownerReferences"):
-                self._make(each)
+        for kind in ("ResourceClaim", "ResourceClaimTemplate"):
+            for each in self._list(kind):
+                if _is_own({**each, "kind": kind}) and not each["metadata"].get("ownerReferences"):
+                    self._gone(kind, each["metadata"]["name"])
+        self._renewed += 1
+        for each in sorted(copy.deepcopy(list(objects)), key=lambda each: each["kind"] == "Pod"):
+            if each["metadata"].get("ownerReferences"):
+                continue
+            if each["kind"] == "Pod":
+                for claim in each["spec"]["resourceClaims"]:
+                    for key in claim.keys() & {"resourceClaimName", "resourceClaimTemplateName"}:
+                        claim[key] = self._renamed(claim[key])
+            else:
+                each["metadata"]["name"] = self._renamed(each["metadata"]["name"])
+            self._make(each)
+
+    def _renamed(self, name: str) -> str:
+        return re.sub(r"(-\d+)?$", f"-{self._renewed}", name, count=1)
 
     def _gone(self, kind: str, name: str) -> None:
         path = f"{PATHS[kind]}/{name}"
@@ -297,25 +333,32 @@ def _copies(owner: Object) -> int:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print what did not help, and how many of each kind were tried."""
+    """Print what did not help, and what came of those of each kind, also if it is interrupted."""
     parser = argparse.ArgumentParser(
         prog="python -m tests.e2e.live_remedies", description=str(__doc__).splitlines()[0]
     )
     parser.add_argument("--seed", type=int, required=True)
     parser.add_argument("--count", type=int, default=50, metavar="N", help="clusters")
     options = parser.parse_args(arguments)
-    tried: Counter[str] = Counter()
-    failed = 0
-    with cluster_with_owners() as cluster:
+    tried: Counter[tuple[str, str]] = Counter()
+    # ended from outside, it has to stop the control plane and tell what it has found
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with contextlib.suppress(KeyboardInterrupt), cluster_with_owners() as cluster:
         live = Live(cluster, seconds=25)
         for seed in range(options.seed, options.seed + options.count):
-            for trial in live.trials(seed):
-                tried[trial.remedy["kind"]] += 1
-                if not trial.helped:
-                    failed += 1
-                    print(seed, json.dumps(trial.remedy), trial.node or "waits", flush=True)
-        print(f"{sum(tried.values())} tried, {failed} did not help: {dict(tried)}")
-    return min(failed, 1)
+            try:
+                for trial in live.trials(seed):
+                    tried[trial.kind, trial.result] += 1
+                    if trial.result != "helped":
+                        what = (json.dumps(trial.remedy), trial.node or trial.message, *trial.taken_by)
+                        print(seed, trial.result, *what, flush=True)
+            except AssertionError as error:
+                print(seed, "could not be tried:", error, flush=True)
+    for (kind, result), count in sorted(tried.items()):
+        print(f"{count:5} {kind}: {result}")
+    helped = sum(count for (_, result), count in tried.items() if result == "helped")
+    print(f"{tried.total()} tried, {helped} helped")
+    return int(helped < tried.total())
 
 
 if __name__ == "__main__":

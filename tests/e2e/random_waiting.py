@@ -59,7 +59,9 @@ def objects_of(seed: int) -> list[Object]:
         taint = {"deviceSelector": {"driver": DRIVER}, "taint": {**_TAINT, "key": "example.com/service"}}
         found.append(_object("DeviceTaintRule", "service", taint))
     if not wrong & {"taint", "rule", "cordon", "node-taint"} and not shared:
-        found += _holders(random, sum(map(len, devices.values())), "held" in wrong)
+        # of those that draw on counters, each node has room for one at least
+        usable = len(nodes) if "counters" in wrong else sum(map(len, devices.values()))
+        found += _holders(random, usable, "held" in wrong)
     return [*found, *_waiting(random, wrong, nodes)]
 
 

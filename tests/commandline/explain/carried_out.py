@@ -170,6 +170,8 @@ def _node(objects: Objects, remedy: Object) -> None:
             pod.get("nodeSelector", {}).pop(key, None)
         if "required node affinity" in text:
             del pod["affinity"]
+        if excluded := re.search(r"node affinity excluded (.*), where", text):
+            _exclude(pod, excluded[1].split(", "))
         tolerations = [{"operator": "Equal", **_taint_of(each)} for each in _node_taints(text)]
         pod.setdefault("tolerations", []).extend(tolerations)
     for name in remedy["names"] if "if the node were" in text else ():
@@ -178,6 +180,14 @@ def _node(objects: Objects, remedy: Object) -> None:
             del spec["unschedulable"]
         if "were ready" in text:
             spec["taints"] = [each for each in spec["taints"] if "node.kubernetes.io/" not in each["key"]]
+
+
+def _exclude(pod: Object, nodes: list[str]) -> None:
+    affinity = pod.setdefault("affinity", {}).setdefault("nodeAffinity", {})
+    required = affinity.setdefault("requiredDuringSchedulingIgnoredDuringExecution", {})
+    for term in required.setdefault("nodeSelectorTerms", [{}]):
+        elsewhere = {"key": "kubernetes.io/hostname", "operator": "NotIn", "values": nodes}
+        term.setdefault("matchExpressions", []).append(elsewhere)
 
 
 def _node_taints(text: str) -> list[str]:
