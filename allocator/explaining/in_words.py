@@ -36,9 +36,9 @@ def verdict(explanation: Explanation, nodes: Nodes | None = None, listing: bool 
     """The answer in a sentence about a pod that is not surely placed.
 
     :param nodes: the nodes of the cluster, if the explanation is about some of the eligible ones only.
-    :param listing: False for events, which differ in two things only: a mistake that is not
-        :attr:`~allocator.explaining.mistakes.Mistake.for_tenants` is left out, and so are the names of devices and pools in
-        an error (:attr:`~allocator.answers.NodeAnswer.unnamed`).
+    :param listing: False for events, which begin as :func:`headline` does but for three things that are left out: what is
+        :func:`in_the_way`, a mistake that is not :attr:`~allocator.explaining.mistakes.Mistake.for_tenants`, and the names of
+        devices and pools in an error (:attr:`~allocator.answers.NodeAnswer.unnamed`).
     """
     error = explanation.error
     if said := _said(explanation, listing):
@@ -81,11 +81,11 @@ def _outcome(explanation: Explanation, nodes: Nodes | None) -> str:
 def headline(explanation: Explanation) -> str:
     """The verdict with what is in the way on the closest node, if it does not say that."""
     said = verdict(explanation)
-    cause = "" if _said(explanation, listing=True) or explanation.refusal else _in_the_way(explanation)
+    cause = "" if _said(explanation, listing=True) or explanation.refusal else in_the_way(explanation)
     return f"{said}{'; ' if ': ' in said else ': '}{cause}" if cause else said
 
 
-def _in_the_way(explanation: Explanation) -> str:
+def in_the_way(explanation: Explanation) -> str:
     """What most of the devices that the closest node lacks are refused for, or why no node is eligible."""
     if explanation.verdict == ERROR and explanation.error is not None:
         failing = explanation.error.node

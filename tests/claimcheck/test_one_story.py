@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import claimcheck
+from allocator.explaining import in_words
 from allocator.simulation import UNHURRIED
 from claimcheck import FakeCluster, Unschedulable
 from claimcheck.answers.explain import Explained, explain_all
@@ -136,6 +137,8 @@ class Sidecar:
 def for_events(line: str, explained: Explained) -> str:
     """The line without what `in_words.verdict` and docs/how-to/schedule.md say that events leave out."""
     assert explained.explanation is not None
+    cause = in_words.in_the_way(explained.explanation)
+    line = line.removesuffix(f": {cause}").removesuffix(f"; {cause}") if cause else line
     for mistake in explained.explanation.mistakes[:1]:
         if not mistake.for_tenants:
             line = line.removesuffix(f": {mistake}")
