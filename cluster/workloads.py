@@ -65,6 +65,8 @@ class Workload:
         self.claims: list[Claim] = []
         #: the indices in ``claims`` of those from templates; each pod gets its own
         self.from_templates: list[int] = []
+        #: the templates of claims that have been made from one, or will be, both as `namespace/name`
+        self.templates: dict[str, str] = {}
         #: the number of pods
         self.copies = 1
         #: those of them that are on nodes already, by `namespace/name`
@@ -252,7 +254,10 @@ class WorkloadReader:
         if kind == TEMPLATE:
             workload.from_templates.append(len(workload.claims))
             found = claim_from_template(found, workload.namespace, f"{workload.name}-{entry.entry}")
-        workload.claims.append(Claim(found))
+        claim = Claim(found)
+        workload.claims.append(claim)
+        if entry.template:
+            workload.templates[claim.key] = f"{workload.namespace}/{entry.template}"
 
     def _note_missing(self, workload: Workload, noun: str, kind: str, name: str) -> None:
         """A claim or template is not there: the pod waits for it, unless it may exist and only could not be read."""

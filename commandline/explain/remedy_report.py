@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from allocator.explaining import in_words
 from allocator.explaining.explanation import Explanation, NodeKind
 from allocator.explaining.holders import held_by
 from resourceapi.phrases import number
+
+if TYPE_CHECKING:
+    from cluster.workloads import Workload
 
 #: Kinds of nodes that are shown.
 MAX_KINDS = 4
@@ -27,6 +31,18 @@ def remedies(explanation: Explanation, what: str = "it") -> Iterator[str]:
         yield "  as it is, it would not fit even if no device were in use"
     if not explanation.complete:
         yield "  the search for changes stopped at its time limit"
+
+
+def templates(explanation: Explanation, workload: Workload) -> Iterator[str]:
+    """Where to change what remedies change in claims from templates: the spec of a claim that exists is immutable."""
+    for index, claim in enumerate(workload.claims):
+        template = workload.templates.get(claim.key)
+        if template and any(
+            changed.devices != claim.devices
+            for remedy in explanation.remedies
+            for changed in remedy.variation.claims[index : index + 1]
+        ):
+            yield f"  claim {claim.key} comes from template {template}: change it there, and create the pod anew"
 
 
 def later(explanation: Explanation | None) -> Iterator[str]:

@@ -140,6 +140,7 @@ def _misfit(explanation: Explanation, explained: Explained) -> Iterator[str]:
     yield from _ending(explanation)
     yield from remedy_report.later(explained.later)
     yield from remedy_report.remedies(explanation)
+    yield from remedy_report.templates(explanation, explained.workload)
     yield from remedy_report.holders(explanation)
     yield ""
     yield from (f"  {line}" for line in in_words.summary(explanation))
