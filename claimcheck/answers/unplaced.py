@@ -127,7 +127,7 @@ def _reason(each: Unplaced) -> object:
         return each.said
     return (
         each.said,
-        in_words.verdict(explanation),
+        in_words.headline(explanation),
         tuple(in_words.findings(explanation)),
         tuple(in_words.summary(explanation)),
         tuple((remedy.kind, repr(remedy.value)) for remedy in explanation.remedies),

@@ -170,7 +170,7 @@ def simulated(found: Used) -> dict[str, str]:
     return {pod.removeprefix("Pod "): each["causes"][0] for each in groups for pod in each["pods"]}
 
 
-@pytest.mark.parametrize("start", range(0, 40, EACH), ids=lambda start: f"inventories {start} and more")
+@pytest.mark.parametrize("start", [0, 10, 20, 60], ids=lambda start: f"inventories {start} and more")
 def test_same_words_and_same_devices(start: int) -> None:
     """On random clusters, but for pods that the sidecar binds although a selector fails on some other node."""
     told = 0
