@@ -19,6 +19,7 @@ from documents.finding import (
     LINK,
     NO_DIRECTORY,
     NO_FILE,
+    PACKED,
     PART_OF_CHART,
     PATCH,
     SUFFIX,
@@ -116,7 +117,7 @@ def _about_kustomization(file: str, brought: Iterable[str]) -> tuple[str, str]:
 
 def _is_read_by_helm(file: str) -> bool:
     parts = file.split(os.sep)
-    return TEMPLATES in parts or parts[-1] == f"{VALUES}.yaml"
+    return TEMPLATES in parts or parts[-1] == f"{VALUES}.yaml" or parts[-1].endswith(PACKED)
 
 
 def read(arguments: Iterable[str]) -> Iterator[Manifest | Result | Failure]:

@@ -78,6 +78,8 @@ EXTENSIONS = (".yaml", ".yml", ".json")
 
 CHART, TEMPLATES, DEPENDENCIES, VALUES = "Chart.yaml", "templates", "charts", "values"
 """What Helm calls the parts of a chart: only what it makes of them are manifests."""
+PACKED = (".tgz", ".tar.gz")
+"""How the names of packed charts end, which Helm reads from `DEPENDENCIES`."""
 
 REPOSITORY = ".git"
 """Git's own directory, into which no change of a repository leads."""
@@ -160,6 +162,8 @@ class Files:
         name = os.path.basename(path)
         if name == CHART:
             return looks_like_manifest(path, _describes_chart)
+        if name.endswith(PACKED):
+            return True
         return (
             looks_like_manifest(path, _is_kustomization)
             if name in KUSTOMIZATIONS
@@ -242,7 +246,8 @@ class Files:
         """Whether an entry below a directory is a manifest to be read; if it may be one and is not, notes why."""
         name, path, is_link = entry.name, entry.path, entry.is_symlink()
         leads_to_directory = is_link and os.path.isdir(path)  # entry.is_dir() fails on loops
-        if not (name.lower().endswith(EXTENSIONS) or leads_to_directory) or self._is_excluded(path):
+        may_be_one = name.lower().endswith(EXTENSIONS) or (reason == PART_OF_CHART and _is_rendered(path))
+        if not (may_be_one or leads_to_directory) or self._is_excluded(path):
             return False
         if leads_to_directory:
             if not is_below(directory, path):  # else what is there is looked at where it is
@@ -380,6 +385,14 @@ def _is_hidden(directory: str, path: str) -> bool:
 def _is_made_into_manifests(name: str) -> bool:
     """Whether an entry of a chart's directory is what Helm makes manifests from. Its CRDs, say, are some already."""
     return name in (CHART, TEMPLATES, DEPENDENCIES) or (name.startswith(VALUES) and name.endswith(EXTENSIONS))
+
+
+def _is_rendered(path: str) -> bool:
+    """Whether Helm makes manifests of a part of a chart whatever its suffix: of all templates but partial ones, and of packed charts."""
+    *parents, name = path.split(os.sep)
+    if TEMPLATES in parents:
+        return not name.startswith("_") and name != "NOTES.txt"
+    return parents[-1:] == [DEPENDENCIES] and name.endswith(PACKED)
 
 
 def _chart_around(path: str) -> str | None:

@@ -507,3 +507,26 @@ def test_what_files_mention() -> None:
     _write("gen/.a.yaml", "hidden")
     list(files)
     assert files.mentions([b"elsewhere", b"hidden"])
+
+
+def test_what_helm_makes_manifests_of_whatever_its_name(tmp_path: Path) -> None:
+    """It renders all files of templates but partial ones, and unpacks charts; READMEs are none."""
+    manifest = "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\n"
+    files = {
+        "Chart.yaml": "apiVersion: v2\nname: c\nversion: 1.0.0\n",
+        **dict.fromkeys(("templates/a.tpl", "templates/b", "charts/d/templates/e.txt"), manifest),
+        **dict.fromkeys(("templates/_h.tpl", "templates/NOTES.txt", "charts/d/README.md"), manifest),
+        "charts/f-1.0.0.tgz": "\x1f\x8b",
+    }
+    chart = tmp_path / "chart"
+    for name, content in files.items():
+        chart.joinpath(name).parent.mkdir(parents=True, exist_ok=True)
+        chart.joinpath(name).write_text(content)
+    found = Files([str(chart)])
+    list(found)
+    assert [os.path.relpath(each.file, chart) for each in found.skipped()] == [
+        "charts/d/templates/e.txt",
+        "charts/f-1.0.0.tgz",
+        "templates/a.tpl",
+        "templates/b",
+    ]
