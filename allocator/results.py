@@ -8,7 +8,8 @@ from allocator.attempt_state import Taken
 from allocator.demand import Alternative, ClaimDemand
 from allocator.devices import Device, node_name
 from allocator.features import Features
-from resourceapi.manifests import name_of
+from resourceapi.json_text import Raw
+from resourceapi.manifests import mapping, name_of
 from resourceapi.objects import EMPTY, Object
 from resourceapi.records.claims import Allocation, Claim
 
@@ -188,6 +189,12 @@ class ResultTemplate:
     """
 
     __slots__ = ("_config", "_devices", "_is_bound", "_selector", "places")
+
+    @property
+    def config_bytes(self) -> int:
+        """How long the parameters of drivers are in it, which are those of the claim."""
+        found = [mapping(each, "opaque").get("parameters") for each in self._config]
+        return sum([len(each.source) for each in found if isinstance(each, Raw)])
 
     @property
     def weight(self) -> int:

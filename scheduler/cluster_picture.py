@@ -259,10 +259,15 @@ class ClusterPicture:
             listener(changes)
 
 
+def with_few_claims(pod: Pod) -> Pod:
+    """A pod with as many of its claims as tell that there are too many."""
+    return pod._replace(claims=pod.claims[: MOST_CLAIMS + 1])
+
+
 def _pod_with_few_claims(value: Object) -> Pod | None:
     """A pod with claims; of those that are too many to get devices one more than there may be, as thousands of pods may name a thousand each."""
     pod = pod_with_claims(value)
-    return None if pod is None else pod._replace(claims=pod.claims[: MOST_CLAIMS + 1])
+    return None if pod is None else with_few_claims(pod)
 
 
 def _packed(obj: Object) -> Object:

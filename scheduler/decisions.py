@@ -18,16 +18,32 @@ from scheduler.picture_lock import PAUSES
 IN_FLIGHT_SECONDS = 0.05
 #: How much memory all decisions may take, and about how much each takes for a node.
 MOST_BYTES, NODE_BYTES = 192 << 20, 150
+#: About how much a claim takes, and each device that it has.
+CLAIM_BYTES, DEVICE_BYTES = 1200, 1200
+
+
+def kept_of(claim: Claim) -> Claim:
+    """As much of a claim as tells whether it is still the same, with the same devices: all of it may be megabytes, and may be deleted."""
+    kept: Object = {"metadata": {"namespace": claim.namespace, "name": claim.name, "uid": claim.uid}}
+    if claim.allocation is not None:
+        parts = ("request", "driver", "pool", "device", "shareID")
+        results = [
+            {part: each.object[part] for part in parts if part in each.object}
+            for each in claim.allocation.results
+        ]
+        kept["status"] = {"allocation": {"devices": {"results": results}}}
+    return Claim(kept)
 
 
 class Decision(NamedTuple):
     """What filter found for one pod.
 
     :param term: the leader's term in which it was found.
-    :param claims: the claims that are to be allocated, in the order of the results.
-    :param allocated: those that had devices already.
+    :param claims: the claims that are to be allocated, in the order of the results; as :func:`kept_of` has them.
+    :param allocated: those that had devices already, in the same form.
     :param answers: what was found on the nodes, made when it is read; only for the thread that holds the picture's lock.
     :param places: where in ``answers`` each node is that fits.
+    :param alternatives: how far down their lists those are that ``allocated`` have.
     """
 
     uid: str
@@ -37,12 +53,20 @@ class Decision(NamedTuple):
     allocated: Sequence[Claim]
     answers: Answers
     places: Mapping[str, int]
+    alternatives: Sequence[int] = ()
 
     @property
     def weight(self) -> int:
         """About how many bytes it takes; outcomes that plans keep as well count in full."""
-        outcomes = sum([outcome.weight for outcome in {*self.answers.outcomes}])
-        return NODE_BYTES * len(self.answers) + outcomes
+        different = {*self.answers.outcomes}
+        outcomes = sum([outcome.weight for outcome in different])
+        # the same on all nodes
+        config = max(
+            [sum([part.config_bytes for part in each.templates or ()]) for each in different], default=0
+        )
+        claims = sum([CLAIM_BYTES + len(each.key) for each in (*self.claims, *self.allocated)])
+        devices = sum([len(each.allocation.results) for each in self.allocated if each.allocation])
+        return NODE_BYTES * len(self.answers) + claims + DEVICE_BYTES * devices + outcomes + config
 
     def results(self, node: str) -> Sequence[Object] | None:
         """An AllocationResult (v1, normal form) for each of the ``claims``; None if the pod does not fit on the node."""

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from allocator.errors import AWAY, FATAL, OUT_OF_TIME
 from allocator.plans import Outcome
 from allocator.pod_claims import asks_for_devices, classes_by_resource
+from allocator.results import places_of
 from allocator.scheduler_messages import device_reason
 from allocator.scheduling import PodAnswer
 from allocator.time_limit import TimeLimit
@@ -19,8 +20,8 @@ from resourceapi.objects import Object
 from resourceapi.records.claims import Claim
 from resourceapi.records.pods import Pod, read_pod
 from scheduler.binding_conditions import BindingConditions
-from scheduler.cluster_picture import ClusterPicture
-from scheduler.decisions import Decision, Decisions
+from scheduler.cluster_picture import ClusterPicture, with_few_claims
+from scheduler.decisions import Decision, Decisions, kept_of
 from scheduler.extender_api import CandidateNodes, Verdicts
 from scheduler.picture_lock import SearchTime
 from scheduler.pod_claims import ClaimProblem, claims_for
@@ -160,6 +161,15 @@ class Filter:
         self._refused = refused
         self._refusals = Refusals()
         self._arrivals = ClaimArrivals(picture)
+        picture.pods.listen(self._pods_changed)
+
+    def _pods_changed(self, changes: Sequence[Change[Pod]]) -> None:
+        """Forget pods that are gone; what is found for one later is pushed out in time."""
+        for _, before, after in changes:
+            if before is not None and (after is None or after.uid != before.uid):
+                self._decisions.take(before.uid)
+                with self._picture.lock:
+                    self._refusals.drop(before.uid)
 
     def answer(self, candidates: CandidateNodes, is_wanted: Callable[[], bool] = lambda: True) -> Verdicts:
         """On which nodes a pod fits; without claims on all of them.
@@ -175,7 +185,7 @@ class Filter:
         return verdicts._replace(beyond_preemption={**verdicts.beyond_preemption, **unserved})
 
     def _answer(self, candidates: CandidateNodes, is_wanted: Callable[[], bool]) -> Verdicts:
-        pod = read_pod(candidates.pod)
+        pod = with_few_claims(read_pod(candidates.pod))
         if not pod.claims:
             return Verdicts(candidates.nodes, {}, {})
         self._decisions.wait_for_binds(pod.uid)
@@ -243,10 +253,13 @@ class Filter:
             return answer
         found = zip(answer.nodes.names, answer.nodes.outcomes, strict=True)
         places = {node: place for place, (node, outcome) in enumerate(found) if outcome.fits}
-        unallocated = [each for each in claims if not each.is_allocated]
-        allocated = [each for each in claims if each.is_allocated]
+        unallocated = [kept_of(each) for each in claims if not each.is_allocated]
+        allocated = [kept_of(each) for each in claims if each.is_allocated]
+        alternatives = [
+            place for each in claims if each.is_allocated for place in places_of(each, each.allocation)
+        ]
         self._decisions.put(
-            Decision(pod.uid, pod.namespace, term, unallocated, allocated, answer.nodes, places)
+            Decision(pod.uid, pod.namespace, term, unallocated, allocated, answer.nodes, places, alternatives)
         )
         return answer
 

@@ -10,8 +10,8 @@ from resourceapi.records.claims import Claim
 from resourceapi.records.pods import Pod
 from scheduler.extender_api import CandidateNodes, Verdicts
 
-#: How much memory all refusals may take, and about how much each takes for a node.
-MOST_BYTES, NODE_BYTES = 192 << 20, 250
+#: How much memory all refusals may take, and about how much each takes for a node and for a claim.
+MOST_BYTES, NODE_BYTES, CLAIM_BYTES = 192 << 20, 250, 150
 
 
 class Refusal(NamedTuple):
@@ -32,7 +32,7 @@ class Refusal(NamedTuple):
     def weight(self) -> int:
         """About how many bytes it takes."""
         reasons = {*self.verdicts.failed.values(), *self.verdicts.beyond_preemption.values()}
-        return NODE_BYTES * len(self.nodes) + sum(map(len, reasons))
+        return NODE_BYTES * len(self.nodes) + CLAIM_BYTES * len(self.claims) + sum(map(len, reasons))
 
     def verdicts_on(self, nodes: Sequence[str], otherwise: str) -> Verdicts:
         """The verdicts about other nodes than before.
@@ -75,6 +75,10 @@ class Refusals:
         """Remember that a pod fits on none of the candidates, as far as that was decided."""
         refusal = Refusal(gains, _state_of(claims), frozenset(candidates.nodes), verdicts, retry_at)
         self._refusals.put(pod.uid, refusal, refusal.weight, pod.namespace)
+
+    def drop(self, uid: str) -> None:
+        """Forget a pod."""
+        self._refusals.pop(uid)
 
     def last(self, uid: str) -> Refusal | None:
         """What was said of a pod last, whether or not it still holds."""

@@ -15,7 +15,6 @@ from typing import NamedTuple
 from allocator.best_fit import Proposal
 from allocator.fitting.waste import Waste
 from allocator.node_scores import normalized, points_of
-from allocator.results import places_of
 from resourceapi.manifests import uid_of
 from scheduler.decisions import Decision, Decisions
 from scheduler.extender_api import MAX_SCORE, MIN_SCORE, CandidateNodes
@@ -133,9 +132,8 @@ class Scorer:
         decision = self._decisions.get(uid_of(candidates.pod))
         if decision is None:
             return dict.fromkeys(candidates.nodes, MIN_SCORE)
-        allocated = [place for each in decision.allocated for place in places_of(each, each.allocation)]
         offers = [offer for node in candidates.nodes if (offer := _offer(decision, node)) is not None]
-        found = scores(self._scoring, offers, allocated)
+        found = scores(self._scoring, offers, decision.alternatives)
         return {node: found.get(node, MIN_SCORE) for node in candidates.nodes}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tracemalloc
 from collections.abc import Callable, Iterator
+from operator import attrgetter
 from threading import Semaphore, Thread
 from typing import Any
 
@@ -502,3 +503,58 @@ def test_oldest_refusals_are_dropped() -> None:
     assert [each.pod.name for each in cluster.refused] == ["p", "q", "r"]
     cluster.ask(pod("p", "c"))
     assert [each.pod.name for each in cluster.refused] == ["p", "q", "r", "p"]
+
+
+def test_decisions_weigh_what_they_keep_of_claims() -> None:
+    """But the parameters that their devices get, which are weighed: claims may be deleted before their pod is bound."""
+    cluster = Cluster(gpus=20)
+    names = [f"c{place}" for place in range(4)]
+
+    def decide(serial: int) -> None:
+        made = []
+        for name in names:
+            config = [
+                {
+                    "opaque": {
+                        "driver": "x.example.com",
+                        "parameters": {"a": f"{serial}{name}{place}" + "x" * 10_000},
+                    }
+                }
+                for place in range(8)
+            ]
+            made.append(claim(name))
+            made[-1]["metadata"]["uid"] = f"{name}-{serial}"
+            made[-1]["spec"]["devices"]["config"] = config
+            cluster.picture.claim_objects.put(made[-1])
+        verdicts = cluster.filter.answer(CandidateNodes(pod(f"p{serial}", *names), ["n1"]))
+        assert verdicts.fitting == ["n1"]
+        cluster.decisions.bound(f"uid-p{serial}")  # nobody waits for it
+        for each in made:
+            cluster.picture.claim_objects.remove(each)
+
+    decide(0)
+    tracemalloc.start()
+    for serial in range(1, 11):
+        decide(serial)
+    taken = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    assert len(cluster.decisions) == 11
+    assert taken < 3 * cluster.decisions._decisions.bytes
+
+
+@pytest.mark.parametrize(("count", "kept"), [(1, "decisions"), (5, "filter._refusals._refusals")])
+def test_what_was_found_for_a_pod_ends_with_it(count: int, kept: str) -> None:
+    cluster = Cluster()
+    cluster.picture.claim_objects.put(claim("c", count=count))
+    asked = pod("p", "c")
+    cluster.picture.pods.put(asked)
+    cluster.filter.answer(CandidateNodes(asked, ["n1"]))
+    assert len(attrgetter(kept)(cluster)) == 1
+    cluster.picture.pods.remove(asked)
+    assert len(attrgetter(kept)(cluster)) == 0
+
+
+def test_few_claims_of_refused_pods_are_kept() -> None:
+    cluster = Cluster()
+    cluster.filter.answer(CandidateNodes(pod("p", *(f"c{place}" for place in range(1000))), ["n1"]))
+    assert len(cluster.refused[0].pod.claims) == MOST_CLAIMS + 1
