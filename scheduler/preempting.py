@@ -231,7 +231,7 @@ class _Trials:
             with state.without(freed):
                 answers = state.filter(self._claims, self._limit, [self._node]).nodes
             known = self._known[freed] = any(each.fits for each in answers.outcomes)
-            self._limit.check()
+        self._limit.check()  # also where it was known: there may be thousands of pods to leave out
         return known
 
     def _freed(self, gone: Sequence[Pod]) -> frozenset[str]:
@@ -250,6 +250,7 @@ class _Trials:
         """
         ordered = list(uids)
         for pod in more:
+            self._limit.check()
             known = (self._pods.by_uid.get(uid) for uid in ordered)
             lower = (
                 place for place, each in enumerate(known) if each is not None and each.priority < pod.priority

@@ -132,7 +132,7 @@ class _Seen(NamedTuple):
         pods = picture.pods.objects
         return Snapshot(
             picture.features,
-            [*self.nodes, *_nodes_of(claims, self.all_nodes)],
+            [*self.nodes, *_nodes_of(claims, self.all_nodes, limit)],
             dict(picture.classes.objects),
             [each.as_object() for each in self.slices],
             map(Claim, self._here()),
@@ -151,10 +151,16 @@ class _Seen(NamedTuple):
                 yield claim
 
 
-def _nodes_of(claims: Sequence[Claim], nodes: Sequence[Object]) -> list[Object]:
-    """Those of some nodes for which claims have devices."""
+def _nodes_of(claims: Sequence[Claim], nodes: Sequence[Object], limit: TimeLimit) -> Iterator[Object]:
+    """Those of some nodes for which claims have devices.
+
+    :raises OutOfTime: if the time is over before a node: selectors may have tens of thousands of requirements.
+    """
     selectors = ClaimsOnNode.of(claims).selectors
-    return [node for node in nodes if any(selects(each, node) for each in selectors)]
+    for node in nodes if selectors else ():
+        limit.check()
+        if any(selects(each, node) for each in selectors):
+            yield node
 
 
 def _in_one_line(explanation: Explanation, pod: Pod, nodes: in_words.Nodes) -> str:
