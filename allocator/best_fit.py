@@ -63,7 +63,7 @@ class BestPlans(Plans):
         first = self._first(plan, entry, states, time_limit)
         if isinstance(first, Outcome):
             return first
-        waste = NodeWaste(states, self._allocated, _attributes(plan.demand))
+        waste = NodeWaste(states, self._allocated, _attributes(plan.demand), time_limit)
         limit = rank_of(plan.demand, first)
         best = first
         key = (limit, waste.of(_flat(first)))

@@ -19,6 +19,7 @@ from allocator.constraint_state import published, values_of
 from allocator.devices import Device
 from allocator.ledgers import Ledger, PoolState
 from allocator.pools import Pool
+from allocator.time_limit import TimeLimit
 from resourceapi.quantity import MAX_DIGITS, Quantity, value_of
 from resourceapi.records.pools import DeviceId, PoolId
 
@@ -216,12 +217,18 @@ class NodeWaste:
     """The waste of allocations on one node in its present state."""
 
     def __init__(
-        self, states: Iterable[PoolState], allocated: AllocatedState, attributes: Iterable[str]
+        self,
+        states: Iterable[PoolState],
+        allocated: AllocatedState,
+        attributes: Iterable[str],
+        time_limit: TimeLimit,
     ) -> None:
         """Read the state of a node.
 
         :param attributes: the full names of attributes that `matchAttribute` constraints name.
+        :param time_limit: of this and all questions; it is looked at for each device.
         """
+        self._time_limit = time_limit
         self._states = {state.pool.id: state for state in states if state.pool.usable}
         self._allocated = allocated
         self._attributes = tuple(dict.fromkeys(attributes))
@@ -297,6 +304,7 @@ class NodeWaste:
                     if device in counter_set.variant:
                         after = counter_set.after(after, device)
                 if after is not before:
+                    self._time_limit.check()  # one may take a tenth of a second
                     loss += worth(counter_set.shape, before) - worth(counter_set.shape, after)
         return loss
 
@@ -305,7 +313,10 @@ class NodeWaste:
         if found is None:
             state = self._states[pool]
             held = [device for device in state.pool.devices if device.id in self._allocated.whole]
-            sets = [CounterSet(name, state.pool) for name in state.pool.counters.sets]
+            sets = []
+            for name in state.pool.counters.sets:
+                self._time_limit.check()
+                sets.append(CounterSet(name, state.pool))
             found = self._sets[pool] = [
                 (each, each.state(state.ledger, held))
                 for each in sets

@@ -7,13 +7,16 @@ import tracemalloc
 from collections.abc import Callable, Iterator
 from operator import attrgetter
 from threading import Semaphore, Thread
+from time import thread_time
 from typing import Any
 
 import pytest
 
 from allocator.explaining.shortfalls import TOGETHER
 from allocator.rules.standing import GROUPS_OFF
+from allocator.time_limit import TimeLimit
 from resourceapi.objects import Object
+from resourceapi.records.claims import Claim
 from resourceapi.releases import Profile
 from scheduler.cluster_picture import ClusterPicture
 from scheduler.decisions import Decisions
@@ -558,3 +561,38 @@ def test_few_claims_of_refused_pods_are_kept() -> None:
     cluster = Cluster()
     cluster.filter.answer(CandidateNodes(pod("p", *(f"c{place}" for place in range(1000))), ["n1"]))
     assert len(cluster.refused[0].pod.claims) == MOST_CLAIMS + 1
+
+
+def test_time_is_looked_at_for_each_device_whose_waste_is_weighed() -> None:
+    """256 devices that draw from 32 counters in 8 sizes took 2.9 s, twice as many four times as long."""
+    picture = ClusterPicture(Profile("1.37", {}))
+    picture.nodes.put(node("n1"))
+    picture.classes.put(
+        {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "gpu"}, "spec": {}}
+    )
+    devices = [
+        {
+            "name": f"d{size}-{place}",
+            "consumesCounters": [{"counterSet": "s", "counters": {f"c{place}": {"value": str(size)}}}],
+        }
+        for size in range(1, 9)
+        for place in range(32)
+    ]
+    counters = {f"c{place}": {"value": "1000000"} for place in range(32)}
+    parts: list[Object] = [{"devices": devices[begin : begin + 64]} for begin in range(0, len(devices), 64)]
+    parts.append({"sharedCounters": [{"name": "s", "counters": counters}]})
+    for place, part in enumerate(parts):
+        made = slice_of("n1", 0)
+        made["metadata"]["name"] = f"n1-{place}"
+        made["spec"] = {**made["spec"], **part}
+        if "sharedCounters" in part:
+            del made["spec"]["devices"]
+        made["spec"]["pool"]["resourceSliceCount"] = len(parts)
+        picture.slices.put(made)
+    picture.warm_up()
+    picture.claim_objects.put(claim("c"))
+    asked = [Claim(picture.claim_objects.objects["ns/c"])]
+    begin = thread_time()
+    answer = picture.state.filter(asked, TimeLimit(0.2), best_fit=True)
+    assert thread_time() - begin < 0.6
+    assert answer.nodes[0].fits
