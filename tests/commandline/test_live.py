@@ -408,8 +408,10 @@ def test_a_pod_on_its_node(live: FakeCluster, tmp_path: Path, capsys: pytest.Cap
     [
         (
             2,
-            ", one of 2 pods, 1 of which is on a node already): does not fit on n1: "
-            "request gpu finds 0 of 1 device: held by pod team/d-5f-x (claim d-5f-x-gpu)\n",
+            (
+                ", one of 2 pods, 1 of which is on a node already): does not fit on n1: "
+                "request gpu finds 0 of 1 device: held by pod team/d-5f-x (claim d-5f-x-gpu)\n"
+            ),
             1,
         ),
         (1, ", 1 of which is on a node already): all its pods are on nodes\n", 0),
