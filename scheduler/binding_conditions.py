@@ -8,10 +8,9 @@ from typing import NamedTuple
 
 from allocator.binding_conditions import is_overdue, open_conditions
 from resourceapi.objects import Object
-from resourceapi.records.claims import Claim
+from resourceapi.records.claims import Claim, is_reserved
 from resourceapi.records.pods import Pod
 from scheduler.cluster_picture import ClusterPicture
-from scheduler.pod_claims import is_reserved
 
 
 class Delay(NamedTuple):

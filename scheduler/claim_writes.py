@@ -26,9 +26,8 @@ from resourceapi.limits import RESERVED_FOR
 from resourceapi.manifests import entries, mapping, name_of, text, uid_of
 from resourceapi.model.versions import V1_PATH
 from resourceapi.objects import Object
-from resourceapi.records.claims import allocation_of
+from resourceapi.records.claims import allocation_of, is_reserved, reservations
 from resourceapi.schema import Schema
-from scheduler.pod_claims import is_reserved, reservations
 
 #: Keeps a claim that is in use from being deleted; kube-controller-manager takes it away with the allocation.
 FINALIZER = "resource.kubernetes.io/delete-protection"

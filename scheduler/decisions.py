@@ -85,7 +85,7 @@ class Decisions:
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         self._clock = clock
-        # those of pods that are deleted or bound by others are pushed out in time
+        # those of pods that are bound by others are pushed out in time
         self._decisions: WeighedCache[str, Decision] = WeighedCache(MOST_BYTES)
         # by uid, the pod's namespace, and until when its bind is waited for
         self._in_flight: dict[str, tuple[str, float]] = {}

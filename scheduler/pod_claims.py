@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from resourceapi.errors import ClaimcheckError
 from resourceapi.limits import RESERVED_FOR
-from resourceapi.manifests import entries, mapping, text
-from resourceapi.objects import Object
-from resourceapi.records.claims import Claim
+from resourceapi.manifests import mapping
+from resourceapi.records.claims import Claim, reservations
 from resourceapi.records.pods import Pod, PodClaim
 from scheduler.claim_ledger import ClaimLedger
 
@@ -40,16 +37,6 @@ def claims_for(pod: Pod, ledger: ClaimLedger) -> list[Claim]:
             claim = _claim(pod, entry, ledger)
             found[claim.key] = claim
     return list(found.values())
-
-
-def is_reserved(claim: Object, pod_uid: str) -> bool:
-    """Whether a claim is reserved for a pod."""
-    return any(text(each, "uid") == pod_uid for each in reservations(claim))
-
-
-def reservations(claim: Object) -> Sequence[Object]:
-    """``status.reservedFor`` of a claim."""
-    return entries(mapping(claim, "status"), "reservedFor")
 
 
 def _claim(pod: Pod, entry: PodClaim, ledger: ClaimLedger) -> Claim:

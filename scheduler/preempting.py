@@ -15,13 +15,13 @@ from typing import NamedTuple
 
 from allocator.time_limit import OutOfTime, TimeLimit
 from resourceapi.manifests import text
-from resourceapi.records.claims import Claim
+from resourceapi.records.claims import Claim, reservations
 from resourceapi.records.pods import Pod, read_pod
 from scheduler.budgets import Budget, by_namespace, importance, violating
 from scheduler.cluster_picture import ClusterPicture
 from scheduler.extender_api import PreemptionRequest, Victims
 from scheduler.picture_lock import SearchTime
-from scheduler.pod_claims import ClaimProblem, claims_for, reservations
+from scheduler.pod_claims import ClaimProblem, claims_for
 
 
 class Preemption:

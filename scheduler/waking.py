@@ -26,12 +26,12 @@ from resourceapi.logs import log
 from resourceapi.manifests import mapping
 from resourceapi.model.versions import GROUP
 from resourceapi.objects import Object
-from resourceapi.records.claims import allocation_of
+from resourceapi.records.claims import allocation_of, reservations
 from resourceapi.records.pods import Pod
 from resourceapi.times import micro_now
 from scheduler.cluster_picture import ClusterPicture
 from scheduler.filtering import Refused
-from scheduler.pod_claims import ClaimProblem, claims_for, reservations
+from scheduler.pod_claims import ClaimProblem, claims_for
 
 API_VERSION = f"{GROUP}/v1"
 #: When pods were last woken.

@@ -82,7 +82,9 @@ def headline(explanation: Explanation) -> str:
     """The verdict with what is in the way on the closest node, if it does not say that."""
     said = verdict(explanation)
     cause = "" if _said(explanation, listing=True) or explanation.refusal else in_the_way(explanation)
-    return f"{said}{'; ' if ': ' in said else ': '}{cause}" if cause else said
+    if not cause:
+        return said
+    return f"{said}: {cause}" if said == _outcome(explanation, None) else f"{said}; {cause}"
 
 
 def in_the_way(explanation: Explanation) -> str:

@@ -22,6 +22,16 @@ def allocation_of(claim: Object) -> Object | None:
     return allocation
 
 
+def reservations(claim: Object) -> Sequence[Object]:
+    """The `status.reservedFor` of a claim."""
+    return entries(mapping(claim, "status"), "reservedFor")
+
+
+def is_reserved(claim: Object, pod_uid: str) -> bool:
+    """Whether a claim is reserved for a pod."""
+    return any(text(each, "uid") == pod_uid for each in reservations(claim))
+
+
 class DeviceResult(NamedTuple):
     """A device of an allocation.
 
@@ -272,7 +282,7 @@ class Claim:
         """For whom it is reserved; read when it is asked for, as there may be hundreds that nobody looks at."""
         return tuple(
             Consumer(*(text(each, name) for name in ("apiGroup", "resource", "name", "uid")))
-            for each in entries(mapping(self.object, "status"), "reservedFor")
+            for each in reservations(self.object)
         )
 
     @property
@@ -286,9 +296,7 @@ class Claim:
 
     def is_reserved_for(self, uid: str) -> bool:
         """Whether it is reserved for a pod."""
-        return any(
-            text(each, "uid") == uid for each in entries(mapping(self.object, "status"), "reservedFor")
-        )
+        return is_reserved(self.object, uid)
 
     @property
     def results(self) -> tuple[DeviceResult, ...]:
