@@ -6,7 +6,7 @@ FROM ${PYTHON} AS build
 WORKDIR /src
 # Everything comes from the lock file, hashes checked; of that the product takes what it needs.
 COPY requirements.lock .
-RUN pip wheel --no-cache-dir --require-hashes --wheel-dir /wheels --requirement requirements.lock
+RUN pip wheel --no-cache-dir --no-deps --require-hashes --wheel-dir /wheels --requirement requirements.lock
 COPY . .
 RUN python -m venv /build \
  && /build/bin/pip install --no-cache-dir --upgrade --no-index --find-links /wheels setuptools pip \

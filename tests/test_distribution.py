@@ -203,3 +203,15 @@ def test_pytest_finds_the_plugin_of_the_wheel(with_client: Path, tmp_path: Path)
         with_client, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--strict-markers", directory=tmp_path
     )
     assert "1 passed" in done.stdout, done.stdout
+
+
+def test_a_lock_is_installed_as_it_is() -> None:
+    """pip asks for a hash of what a newer release requires once there is one, unless it is told to resolve nothing."""
+    places = [
+        ROOT / name for name in ("Makefile", "Dockerfile", "action.yml", ".ci/run", "docs/how-to/install.md")
+    ]
+    lines = [
+        line for place in places for line in place.read_text().splitlines() if "--require-hashes" in line
+    ]
+    assert len(lines) == len(places)
+    assert [line for line in lines if "--no-deps" not in line] == []
