@@ -275,9 +275,13 @@ class Inventory:
     @property
     def patches_in_effect(self) -> frozenset[str]:
         """The names of the patches that apply to some device."""
+        return frozenset(patch.name for each in self.applied for patch in each.patches)
+
+    @property
+    def applied(self) -> set[Applied]:
+        """All that applies to devices, each combination once."""
         self.catch_up()
-        found = {each for applied in self._applied.values() for each in applied}
-        return frozenset(patch.name for each in found for patch in each.patches)
+        return {each for applied in self._applied.values() for each in applied}
 
     def patches_by_node(self) -> dict[str, set[str]]:
         """The names of the patches that apply to devices of slices of one node, by that."""

@@ -266,9 +266,9 @@ def _versions() -> Iterator[Candidate]:
 
 
 def _lints() -> Iterator[Candidate]:
-    from advice.lints import LINTS
+    from commandline.lint import code_names
 
-    return ((lint.code, lint.name) for lint in LINTS.values())
+    return iter(code_names().items())
 
 
 def _formats() -> Iterator[Candidate]:

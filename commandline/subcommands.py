@@ -23,6 +23,7 @@ GROUPS = {
         "quota": "show what claims count against ResourceQuotas, and whether they fit",
     },
     "scheduling": {
+        "doctor": "show what is wrong in a cluster: pods that wait, devices that are lost, what has no effect",
         "devices": "list devices with what they say, who says it, and who uses them",
         "explain": "explain why pods and claims get no devices, and what would help",
         "simulate": "show where pods would be placed, what is left, and which new nodes they need",
@@ -38,7 +39,7 @@ GROUPS = {
     },
     "about claimcheck": {
         "completion": "print a script with which bash, zsh or fish completes commands",
-        "lint": "explain what a lint of validate reports",
+        "lint": "explain what a code means that validate or doctor reports",
         "help": "show how to use a command",
         "version": "print the version, and the Kubernetes releases that it knows",
     },

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -138,13 +139,20 @@ def page_of(code: str) -> str:
     return _link.sub(r"\1", (FilePath(__file__).parent / "pages" / f"{code}.md").read_text("utf-8"))
 
 
-def code_of(given: str) -> str:
-    """The code of a lint by its code, in any case, or its name; empty if there is none."""
+#: The names of lints, by their codes.
+NAMES = {lint.code: lint.name for lint in LINTS.values()}
+
+
+def code_of(given: str, names: Mapping[str, str] = NAMES) -> str:
+    """The code by itself, in any case, or by its name; empty if there is none.
+
+    :param names: the names by their codes.
+    """
     code = given.upper()
-    return code if code in LINTS else next((lint.code for lint in LINTS.values() if lint.name == given), "")
+    return code if code in names else next((code for code, name in names.items() if name == given), "")
 
 
-def meant(name: str) -> str:
-    """The code of the lint that is meant by a misspelt code, or by a name; empty if there is none near enough."""
-    near = nearest(name, LINTS) or nearest(name, (lint.name for lint in LINTS.values()))
-    return code_of(name) or code_of(near)
+def meant(name: str, names: Mapping[str, str] = NAMES) -> str:
+    """The code that is meant by a misspelt code, or by a name; empty if there is none near enough."""
+    near = nearest(name, names) or nearest(name, names.values())
+    return code_of(name, names) or code_of(near, names)

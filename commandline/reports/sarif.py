@@ -88,17 +88,12 @@ def _version() -> str:
 
 def _rule(rule: str) -> dict[str, Any]:
     """A rule with both descriptions and a help text, as GitHub's code scanning requires."""
-    if not rule.startswith("CC"):
+    if not rule.startswith(("CC", "CD")):
         return {"id": rule, **_described(_RULES.get(rule, rule), _HELP)}
-    from advice.lints import LINTS
-    from advice.lints.table import page_of
+    from commandline.lint import described
 
-    lint, page = LINTS[rule], page_of(rule)
-    return {
-        "id": rule,
-        "name": lint.name,
-        **_described(lint.summary, page, markdown=page),
-    }
+    name, summary, page = described(rule)
+    return {"id": rule, "name": name, **_described(summary, page, markdown=page)}
 
 
 def _described(summary: str, help: str, **formatted: str) -> dict[str, Any]:

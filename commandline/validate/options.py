@@ -6,6 +6,7 @@ from argparse import ArgumentParser, Namespace
 
 from advice.findings import ERROR, NOTE, WARNING
 from commandline.errors import UsageError
+from commandline.lint import known_codes
 from commandline.options import (
     add_cluster,
     add_inventory,
@@ -248,7 +249,7 @@ def check(options: Namespace) -> None:
         raise UsageError("--fix rewrites files: name them, without --old and --patch-file")
     if options.fix and STANDARD_INPUT in options.paths:
         raise UsageError("--fix needs files: standard input cannot be rewritten")
-    options.disable = _lint_codes("--disable", options.disable)
+    options.disable = known_codes("--disable", options.disable)
     options.severity = severities(options.severity)
     if options.subresource and not options.old:
         raise UsageError(
@@ -290,31 +291,12 @@ def severities(given: str) -> dict[str, str]:
     found = {}
     for part in filter(None, map(str.strip, given.split(","))):
         code, _, level = (each.strip() for each in part.partition("="))
-        _lint_codes("--severity", [code])
+        known_codes("--severity", [code])
         level = "off" if level == "false" else level  # as YAML reads it
         if level not in LEVELS:
             raise UsageError(f"--severity {part}: expected {code}= with one of {', '.join(LEVELS)}")
         found[code] = level
     return found
-
-
-def _lint_codes(option: str, given: list[str]) -> list[str]:
-    """The codes in the values of an option.
-
-    :raises UsageError: for one that no lint has.
-    """
-    if not given:
-        return []
-    from advice.lints.table import LINTS, meant
-
-    codes = [code.strip() for value in given for code in value.split(",")]
-    for code in codes:
-        if code not in LINTS:
-            known = meant(code)
-            raise UsageError(
-                f"{option} {code}: no lint has this code" + (f"; did you mean {known}?" if known else "")
-            )
-    return codes
 
 
 def outputs(given: list[str]) -> list[tuple[str, str]]:

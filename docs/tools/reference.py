@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
+from claimcheck.answers.doctor.checks import CHECKS
 from commandline.config_file import NAMES, PAIRS, SETTINGS
 from commandline.subcommands import CONFIGURABLE, SUBCOMMANDS, parser_of
 from deviceselectors.libraries import described
@@ -44,6 +45,7 @@ def pages() -> dict[str, str]:
     made["limits.md"] = _limits_page()
     made["cel-functions.md"] = _functions_page()
     made["config-file.md"] = _config_file_page()
+    made["checks.md"] = _checks_page()
     made["python.md"] = _page("The Python API", *python_reference.blocks())
     made["common-options.md"] = _common_options_page()
     made |= {f"claimcheck-{name}.md": _command_page(name) for name in SUBCOMMANDS}
@@ -292,6 +294,14 @@ def _stages(gate: str) -> Iterator[str]:
             yield ""
         else:
             yield f"{stage.stage.lower()}, {'on' if stage.default else 'off'}{', locked' if stage.locked else ''}"
+
+
+def _checks_page() -> str:
+    sections = (
+        f"## {each.code}: {each.name} ({each.severity})\n\n{each.summary}\n\n{each.advice}"
+        for each in CHECKS.values()
+    )
+    return _page("Checks of doctor", "What `claimcheck doctor` looks for.", *sections)
 
 
 def _limits_page() -> str:

@@ -64,14 +64,15 @@ class ClusterDevices:
         :raises OutOfTime: if it takes longer.
         """
         self.state = state
-        snapshot = snapshot_of(state, seconds)
-        self.cluster, self._nodes = snapshot.cluster, snapshot.nodes
+        self.snapshot = snapshot_of(state, seconds)
+        self.cluster, self._nodes = self.snapshot.cluster, self.snapshot.nodes
         self.inventory, self.allocated = self.cluster.inventory, self.cluster.allocated
-        self._uses: dict[DeviceId, list[Use]] = {}
+        #: which claims have a device, by the device, also those with admin access
+        self.all_uses: dict[DeviceId, list[Use]] = {}
         for claim in state.allocated_claims:
             who = holder(claim)
             for result in claim.results:
-                self._uses.setdefault(result.device, []).append(Use(who, result))
+                self.all_uses.setdefault(result.device, []).append(Use(who, result))
         self._pools = self._read_pools()
         self._ledgers: dict[PoolId, Ledger] = {}
 
@@ -110,7 +111,7 @@ class ClusterDevices:
         if self.is_obsolete(device):
             return []
         return sorted(
-            self._uses.get(device.id, ()), key=lambda each: (each.result.is_admin, each.holder.claim)
+            self.all_uses.get(device.id, ()), key=lambda each: (each.result.is_admin, each.holder.claim)
         )
 
     def sources_of(self, device: Device) -> DeviceSources:
@@ -120,7 +121,7 @@ class ClusterDevices:
     def vanished(self) -> dict[DeviceId, list[Use]]:
         """What claims hold although no slice has it."""
         known = {device.id for slice in self.inventory for device in slice.devices}
-        return {device: uses for device, uses in sorted(self._uses.items()) if device not in known}
+        return {device: uses for device, uses in sorted(self.all_uses.items()) if device not in known}
 
     def status(self, device: Device) -> str:
         """Whether the device is free, or why not, in a word or two."""
@@ -155,6 +156,16 @@ class ClusterDevices:
             has = len(self.inventory.of_pool(pool.id).generation(device.slice.generation).slices)
             return f"the pool has {has} of {device.slice.count_in_pool} slices of generation {device.slice.generation}"
         return pool.invalid
+
+    def invalid_pools(self) -> Iterator[tuple[PoolId, str]]:
+        """The pools whose slices contradict each other, and how."""
+        return ((id, pool.invalid) for id, pool in sorted(self._pools.items()) if pool.invalid)
+
+    def overdrawn(self) -> Iterator[tuple[PoolId, list[tuple[str, str]]]]:
+        """The pools of which more is allocated than their counters have, with these (counter set and counter)."""
+        for id, pool in sorted(self._pools.items()):
+            if counters := self._ledger(pool).overdrawn:
+                yield id, counters
 
     def closed(self, device: Device) -> Refusal | None:
         """Why pods without tolerations do not come to the device's node; None if they do, or if it is for several nodes."""

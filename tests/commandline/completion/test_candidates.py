@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from advice.lints import LINTS
 from commandline.completion import FILES, NO_FILES, NO_SPACE
+from commandline.lint import code_names
 from commandline.main import complete, main
 from commandline.reports import FORMATS
 from commandline.subcommands import COMPLETE, SUBCOMMANDS, parser_of
@@ -42,7 +42,7 @@ def _complete(capsys: pytest.CaptureFixture[str], *words: str) -> Answer:
         (["validate", "--output", ""], list(FORMATS), NO_FILES),
         (["validate", "-o", "sar"], ["sarif"], NO_FILES),
         (["validate", "--color", ""], ["auto", "always", "never"], NO_FILES),
-        (["validate", "--disable", ""], list(LINTS), NO_FILES | NO_SPACE),
+        (["validate", "--disable", ""], list(code_names()), NO_FILES | NO_SPACE),
         (["validate", "--disable", "CC001,CC002"], ["CC001,CC002"], NO_FILES | NO_SPACE),
         (
             ["validate", "--feature-gates", "DRAAd"],

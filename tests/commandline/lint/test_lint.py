@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from advice.lints.table import LINTS
+from claimcheck.answers.doctor.checks import CHECKS
 from commandline.main import main
 
 
@@ -25,10 +26,10 @@ def test_several_pages(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_the_list(capsys: pytest.CaptureFixture[str]) -> None:
-    """Without a code, each lint has a line."""
+    """Without a code, each lint and each check of doctor has a line."""
     assert main(["lint"]) == 0
     assert [line.split()[:2] for line in capsys.readouterr().out.splitlines()] == [
-        [lint.code, lint.name] for lint in LINTS.values()
+        [each.code, each.name] for table in (LINTS, CHECKS) for each in table.values()
     ]
 
 

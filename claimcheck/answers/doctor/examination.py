@@ -1,0 +1,68 @@
+"""Examines a cluster: asks all checks, and puts what they find into order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
+
+from advice.findings import ERROR, NOTE, WARNING
+from allocator.time_limit import OutOfTime
+from claimcheck.answers.caveats import consequences
+from claimcheck.answers.doctor import claims, classes, pods, pools
+from claimcheck.answers.doctor.examined import Diagnosis, Examined
+from claimcheck.answers.outcome import Failure
+
+_CHECKS: Mapping[str, Callable[[Examined], Iterator[Diagnosis]]] = {
+    "pods that wait": pods.check,
+    "claims": claims.check,
+    "ResourceSlices": pools.check,
+    "DeviceClasses, ResourceSlicePatches and DeviceTaintRules": classes.check,
+}
+_WORST_FIRST = (ERROR, WARNING, NOTE)
+
+
+class Examination(NamedTuple):
+    """What is wrong with a cluster, worst first, and of one severity that with most objects first.
+
+    :param unfinished: what there was no time to look at.
+    :param unread: what could not be looked at, in sentences.
+    :param failures: what could not be read.
+    """
+
+    diagnoses: list[Diagnosis]
+    unfinished: list[str]
+    unread: list[str]
+    failures: list[Failure]
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether everything has been looked at."""
+        return not (self.unfinished or self.unread or self.failures)
+
+    def fails(self, *, warnings_fail: bool) -> bool:
+        """Whether something is wrong that is worse than a note, or than a warning unless these fail, too."""
+        failing = (ERROR, WARNING) if warnings_fail else (ERROR,)
+        return any(each.check.severity in failing for each in self.diagnoses)
+
+
+def examine(examined: Examined, step: Callable[[], None] = lambda: None) -> Examination:
+    """Ask all checks.
+
+    :param step: called before each of them.
+    """
+    found: list[Diagnosis] = []
+    unfinished = []
+    for subject, check in _CHECKS.items():
+        step()
+        try:
+            found += filter(None, (_heard(examined, each) for each in check(examined)))
+        except OutOfTime:
+            unfinished.append(subject)
+    found.sort(key=lambda each: (_WORST_FIRST.index(each.check.severity), -len(each.objects)))
+    return Examination(found, unfinished, list(consequences(examined.state.unread)), examined.state.failures)
+
+
+def _heard(examined: Examined, diagnosis: Diagnosis) -> Diagnosis | None:
+    """A diagnosis without the objects that silence it; None if no others are left."""
+    objects = [each for each in diagnosis.objects if not examined.is_silenced(diagnosis.check, each)]
+    return diagnosis._replace(objects=objects) if objects else None

@@ -1,0 +1,58 @@
+"""Pods that wait: those that `simulate` leaves, and those that wait for what does not exist."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from allocator.explaining import in_words
+from allocator.simulation import MODES, Limits
+from allocator.time_limit import POD_SECONDS
+from claimcheck.answers.doctor.checks import POD_WAITS
+from claimcheck.answers.doctor.examined import Affected, Diagnosis, Examined
+from claimcheck.answers.simulate import simulate
+from claimcheck.answers.unplaced import Unplaced
+
+#: As kube-scheduler chooses nodes.
+_OBJECTIVE = next(iter(MODES))
+
+
+def check(examined: Examined) -> Iterator[Diagnosis]:
+    """The pods that wait, one finding for those with the same reason.
+
+    Pods that would be placed now are left out: kube-scheduler has not come to them yet.
+    """
+    scenario = examined.waiting
+    missing: dict[str, list[Affected]] = {}
+    for workload in scenario.workloads:
+        if reason := workload.problem or " and for ".join(workload.missing):
+            cause = f"nothing can be said about it: {reason}" if workload.problem else f"waits for {reason}"
+            missing.setdefault(cause, []).append(Affected("Pod", workload.namespace, workload.name))
+    for cause, pods in missing.items():
+        yield Diagnosis(POD_WAITS, cause, pods, command=_explain(pods))
+    if len(scenario.workloads) == sum(map(len, missing.values())):
+        return
+    limits = Limits(examined.limit, POD_SECONDS)
+    answer = simulate(scenario, [_OBJECTIVE], batch=False, templates=(), limits=limits)
+    yield from map(_waiting, answer.unplaced)
+
+
+def _waiting(group: Unplaced) -> Diagnosis:
+    pods = [_pod(each) for each in group.pods]
+    explained = group.explained.explanation if group.explained is not None else None
+    cause, remedy = group.said or "fits on no node", ""
+    if explained is not None:
+        cause = next(in_words.causes(explained))
+        # the first one asks least of people
+        for text in in_words.remedies(explained.remedies[:1]):
+            remedy = f"{'it' if len(pods) == 1 else 'one of them'} would fit {text}"
+    return Diagnosis(POD_WAITS, cause, pods, remedy, _explain(pods))
+
+
+def _pod(title: str) -> Affected:
+    """A pod by its title: `Pod team/train`."""
+    namespace, _, name = title.removeprefix("Pod ").partition("/")
+    return Affected("Pod", namespace, name)
+
+
+def _explain(pods: Sequence[Affected]) -> str:
+    return f"claimcheck explain pod/{pods[0].name} -n {pods[0].namespace}"

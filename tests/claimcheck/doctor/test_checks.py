@@ -1,0 +1,108 @@
+"""What each check of doctor finds, and what it does not mistake for an illness: the table of cases.yaml."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from claimcheck.answers.cluster_state import ClusterState
+from claimcheck.answers.doctor.checks import CHECKS
+from claimcheck.answers.doctor.examination import Examination, examine
+from claimcheck.answers.doctor.examined import Examined
+from documents.manifest import Unwritten
+from resourceapi.limits import RESERVED_FOR
+from resourceapi.releases import Profile
+
+_DATA = yaml.safe_load((Path(__file__).parent / "cases.yaml").read_text())
+_SECONDS = 300.0
+
+
+def _title(obj: dict[str, Any]) -> str:
+    metadata = obj["metadata"]
+    return f"{obj['kind']} " + "/".join(filter(None, (metadata.get("namespace"), metadata["name"])))
+
+
+def _examine(objects: list[dict[str, Any]], case: dict[str, Any], namespace: str = "") -> Examination:
+    state = ClusterState(Profile(case.get("release", "1.37"), case.get("gates", {})), "default")
+    manifests = state.learn(Unwritten("cluster", each) for each in objects)
+    assert [each.message for each in state.failures] == []
+    return examine(Examined(state, manifests, namespace, _SECONDS))
+
+
+def named(name: str) -> dict[str, Any]:
+    """A case by its name."""
+    return next(each for each in _DATA["cases"] if each["name"] == name)
+
+
+def cluster(case: dict[str, Any]) -> list[dict[str, Any]]:
+    """The objects of the healthy cluster with what a case adds and takes out."""
+    objects = {_title(each): each for each in [*_DATA["healthy"], *case.get("add", ())]}
+    return [each for title, each in objects.items() if title not in case.get("remove", ())]
+
+
+@pytest.mark.parametrize("case", _DATA["cases"], ids=lambda case: case["name"])
+def test_finds(case: dict[str, Any]) -> None:
+    """All that is expected, about these objects, and nothing else."""
+    answer = _examine(cluster(case), case)
+    assert answer.is_complete
+    found = [
+        {
+            "code": each.check.code,
+            "objects": [f"{one.kind} {one.full_name}" for one in each.objects],
+            "cause": each.cause,
+            "devices": each.devices,
+        }
+        for each in answer.diagnoses
+    ]
+    expected = [{"devices": 0} | each for each in case["finds"]]
+    for one, other in zip(found, expected, strict=False):
+        if other["cause"] == "*":  # the allocator's words, which its own tests hold
+            other["cause"] = one["cause"]
+    assert found == [{key: each[key] for key in ("code", "objects", "cause", "devices")} for each in expected]
+    for diagnosis, wanted in zip(answer.diagnoses, case["finds"], strict=True):
+        assert diagnosis.remedy == wanted.get("remedy", diagnosis.remedy)
+
+
+def test_each_check_has_a_case() -> None:
+    """But for the one about claims for hundreds of pods, which has a test of its own."""
+    assert {each["code"] for case in _DATA["cases"] for each in case["finds"]} | {"CD022"} == set(CHECKS)
+
+
+@pytest.mark.parametrize(("users", "codes"), [(229, []), (230, ["CD022"]), (RESERVED_FOR, ["CD022"])])
+def test_a_claim_that_is_nearly_full(users: int, codes: list[str]) -> None:
+    """From nine tenths of what the API server takes."""
+    claim = next(each for each in _DATA["healthy"] if each["kind"] == "ResourceClaim")
+    reserved = [{"resource": "pods", "name": f"p{each}", "uid": f"u{each}"} for each in range(users)]
+    claim = claim | {"status": claim["status"] | {"reservedFor": reserved}}
+    pods = [
+        {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": each["name"], "namespace": "team", "uid": each["uid"]},
+         "spec": {"nodeName": "node-1", "containers": [{"name": "c", "image": "i"}]}}
+        for each in reserved
+    ]  # fmt: skip
+    answer = _examine(cluster({"add": [claim, *pods]}), {})
+    assert [each.check.code for each in answer.diagnoses] == codes
+
+
+def test_only_one_namespace() -> None:
+    """Pods and claims of others are not looked at; devices, which all share, are."""
+    case = named("the pod of a claim is gone")
+    former = named("a slice of a former generation")
+    objects = cluster({"add": former["add"], "remove": case["remove"]})
+    assert [each.check.code for each in _examine(objects, {}, "team").diagnoses] == ["CD003", "CD012"]
+    assert [each.check.code for each in _examine(objects, {}, "other").diagnoses] == ["CD012"]
+
+
+def test_a_gone_pod_is_not_told_from_one_that_may_not_be_read() -> None:
+    """Where pods could not be listed, none is taken for gone, and the answer is not complete."""
+    from claimcheck.answers.outcome import Unread
+
+    state = ClusterState(Profile("1.37", {}), "default")
+    case = named("the pod of a claim is gone")
+    manifests = state.learn(Unwritten("cluster", each) for each in cluster(case))
+    state.unread["Pod"] = Unread("cluster", "forbidden", "Pod", is_forbidden=True)
+    answer = examine(Examined(state, manifests, "", _SECONDS))
+    assert answer.diagnoses == []
+    assert not answer.is_complete
