@@ -47,7 +47,7 @@ class Workload:
     """
 
     def __init__(self, manifest: Manifest, namespace: str, pod: Object = EMPTY) -> None:
-        self.file, self.line = manifest.file, manifest.line
+        self.manifest = manifest
         self.kind: str = manifest.value["kind"]
         self.namespace = namespace
         self.name = displayed_name(manifest.value)
@@ -75,6 +75,16 @@ class Workload:
         self.problem = ""
         #: the claims and templates that it waits for, which do not exist
         self.missing: list[str] = []
+
+    @property
+    def file(self) -> str:
+        """The file that has the object."""
+        return self.manifest.file
+
+    @property
+    def line(self) -> int:
+        """The line on which it begins; all positions of the file are found out for it."""
+        return self.manifest.line
 
     @property
     def title(self) -> str:

@@ -91,12 +91,12 @@ def workloads_in(
     from cluster.workloads import WorkloadReader
 
     workloads = WorkloadReader(state, namespace, state.why_unread, where).workloads(requesting)
-    known = {(each.file, each.line): each.value for each in requesting[:stored]}
+    known = set(map(id, requesting[:stored]))
     for workload in workloads:
-        if value := known.get((workload.file, workload.line)):
+        if id(workload.manifest) in known:
             workload.running = state.pods_of(workload.kind, workload.namespace, workload.name)
             # While it is rolled out, there are more pods than it wants.
-            workload.copies = max(workload.copies, existing_pods(value))
+            workload.copies = max(workload.copies, existing_pods(workload.manifest.value))
         workload.problem = workload.problem or undecidable(workload, state.unread)
     return workloads
 
