@@ -125,7 +125,7 @@ def add_scenario_options(parser: Arguments, contents: str) -> None:
     """
     add_paths(
         parser,
-        f"{contents}; or objects of a live cluster or the inventory, such as pod/train",
+        f"{contents}; or objects of a live cluster or the inventory, such as pod/train; `pods` are all that wait",
         metavar="TYPE/NAME|FILE|DIR|-",
     )
     add_inventory(
@@ -135,6 +135,9 @@ def add_scenario_options(parser: Arguments, contents: str) -> None:
     )
     add_cluster(parser, "read the cluster's objects from a live cluster")
     add_namespace(parser)
+    parser.add_argument(
+        "-A", "--all-namespaces", action="store_true", help="the pods of all namespaces that wait for a node"
+    )
     add_server_options(parser)
 
 
@@ -174,10 +177,11 @@ def read_scenario(options: Namespace) -> Scenario:
     from claimcheck.answers.reading import read_files
     from claimcheck.answers.scenario import Scenario, workloads_in
     from commandline.reading import find, insist_on_one_reader
+    from commandline.reports.escaping import complain
 
-    insist_on_paths(options)
+    waiting = _all_that_wait(options)
     names, options.paths = names_and_files(options.paths)
-    options.live |= bool(names) and not options.inventory  # named objects are in a cluster
+    options.live |= (bool(names) or waiting) and not options.inventory  # named objects are in a cluster
     cluster = cluster_or_inventory(options)
     profile = profile_of(options)
     insist_on_one_reader(options.paths, options.inventory)
@@ -186,14 +190,18 @@ def read_scenario(options: Namespace) -> Scenario:
         requesting = [_in_inventory(name, existing, options.namespace) for name in names]
     else:
         requesting = [cluster.object(profile, name, options.namespace) for name in names]
+    if waiting:
+        requesting += _waiting(existing, options)
     requesting += state.learn(in_namespace(read_files(find(options)), options.namespace_given), new=True)
     where = "" if cluster else " in the files or the inventory"
     workloads = workloads_in(state, requesting, options.namespace, stored=len(names), where=where)
-    if not workloads and not state.failures:
+    if not workloads and not state.failures and not waiting:
         raise UsageError(
             f"{', '.join([*map(str, names), *options.paths])}: nothing requests devices: there are neither resource "
             "claims nor extended resources"
         )
+    if not workloads and waiting:
+        complain("no pod waits for devices")
     snapshot = snapshot_in_time(state, options.timeout)
     if workloads and not (cluster or options.inventory or snapshot.nodes or snapshot.classes):
         raise UsageError("describe the cluster with --inventory DIR, or ask a live one with --live")
@@ -244,6 +252,36 @@ def snapshot_in_time(state: ClusterState, seconds: float) -> Snapshot:
 def slow_patches(seconds: float) -> str:
     """That patches could not be applied in time."""
     return f"applying ResourceSlicePatches to the devices took longer than {seconds:g} s (--timeout)"
+
+
+def _all_that_wait(options: Namespace) -> bool:
+    """Whether all pods that are on no node are asked about: `pods` alone, or a namespace, or all, and nothing else.
+
+    :raises UsageError: if nothing is named.
+    """
+    if options.all_namespaces and options.namespace:
+        raise UsageError("--all-namespaces and --namespace: use only one of them")
+    (only,) = options.paths if len(options.paths) == 1 else ("",)
+    if "/" not in only and kind_of(only) == "Pod" and not os.path.exists(only):
+        options.paths = []
+    elif options.paths and options.all_namespaces:
+        raise UsageError("--all-namespaces is about all pods that wait: name no files or objects")
+    elif options.paths or not (options.all_namespaces or options.namespace):
+        insist_on_paths(options)
+        return False
+    return True
+
+
+def _waiting(existing: Iterable[Manifest], options: Namespace) -> list[Manifest]:
+    """The pods of the cluster that are on no node, of one namespace or of all."""
+    from claimcheck.answers.cluster_state import is_pending
+
+    namespace = "" if options.all_namespaces else options.namespace
+    return [
+        each
+        for each in existing
+        if is_pending(each.value) and namespace in ("", namespace_of(each.value, options.namespace))
+    ]
 
 
 def _in_inventory(name: ObjectName, existing: list[Manifest], namespace: str) -> Manifest:

@@ -16,6 +16,7 @@ DESCRIPTION = (
 EXAMPLES = """examples:
   claimcheck explain -f pod.yaml --inventory cluster/           with the objects in these files
   claimcheck explain pod/train -n team                          a pod of the cluster that kubectl asks
+  claimcheck explain pods -n team                               all pods of a namespace that wait; -A: of all namespaces
   claimcheck explain -f claim.yaml --live                       a file, with the objects of that cluster
   claimcheck explain -f deployment.yaml templates.yaml --inventory cluster.yaml --node gpu-7
   kubectl get resourceslices,deviceclasses,resourceclaims,resourceclaimtemplates,devicetaintrules,nodes,pods,namespaces \\

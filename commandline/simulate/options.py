@@ -18,6 +18,7 @@ EXAMPLES = """examples:
   claimcheck simulate -f pods/ --inventory cluster/ --batch         in an order that places as many as possible
   claimcheck simulate -f pods/ --inventory cluster/ --node-template a100-node.yaml --node-template l4-node.yaml
                                                                     which new nodes would place them, and how many
+  claimcheck simulate -A                                            all pods of the cluster that wait for a node
   claimcheck simulate -f pods/ --live                               in the cluster that kubectl asks
 
 A Deployment or Job counts as its number of pods. kube-scheduler chooses the node with the highest score, as kube-scheduler

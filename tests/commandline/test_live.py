@@ -364,8 +364,8 @@ def test_explain_by_name(live: FakeCluster, tmp_path: Path, capsys: pytest.Captu
     [
         ("train", "train: no such file or directory; did you mean pod/train?"),
         (
-            "pods",
-            "pods: which one? Name objects as pods/NAME, or as pods NAME…; there is no file pods",
+            "jobs",
+            "jobs: which one? Name objects as jobs/NAME, or as jobs NAME…; there is no file jobs",
         ),
     ],
 )
