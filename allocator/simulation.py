@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import partial
 from math import inf
@@ -16,6 +16,7 @@ from allocator.answers import Answers, NodeAnswer, PodAnswer
 from allocator.best_fit import Rank
 from allocator.errors import GAVE_UP
 from allocator.fitting.waste import Waste
+from allocator.gangs import Gang, together
 from allocator.node_resources import PodNeeds
 from allocator.pod_claims import ClaimsOnNodes
 from allocator.pod_nodes import gets_devices_on_its_node, host_name, named_node, passed_over
@@ -41,6 +42,7 @@ class Pod(NamedTuple):
     :param instead: what it claims on some nodes instead: the same claims but for the last one.
     :param rejections: for messages, what kube-scheduler says of the nodes that its spec excludes.
     :param late: whether there was no time to find out which nodes its spec excludes.
+    :param gang: the pods that it is placed with.
     """
 
     name: str
@@ -51,6 +53,7 @@ class Pod(NamedTuple):
     instead: Sequence[ClaimsOnNodes] = ()
     rejections: Mapping[str, Sequence[str]] = MappingProxyType({})
     late: bool = False
+    gang: Gang | None = None
 
 
 class Placement(NamedTuple):
@@ -60,6 +63,7 @@ class Placement(NamedTuple):
     end attempts that come to another one first. `undecided`: whether the pod fits could not be found out.
     `needs`: what it takes of the node beside devices. `reason`: what kube-scheduler says of a pod that fits nowhere.
     `equal`: other nodes that kube-scheduler may choose as well, since they have the same score.
+    `gang`: what it is placed with. `withdrawn`: where it would be, had enough pods of its gang been placed.
     """
 
     pod: str
@@ -70,6 +74,8 @@ class Placement(NamedTuple):
     needs: PodNeeds | None = None
     reason: str = ""
     equal: tuple[str, ...] = ()
+    gang: Gang | None = None
+    withdrawn: Placement | None = None
 
 
 def _nothing() -> None:
@@ -104,13 +110,60 @@ class Simulation:
         self._held: set[str] = set()
         #: pods with certain needs on nodes, and how many they are
         self._taken: dict[tuple[str, object], tuple[PodNeeds, int]] = {}
+        #: the pods of gangs that are placed, by the names of these
+        self._members: Counter[str] = Counter()
 
-    def run(self, pods: Iterable[Pod], mode: Mode) -> list[Placement]:
-        """Place pods in this order."""
-        return [self.place(pod, mode) for pod in pods]
+    def run(self, pods: Sequence[Pod], mode: Mode) -> list[Placement]:
+        """Place pods in this order, those of a gang together."""
+        found: dict[int, Placement] = {}
+        for places in together([pod.gang for pod in pods]):
+            unit = [pods[place] for place in places]
+            gang = unit[0].gang
+            placed = [self.place(unit[0], mode)] if gang is None else self._place_together(gang, unit, mode)
+            found.update(zip(places, placed, strict=True))
+        return [found[place] for place in range(len(pods))]
+
+    def _place_together(self, gang: Gang, pods: Sequence[Pod], mode: Mode) -> list[Placement]:
+        """Place the pods of a gang that fit, if they are enough, and else none."""
+        scheduled, remaining = gang.running + self._members[gang.name], len(pods)
+        if scheduled + remaining < gang.min_count:
+            reason = f"waits for {gang.waits(scheduled + remaining)}"
+            return [Placement(pod.name, "", {}, reason=reason, gang=gang) for pod in pods]
+        found: list[Placement] = []
+        undecided, error = 0, ""
+        for pod in pods:
+            placement = self.place(pod, mode)
+            found.append(placement)
+            remaining -= 1
+            scheduled += bool(placement.node)
+            undecided += placement.undecided
+            error = placement.error if not (placement.node or placement.undecided) else ""
+            if error or scheduled + undecided + remaining < gang.min_count:
+                break
+        if scheduled >= gang.min_count and not error:
+            return found
+        for placement in reversed(found):
+            self.remove(placement)
+        is_open = bool(undecided) and not error
+        why = Placement(
+            "", "", {}, error, is_open, reason="" if error else gang.verdict(scheduled, remaining)
+        )
+        return [
+            placement
+            if not placement.node
+            else why._replace(pod=placement.pod, gang=gang, withdrawn=placement)
+            for placement in found
+        ] + [why._replace(pod=pod.name, gang=gang) for pod in pods[len(found) :]]
 
     def place(self, pod: Pod, mode: Mode) -> Placement:
-        """Place a pod, if it fits anywhere and there is time to find out."""
+        """Place a pod by itself, if it fits anywhere and there is time to find out."""
+        placement = self._placed(pod, mode)
+        if pod.gang is None:
+            return placement
+        self._members[pod.gang.name] += bool(placement.node)
+        return placement._replace(gang=pod.gang)
+
+    def _placed(self, pod: Pod, mode: Mode) -> Placement:
         self.limits.begin()
         if pod.late:
             return Placement(pod.name, "", {}, self._out_of_time(), undecided=True)
@@ -205,14 +258,20 @@ class Simulation:
             for _ in range(count):
                 self._take(node, needs, -1)
         self._taken.clear()
+        self._members.clear()
 
     def remove(self, placement: Placement) -> None:
-        """Remove a pod that shares no claims with others."""
+        """Remove a pod that shares no claims with others that stay."""
         for name in placement.results:
             self.cluster.release(name)
             self._held.discard(name)
         if placement.node:
             self._take(placement.node, placement.needs, -1)
+            self._count(placement, -1)
+
+    def _count(self, placement: Placement, count: int) -> None:
+        if placement.gang is not None:
+            self._members[placement.gang.name] += count
 
     def restore(self, placement: Placement) -> None:
         """Put a pod that has been removed where it was."""
@@ -221,6 +280,7 @@ class Simulation:
             self.cluster.hold(self._claims[name])
         if placement.node:
             self._take(placement.node, placement.needs)
+            self._count(placement, 1)
 
     def allocated(self, name: str) -> Claim | None:
         """The claim of this name, if a pod has got devices for it."""
@@ -298,7 +358,9 @@ class _Packing:
         users = Counter(name for pod in pods for name in pod.claims)
         #: pods that share no claims, so that they can be moved by themselves
         self._movable = {
-            index for index, pod in enumerate(pods) if all(users[name] == 1 for name in pod.claims)
+            index
+            for index, pod in enumerate(pods)
+            if pod.gang is None and all(users[name] == 1 for name in pod.claims)
         }
 
     def _cost(self, pod: Pod) -> Cost:
@@ -328,8 +390,13 @@ class _Packing:
 
     def _place_all(self, order: Sequence[int]) -> None:
         self._simulation.reset()
-        found = {index: self._simulation.place(self._pods[index], Mode.BEST_FIT) for index in order}
+        found = self._placed(order)
         self.placements = [found[index] for index in range(len(self._pods))]
+
+    def _placed(self, order: Sequence[int]) -> dict[int, Placement]:
+        """Place some pods in this order."""
+        found = self._simulation.run([self._pods[index] for index in order], Mode.BEST_FIT)
+        return dict(zip(order, found, strict=True))
 
     def _unplaced(self) -> list[int]:
         """Pods that are not placed, but would fit in the empty cluster."""
@@ -345,9 +412,7 @@ class _Packing:
         before = {index: self.placements[index] for index in (*removed, *unplaced)}
         for index in removed:
             self._simulation.remove(before[index])
-        found: dict[int, Placement] = {}
-        for index in self._shuffled([*removed, *unplaced]):
-            found[index] = self._simulation.place(self._pods[index], Mode.BEST_FIT)
+        found = self._placed(self._shuffled([*removed, *unplaced]))
         if sum(not each.node for each in found.values()) > len(unplaced):
             for placement in found.values():
                 self._simulation.remove(placement)

@@ -89,18 +89,15 @@ class FakeCluster(Cluster):
         placement: allocator.simulation.Placement,
     ) -> Scheduled:
         """Write down what the pod holds."""
-        user = {"resource": "pods", "name": workload.name, "uid": workload.full_name}
         claims = {}
         for name, claim in wanted.claims.items():
             before = mapping(claim.object, "status")
             allocation = placement.results.get(name) or before.get("allocation")
             if allocation is None:
                 continue  # the node has the extended resource from a device plugin
-            status = {
-                **before,
-                "allocation": allocation,
-                "reservedFor": [*before.get("reservedFor", ()), user],
-            }
+            user = workload.consumer(name, workload.name).reference
+            users = [each for each in before.get("reservedFor", ()) if each != user]
+            status = {**before, "allocation": allocation, "reservedFor": [*users, user]}
             self._put(f"{GROUP}/v1", CLAIM, {**claim.object, "status": status})
             claims[name] = status
         spec = {**workload.pod_spec, "nodeName": placement.node}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 from urllib.parse import quote
 
@@ -25,6 +25,7 @@ from resourceapi.manifests import pod_spec, text
 from resourceapi.model import quotas, workloads
 from resourceapi.model.versions import CLASSIC_VERSION, GROUP, SCHEMAS_WITH_PROPOSALS
 from resourceapi.objects import Object
+from resourceapi.records import pod_groups
 from resourceapi.releases import Profile
 
 # Which of the kinds that the project knows a cluster serves, and in which groups and versions.
@@ -87,27 +88,31 @@ class Discovery:
         found = [(kind, f"{GROUP}/{version}") for kind, version in self.kinds(profile)]
         for kind in KINDS.values():
             if kind.further_group and (wanted is None or kind.name in wanted):
-                found += [(kind, api_version) for api_version in self._in_further_group(kind)][:1]
+                api_version = self.newest_in(kind.further_group, kind.versions, kind.resource)
+                found += [(kind, api_version)] if api_version else []
         return [(kind, version) for kind, version in found if wanted is None or kind.name in wanted]
 
-    def _in_further_group(self, kind: Kind) -> Iterator[str]:
-        """The versions, with the group, in which the cluster serves a kind in its further group.
+    def newest_in(self, group: str, versions: Iterable[str], resource: str) -> str:
+        """The first of some versions in which the cluster serves a resource of another group, with the group; empty if in none.
 
         Discovery tells a group that is not there from one that may not be read: a list of either is forbidden to a user
         without the right to it. Whoever may not even ask what there is counts as one who may not read it.
+
+        :raises Unavailable: if the cluster does not answer.
         """
-        for version in kind.versions:
-            path = f"/apis/{kind.further_group}/{version}"
+        for version in versions:
+            path = f"/apis/{group}/{version}"
             try:
                 listed = expect(self._api.request("GET", path), f"GET {path}", 200)
             except Unavailable as error:
                 if error.code == FORBIDDEN:
-                    yield f"{kind.further_group}/{version}"
-                elif error.code != NOT_FOUND:
+                    return f"{group}/{version}"
+                if error.code != NOT_FOUND:
                     raise
                 continue
-            if kind.resource in _texts(listed, "resources", "name", path):
-                yield f"{kind.further_group}/{version}"
+            if resource in _texts(listed, "resources", "name", path):
+                return f"{group}/{version}"
+        return ""
 
 
 def _texts(answer: Object, key: str, of_each: str, path: str) -> list[str]:
@@ -185,7 +190,7 @@ _OF_GROUP = frozenset(kind.name for kind in KINDS.values() if not kind.diagnosti
 #: The kinds that answers about an object depend on.
 CHECKING = frozenset(("Namespace", "Node", "ResourceClass", *_OF_GROUP))
 #: The kinds that scheduling depends on.
-SCHEDULING = frozenset(("Namespace", "Node", "Pod", *_OF_GROUP))
+SCHEDULING = frozenset(("Namespace", "Node", "Pod", pod_groups.KIND, *_OF_GROUP))
 #: The kinds that quota depends on: what is limited, what counts as which class, and what is there already.
 CHARGING = frozenset(
     ("Namespace", quotas.KIND, "DeviceClass", "ResourceClaim", "ResourceClaimTemplate", "Pod")
@@ -216,8 +221,12 @@ def live_objects(
     :raises Unavailable: if the cluster does not tell what it serves.
     """
     budget = budget or Budget()
-    served = Discovery(api).api_versions(profile, kinds)
+    discovery = Discovery(api)
+    served = discovery.api_versions(profile, kinds)
     group = [_Resource(api_version, kind.name, kind.resource) for kind, api_version in served]
+    if kinds is not None and pod_groups.KIND in kinds:
+        version = discovery.newest_in(pod_groups.GROUP, pod_groups.VERSIONS, pod_groups.RESOURCE)
+        group += [_Resource(version, pod_groups.KIND, pod_groups.RESOURCE)] if version else []
     if kinds is None:
         wanted = [*_CONTEXT, *group, *_WORKLOADS]
     else:

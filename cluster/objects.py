@@ -23,6 +23,8 @@ from resourceapi.model.versions import GROUP, SCHEMAS_WITH_PROPOSALS
 from resourceapi.objects import EMPTY, Object
 from resourceapi.quantity import QuantityError
 from resourceapi.records.claims import Claim, allocation_of
+from resourceapi.records.pod_groups import CLAIMS_GATE, PodGroup, read_pod_group
+from resourceapi.records.pod_groups import KIND as POD_GROUP
 from resourceapi.records.pods import Pod, read_pod
 from resourceapi.releases import PROPOSALS, Profile, split_api_version
 from validation.server import Server
@@ -32,7 +34,7 @@ CLAIM, TEMPLATE = kinds.CLAIM.name, kinds.CLAIM_TEMPLATE.name
 
 
 class ClusterObjects:
-    """Collections of the kinds of ``resource.k8s.io`` (v1, in normal form), Nodes, pods on nodes, and labels of namespaces.
+    """Collections of the kinds of ``resource.k8s.io`` (v1, in normal form), Nodes, pods on nodes, PodGroups, and labels of namespaces.
 
     Of two objects with the same key the later counts.
     """
@@ -49,16 +51,18 @@ class ClusterObjects:
         self.nodes = Collection(read_node)
         #: the pods that are on nodes
         self.pods = Collection(self._read_pod)
+        self.pod_groups = Collection(self._read_pod_group)
         #: answers requests for new objects, in these namespaces
         self.server = Server(profile, namespaces=self.namespaces.objects)
         self._of_kind = {kind: Collection(partial(self.read_stored, kind)) for kind in KINDS}
 
     def collection(self, kind: str) -> Collection[Any]:
-        """The collection of a kind of the group, Node, Pod or Namespace; objects that a server has stored can be put into it."""
+        """The collection of a kind of the group, Node, Pod, PodGroup or Namespace; objects that a server has stored can be put into it."""
         others: dict[str, Collection[Any]] = {
             "Node": self.nodes,
             "Namespace": self.namespaces,
             "Pod": self.pods,
+            POD_GROUP: self.pod_groups,
         }
         return others.get(kind) or self._of_kind[kind]
 
@@ -100,6 +104,11 @@ class ClusterObjects:
             needs = needs_of(mapping(value, "spec"), self.profile)
             return pod._replace(requests=needs.requests, assumed=needs.assumed)
         return pod
+
+    def _read_pod_group(self, value: Object) -> PodGroup:
+        """A PodGroup, without claims where servers drop them."""
+        group = read_pod_group(value)
+        return group if CLAIMS_GATE in self.profile.gates else group._replace(claims=())
 
     # --- views
 

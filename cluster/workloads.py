@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from allocator.gangs import Gang
 from allocator.node_resources import NodeResources, PodNeeds, needs_of
 from allocator.pod_claims import (
     ClaimsOnNodes,
@@ -31,7 +33,9 @@ from resourceapi.manifests import (
 from resourceapi.model.versions import GROUP
 from resourceapi.objects import EMPTY, Object
 from resourceapi.phrases import nearest
-from resourceapi.records.claims import Claim
+from resourceapi.records.claims import POD_CLAIM_NAME, Claim, Consumer
+from resourceapi.records.pod_groups import KIND as POD_GROUP
+from resourceapi.records.pod_groups import PodGroup
 from resourceapi.records.pods import PodClaim, read_pod
 from validation.requests import create_request
 from validation.workloads import template_of
@@ -53,6 +57,10 @@ class Workload:
         self.name = displayed_name(manifest.value)
         self.pod = read_pod(pod)
         self.pod_spec: Object = pod.get("spec") or EMPTY
+        #: what its pods are scheduled together with
+        self.group: PodGroup | None = None
+        #: the same with the number of its pods that are on nodes
+        self.gang: Gang | None = None
         #: what it needs of a node beside devices
         self.needs = PodNeeds()
         #: the DeviceClass that stands for each extended resource that a pod asks for
@@ -65,6 +73,8 @@ class Workload:
         self.claims: list[Claim] = []
         #: the indices in ``claims`` of those from templates; each pod gets its own
         self.from_templates: list[int] = []
+        #: the claims that its pods share by their PodGroup, as `namespace/name`
+        self.shared: set[str] = set()
         #: the templates of claims that have been made from one, or will be, both as `namespace/name`
         self.templates: dict[str, str] = {}
         #: the number of pods
@@ -73,7 +83,7 @@ class Workload:
         self.running: list[str] = []
         #: why nothing can be said about it
         self.problem = ""
-        #: the claims and templates that it waits for, which do not exist
+        #: the claims, templates and PodGroup that it waits for, which do not exist
         self.missing: list[str] = []
 
     @property
@@ -113,6 +123,16 @@ class Workload:
             return {}
         claim = self.claims[-1]
         return {f"{claim.key}:{request}": what for request, what in origins(self.pod_spec, claim).items()}
+
+    def consumer(self, claim: str, pod: str) -> Consumer:
+        """For whom kube-scheduler reserves a claim that a pod uses: for the pod, or for its PodGroup.
+
+        :param claim: its `namespace/name`.
+        :param pod: the name of the pod.
+        """
+        if self.group is not None and claim in self.shared:
+            return self.group.consumer
+        return Consumer.pod(pod, f"{self.namespace}/{pod}")
 
     def claims_by_nodes(self, resources: NodeResources, number: int = 0) -> list[ClaimsOnNodes]:
         """The claims of a pod on the nodes that have some of its extended resources from device plugins.
@@ -180,7 +200,11 @@ class WorkloadReader:
         for index, (manifest, obj, problem) in enumerate(read):
             workload = pods.get(index) or self._claim(manifest, obj, problem)
             if workload is not None and (
-                workload.claims or workload.problem or workload.missing or workload.extended_resources
+                workload.claims
+                or workload.problem
+                or workload.missing
+                or workload.extended_resources
+                or workload.group
             ):
                 found.append(workload)
         return found
@@ -223,6 +247,8 @@ class WorkloadReader:
         workload = Workload(manifest, namespace, {**pod, "status": mapping(manifest.value, "status")})
         workload.copies = pod_count(obj)
         workload.scheduler_message = _scheduler_message(manifest.value)
+        if workload.pod.group:
+            self._add_group(workload)
         for entry in workload.pod.claims:
             self._add_claim(workload, entry)
         needs = needs_of(workload.pod_spec, self._objects.profile)
@@ -254,23 +280,59 @@ class WorkloadReader:
         else:
             workload.claims.append(claim)
 
+    def _add_group(self, workload: Workload) -> None:
+        """The PodGroup of a workload's pods, without which kube-scheduler does not look at them."""
+        name = workload.pod.group
+        group = self._objects.pod_groups.objects.get(f"{workload.namespace}/{name}")
+        if group is None:
+            self._note_missing(workload, POD_GROUP, POD_GROUP, name)
+            return
+        workload.group = group
+        workload.gang = Gang(group.key, group.min_count, self._running[group.key])
+
+    @cached_property
+    def _running(self) -> Counter[str]:
+        """How many pods of each PodGroup are on nodes."""
+        pods = self._objects.pods.objects.values()
+        return Counter(f"{pod.namespace}/{pod.group}" for pod in pods if pod.group)
+
     def _add_claim(self, workload: Workload, entry: PodClaim) -> None:
-        kind, name = (CLAIM, entry.claim) if entry.claim else (TEMPLATE, entry.template)
+        group = workload.group
+        shared = group.shared(entry) if group is not None else None
+        known = entry.claim
+        if group is not None and shared is not None:
+            known = known or shared.claim or self._made_for_groups.get((group.key, entry.entry), "")
+        kind, name = (CLAIM, known) if known else (TEMPLATE, entry.template)
         self._used.add((kind, f"{workload.namespace}/{name}"))
         found = self._objects.of(kind).get(f"{workload.namespace}/{name}")
         if found is None:
             self._note_missing(workload, "claim" if kind == CLAIM else "template", kind, name)
             return
         if kind == TEMPLATE:
-            workload.from_templates.append(len(workload.claims))
-            found = claim_from_template(found, workload.namespace, f"{workload.name}-{entry.entry}")
+            if group is None or shared is None:
+                workload.from_templates.append(len(workload.claims))
+                found = claim_from_template(found, workload.namespace, f"{workload.name}-{entry.entry}")
+            else:
+                found = _claim_of_group(found, group, entry.entry)
         claim = Claim(found)
         workload.claims.append(claim)
+        if shared is not None:
+            workload.shared.add(claim.key)
         if entry.template:
             workload.templates[claim.key] = f"{workload.namespace}/{entry.template}"
 
+    @cached_property
+    def _made_for_groups(self) -> dict[tuple[str, str], str]:
+        """The claims that have been made for PodGroups, by `namespace/name` of the group and its entry."""
+        found = {}
+        for claim in map(Claim, self._objects.of(CLAIM).values()):
+            owner = next((each for each in claim.owners if each.is_controller), None)
+            if owner is not None and owner.kind == POD_GROUP and claim.entry:
+                found[f"{claim.namespace}/{owner.name}", claim.entry] = claim.name
+        return found
+
     def _note_missing(self, workload: Workload, noun: str, kind: str, name: str) -> None:
-        """A claim or template is not there: the pod waits for it, unless it may exist and only could not be read."""
+        """A claim, template or PodGroup is not there: the pod waits for it, unless it may exist and only could not be read."""
         namespace = workload.namespace
         named = f"{noun} {namespace}/{name}"
         if refused := self._refused.get((kind, f"{namespace}/{name}")):
@@ -278,7 +340,7 @@ class WorkloadReader:
         elif reason := self._unread(kind, namespace):
             workload.problem = f"{named} could not be read ({reason})"
         else:
-            known = [each.partition("/")[::2] for each in self._objects.of(kind)]
+            known = [each.partition("/")[::2] for each in self._objects.collection(kind).objects]
             elsewhere = [its_namespace for its_namespace, each in known if each == name]
             if meant := nearest(name, (each for its_namespace, each in known if its_namespace == namespace)):
                 more = f"; did you mean {meant}?"
@@ -306,6 +368,15 @@ class WorkloadReader:
             ]
             workload.from_templates = [0] if kind == TEMPLATE else []
         return workload
+
+
+def _claim_of_group(template: Object, group: PodGroup, entry: str) -> Object:
+    """The claim that kube-controller-manager makes for an entry of a PodGroup."""
+    claim = claim_from_template(template, group.namespace, f"{group.name}-{entry}")
+    annotations = {**mapping(claim, "metadata", "annotations"), POD_CLAIM_NAME: entry}
+    owner = {"kind": POD_GROUP, "name": group.name, "uid": group.uid, "controller": True}
+    metadata = {**claim["metadata"], "annotations": annotations, "ownerReferences": [owner]}
+    return {**claim, "metadata": metadata}
 
 
 def _scheduler_message(value: Object) -> str:

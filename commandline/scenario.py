@@ -131,7 +131,7 @@ def add_scenario_options(parser: Arguments, contents: str) -> None:
     add_inventory(
         parser,
         "the cluster's objects, in any version; a directory or a file: ResourceSlices, DeviceClasses, Nodes, "
-        "ResourceClaims with their allocations, ResourceClaimTemplates, DeviceTaintRules, ResourceSlicePatches",
+        "ResourceClaims with their allocations, ResourceClaimTemplates, DeviceTaintRules, ResourceSlicePatches, PodGroups",
     )
     add_cluster(parser, "read the cluster's objects from a live cluster")
     add_namespace(parser)

@@ -23,10 +23,10 @@ from resourceapi.api_client import (
 from resourceapi.errors import ClaimcheckError
 from resourceapi.manifests import mapping, text, uid_of
 from resourceapi.objects import Object
-from resourceapi.records.claims import Claim, allocation_of
+from resourceapi.records.claims import Claim, Consumer, allocation_of
 from resourceapi.records.pods import claims_of, pod_path
 from scheduler.binding_conditions import BindingConditions
-from scheduler.claim_writes import ClaimConflict, ClaimWrites, Consumer, same_devices
+from scheduler.claim_writes import ClaimConflict, ClaimWrites, same_devices
 from scheduler.cluster_picture import ClusterPicture
 from scheduler.decisions import Decision, Decisions
 from scheduler.extender_api import BindingRequest
@@ -161,7 +161,7 @@ class Binder:
 
         :raises ClaimConflict: if that cannot be done any more.
         """
-        consumer = Consumer(request.name, request.uid)
+        consumer = Consumer.pod(request.name, request.uid)
         with self._search_time.holding(self._picture.lock, request.namespace, 1):
             results = decision.results(request.node)
             if results is None:

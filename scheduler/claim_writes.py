@@ -26,7 +26,7 @@ from resourceapi.limits import RESERVED_FOR
 from resourceapi.manifests import entries, mapping, name_of, text, uid_of
 from resourceapi.model.versions import V1_PATH
 from resourceapi.objects import Object
-from resourceapi.records.claims import allocation_of, is_reserved, reservations
+from resourceapi.records.claims import Consumer, allocation_of, is_reserved, reservations
 from resourceapi.schema import Schema
 
 #: Keeps a claim that is in use from being deleted; kube-controller-manager takes it away with the allocation.
@@ -61,18 +61,6 @@ class Target(NamedTuple):
         """Where the API server has it."""
         namespace, name = quote(self.namespace, safe=""), quote(self.name, safe="")
         return f"{V1_PATH}/namespaces/{namespace}/{CLAIM.resource}/{name}"
-
-
-class Consumer(NamedTuple):
-    """A pod for which claims are reserved."""
-
-    name: str
-    uid: str
-
-    @property
-    def reference(self) -> Object:
-        """As in ``status.reservedFor``."""
-        return {"resource": "pods", "name": self.name, "uid": self.uid}
 
 
 class ClaimWrites:

@@ -16,8 +16,8 @@ from resourceapi.api_client import Unavailable
 from resourceapi.errors import ClaimcheckError
 from resourceapi.logs import LOGGER, log
 from resourceapi.objects import Object
-from resourceapi.records.claims import Claim
-from scheduler.claim_writes import ClaimWrites, Consumer, Target
+from resourceapi.records.claims import Claim, Consumer
+from scheduler.claim_writes import ClaimWrites, Target
 from scheduler.cluster_picture import ClusterPicture
 
 

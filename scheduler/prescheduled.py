@@ -24,9 +24,9 @@ from cluster.store import Change
 from resourceapi.errors import ClaimcheckError
 from resourceapi.logs import LOGGER, log
 from resourceapi.objects import Object
-from resourceapi.records.claims import Claim
+from resourceapi.records.claims import Claim, Consumer
 from resourceapi.records.pods import Pod
-from scheduler.claim_writes import ClaimWrites, Consumer
+from scheduler.claim_writes import ClaimWrites
 from scheduler.cluster_picture import ClusterPicture
 from scheduler.picture_lock import SearchTime, work_in_turns
 from scheduler.pod_allocation import Grant, PodAllocation, Undoing
@@ -188,7 +188,7 @@ class PreScheduledPods:
             if (grants := self._grants(pod, claims, new)) is None:
                 return None
             allocation = PodAllocation(
-                self._picture, self._writes, Consumer(pod.name, pod.uid), fence, grants, ()
+                self._picture, self._writes, Consumer.pod(pod.name, pod.uid), fence, grants, ()
             )
             allocation.assume()
         return allocation

@@ -18,9 +18,9 @@ from resourceapi.api_client import NOT_FOUND, OK, Api, expect
 from resourceapi.errors import ClaimcheckError
 from resourceapi.logs import LOGGER, log
 from resourceapi.manifests import mapping, text, uid_of
-from resourceapi.records.claims import Claim
+from resourceapi.records.claims import Claim, Consumer
 from resourceapi.records.pods import Pod, pod_path
-from scheduler.claim_writes import ClaimWrites, Consumer
+from scheduler.claim_writes import ClaimWrites
 from scheduler.cluster_picture import ClusterPicture
 from scheduler.filtering import Refused
 from scheduler.pod_allocation import PodAllocation, Undoing
@@ -62,7 +62,7 @@ class Releaser:
             if not chosen or not self._is_waiting(pod):
                 return False
             fence = partial(self._leader.insist, term)
-            consumer = Consumer(pod.name, pod.uid)
+            consumer = Consumer.pod(pod.name, pod.uid)
             allocation = PodAllocation(self._picture, self._writes, consumer, fence, (), chosen)
             allocation.release()
             self._undoing.take_back(allocation)

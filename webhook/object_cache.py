@@ -12,10 +12,10 @@ from cluster.store import Change, Collection
 from quota.counted_parts import ANNOTATION as EXTENDED_RESOURCE
 from resourceapi.manifests import entries, mapping, text
 from resourceapi.objects import Object
+from resourceapi.records.claims import POD_CLAIM_NAME
 
 HOSTNAME = "kubernetes.io/hostname"
 MOST_DELETED = 10_000
-POD_CLAIM_NAME = "resource.kubernetes.io/pod-claim-name"
 
 NodeLabels = Collection[dict[str, str]]
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from resourceapi.manifests import full_name
 from resourceapi.phrases import number
+from resourceapi.records import pod_groups
 from resourceapi.records.claims import Claim
 
 OwnerOf = Callable[[str], tuple[str, str, int] | None]
@@ -46,7 +47,7 @@ class Holder(NamedTuple):
 
     :param claim: its `namespace/name`.
     :param pods: the pods it is reserved for, or else the one that it has been created for; `namespace/name`.
-    :param others: what else it is reserved for: `podgroups train`.
+    :param others: what else it is reserved for: `PodGroup a/train`.
     :param owners: what replaces each of the pods once it has ended; None for a pod that nothing replaces.
     """
 
@@ -89,10 +90,17 @@ def holder(claim: Claim, owner_of: OwnerOf = lambda pod: None) -> Holder:
     for group, kind, name, _ in claim.consumers:
         if kind == "pods" and not group:
             pods.append(full_name(claim.namespace, name))
+        elif (group, kind) == (pod_groups.GROUP, pod_groups.RESOURCE):
+            others.append(f"{pod_groups.KIND} {full_name(claim.namespace, name)}")
         else:
             others.append(f"{kind} {name}")
     if not pods and not others:
         pods = [full_name(claim.namespace, owner.name) for owner in claim.owners if owner.kind == "Pod"]
+        others = [
+            f"{owner.kind} {full_name(claim.namespace, owner.name)}"
+            for owner in claim.owners
+            if owner.kind == pod_groups.KIND
+        ]
     made = ((pod, owner_of(pod)) for pod in pods)
     owners = tuple(owner and Owner(*owner, pod.partition("/")[0]) for pod, owner in made)
     return Holder(claim.key, tuple(pods), tuple(others), owners)

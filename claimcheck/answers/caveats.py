@@ -9,7 +9,9 @@ from cluster.group_snapshots import GATE
 from resourceapi.gates import known
 from resourceapi.kinds import CLAIM, DEVICE_CLASS, DEVICE_TAINT_RULE, RESOURCE_SLICE, RESOURCE_SLICE_PATCH
 from resourceapi.manifests import mapping
-from resourceapi.phrases import plural
+from resourceapi.phrases import number, plural
+from resourceapi.records.pod_groups import CLAIMS_GATE
+from resourceapi.records.pod_groups import GATE as POD_GROUP_GATE
 
 if TYPE_CHECKING:
     from claimcheck.answers.cluster_state import ClusterState
@@ -78,3 +80,20 @@ def group_notes(state: ClusterState) -> list[str]:
     if GATE not in known(state.profile.minor):
         return [f"{who} compatibility groups, which Kubernetes 1.{state.profile.minor} does not have."]
     return [f"{who} compatibility groups, which do not count: the feature gate {GATE} is off."]
+
+
+# What is to be said wherever there are PodGroups that do not count.
+
+
+def pod_group_notes(state: ClusterState) -> list[str]:
+    """That PodGroups, or their claims, do not count, in a sentence; none if nothing is to be said about them."""
+    groups = state.pod_groups.objects
+    missing = [gate for gate in (POD_GROUP_GATE, CLAIMS_GATE) if gate not in state.profile.gates]
+    if not groups or not missing:
+        return []
+    first, others = groups[min(groups)], len(groups) - 1
+    who = first.title + (f" and {number(others, 'other')}" if others else "")
+    if POD_GROUP_GATE in missing:
+        verb = "do" if others else "does"
+        return [f"{who} {verb} not count: the feature gate {POD_GROUP_GATE} is off."]
+    return [f"Pods share no claims of {who}: the feature gate {CLAIMS_GATE} is off."]

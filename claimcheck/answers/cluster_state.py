@@ -22,6 +22,8 @@ from resourceapi.kinds import (
 )
 from resourceapi.manifests import entries, has_ended, mapping, name_of, namespace_of, text
 from resourceapi.objects import Object
+from resourceapi.records.pod_groups import KIND as POD_GROUP
+from resourceapi.records.pod_groups import is_pod_group
 
 if TYPE_CHECKING:
     from claimcheck.answers.outcome import Failure, Unread
@@ -63,7 +65,7 @@ class ClusterState(ClusterObjects):
         other.unread = dict(self.unread)
         other.features, other.has_snapshots = self.features, self.has_snapshots
         other.slices_with_groups = set(self.slices_with_groups)
-        for kind in (*KINDS, "Node", "Pod", "Namespace"):
+        for kind in (*KINDS, "Node", "Pod", POD_GROUP, "Namespace"):
             other.collection(kind).objects.update(self.collection(kind).objects)
         return other
 
@@ -83,7 +85,9 @@ class ClusterState(ClusterObjects):
         requesting = []
         for manifest in readable(found, self.failures):
             how, kind = treatment(manifest.value), manifest.value.get("kind")
-            if how == CONTEXT:
+            if is_pod_group(manifest.value):
+                self.pod_groups.put(self._in_namespace(manifest.value))
+            elif how == CONTEXT:
                 self.collection(manifest.value["kind"]).put(manifest.value)
             elif how == ASK:
                 requests = kind in (CLAIM, TEMPLATE)
@@ -106,8 +110,7 @@ class ClusterState(ClusterObjects):
             self.failures.append(unusable(manifest, error.text, error.path))
             return
         if KINDS[kind].namespaced:
-            namespace = namespace_of(manifest.value, self._default_namespace)
-            obj = {**obj, "metadata": {**(obj.get("metadata") or {}), "namespace": namespace}}
+            obj = self._in_namespace(obj)
         has_gate = GATE in self.profile.gates
         if kind == RESOURCE_SLICE.name and not has_gate and _declares_groups(manifest.value):
             self.slices_with_groups.add(name_of(obj))
@@ -116,6 +119,11 @@ class ClusterState(ClusterObjects):
             obj = read
             self._judge_by_snapshots()
         self.put(kind, obj)
+
+    def _in_namespace(self, obj: Object) -> Object:
+        """An object with a namespace: its own, or that of objects which name none."""
+        namespace = namespace_of(obj, self._default_namespace)
+        return {**obj, "metadata": {**(obj.get("metadata") or {}), "namespace": namespace}}
 
     def _judge_by_snapshots(self) -> None:
         """Judge compatibility groups as `claimcheck schedule` does, which serves this cluster."""

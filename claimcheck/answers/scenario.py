@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from claimcheck.answers.caveats import consequences, group_notes, undecidable
+from claimcheck.answers.caveats import consequences, group_notes, pod_group_notes, undecidable
 from resourceapi.errors import Unanswerable
 from resourceapi.manifests import existing_pods
 
@@ -59,7 +59,7 @@ class Scenario:
     def checked(self) -> list[str]:
         """What of the scheduler's checks has been made, what has not, and with which devices, in sentences."""
         patches = [WITH_PATCHES] if self.has_patched_devices else []
-        return [*self._checks(), *patches, *group_notes(self.state)]
+        return [*self._checks(), *patches, *group_notes(self.state), *pod_group_notes(self.state)]
 
     def _checks(self) -> list[str]:
         if not any(each.is_pod for each in self.workloads):
@@ -132,7 +132,7 @@ def scheduling_objects(
 
     If templates and labels of other namespaces cannot be listed, that is no failure: only the pods' own matters.
     Claims of all namespaces matter, as they may hold devices. Neither is it a failure if Pods cannot be listed: what
-    they take of nodes is not known then, which ``state.unread`` says.
+    they take of nodes is not known then, which ``state.unread`` says. PodGroups matter only to pods that name them.
 
     :param namespace: where a list of all namespaces is forbidden, that of this one is read.
     :raises Unanswerable: if the cluster does not answer at all.
@@ -140,12 +140,16 @@ def scheduling_objects(
     from claimcheck.answers.cluster_state import TEMPLATE
     from claimcheck.answers.outcome import NoAnswer, Unread
     from cluster.live_objects import SCHEDULING
+    from resourceapi.records.pod_groups import KIND as POD_GROUP
 
     for each in cluster.objects(profile, kinds=SCHEDULING, at_least=namespace):
         if isinstance(each, NoAnswer):
             raise Unanswerable(f"{cluster.source}: {each.message}")
         if isinstance(each, Unread):
             state.unread[each.kind] = each
-            if (each.kind in (TEMPLATE, "Namespace") and each.read_namespace) or each.kind == "Pod":
+            if (each.kind in (TEMPLATE, "Namespace") and each.read_namespace) or each.kind in (
+                "Pod",
+                POD_GROUP,
+            ):
                 continue
         yield each

@@ -216,6 +216,7 @@ def pods_of(
         workload.needs if workload.is_pod else None,
         rejections={name: spoken(refusals) for name, refusals in (closed or {}).items()},
         late=closed is None,
+        gang=workload.gang,
     )
     pods = []
     for number in range(len(workload.running), min(workload.copies, end)):

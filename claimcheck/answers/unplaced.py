@@ -90,8 +90,8 @@ def _allocated(tried: Sequence[Tried], placements: Sequence[Placement]) -> Itera
     """The claims for which devices were found."""
     for each, placement in zip(tried, placements, strict=True):
         name = placement.pod.rpartition("/")[2]
-        user = {"resource": "pods", "name": name, "uid": name}
         for key, allocation in placement.results.items():
+            user = each.workload.consumer(key, name).reference
             status = {"allocation": allocation, "reservedFor": [user]}
             yield each.pod.claims[key].with_status(status)
 

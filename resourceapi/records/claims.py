@@ -15,6 +15,9 @@ from resourceapi.objects import EMPTY, Object
 from resourceapi.quantity import UNSET, Quantity
 from resourceapi.records.pools import DeviceId
 
+#: The annotation with which kube-controller-manager says for which entry of a pod or PodGroup it has made a claim.
+POD_CLAIM_NAME = "resource.kubernetes.io/pod-claim-name"
+
 
 def allocation_of(claim: Object) -> Object | None:
     """The `status.allocation` of a claim, if it has one: then it is allocated."""
@@ -91,6 +94,17 @@ class Consumer(NamedTuple):
     resource: str
     name: str
     uid: str
+
+    @classmethod
+    def pod(cls, name: str, uid: str) -> Consumer:
+        """A pod."""
+        return cls("", "pods", name, uid)
+
+    @property
+    def reference(self) -> Object:
+        """The entry itself."""
+        group = {"apiGroup": self.group} if self.group else EMPTY
+        return {**group, "resource": self.resource, "name": self.name, "uid": self.uid}
 
 
 class Owner(NamedTuple):
@@ -293,6 +307,11 @@ class Claim:
             for each in entries(mapping(self.object, "metadata"), "ownerReferences")
             if isinstance(each, dict)
         )
+
+    @property
+    def entry(self) -> str:
+        """The entry of the pod or PodGroup for which it has been made; empty if somebody has written it."""
+        return text(mapping(self.object, "metadata", "annotations"), POD_CLAIM_NAME)
 
     def is_reserved_for(self, uid: str) -> bool:
         """Whether it is reserved for a pod."""

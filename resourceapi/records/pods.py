@@ -36,6 +36,11 @@ class PodClaim(NamedTuple):
     is_needed: bool = True
     template: str = ""
 
+    @property
+    def source(self) -> tuple[str, str, str]:
+        """What the spec says: the entry's name, and the template or the claim."""
+        return self.entry, self.template, "" if self.is_generated else self.claim
+
 
 class Pod(NamedTuple):
     """A pod.
@@ -49,6 +54,7 @@ class Pod(NamedTuple):
     :param gates: the names of its scheduling gates.
     :param extended_claim: the name of the claim that kube-scheduler has made for its extended resources.
     :param nominated_node: the node of which kube-scheduler has deleted pods for this one.
+    :param group: the name of its PodGroup; empty if it is scheduled by itself.
     :param workloads: what has made it (kind, name): its controller, and the Deployment after which a ReplicaSet is named.
     :param requests: what it takes of its node beside devices, by resource; only where the collection is asked for that.
     :param assumed: CPU and memory that it counts for where nodes are compared; only where the collection is asked for that.
@@ -68,6 +74,7 @@ class Pod(NamedTuple):
     gates: tuple[str, ...] = ()
     extended_claim: str = ""
     nominated_node: str = ""
+    group: str = ""
     workloads: tuple[tuple[str, str], ...] = ()
     requests: Mapping[str, int] = MappingProxyType({})
     assumed: Mapping[str, int] = MappingProxyType({})
@@ -117,6 +124,7 @@ def read_pod(pod: Object) -> Pod:
         gates=tuple(text(each, "name") for each in entries(spec, "schedulingGates")),
         extended_claim=text(status.get("extendedResourceClaimStatus"), "resourceClaimName"),
         nominated_node=text(status, "nominatedNodeName"),
+        group=text(mapping(spec, "schedulingGroup"), "podGroupName"),
         workloads=tuple(_workloads_of(pod)),
     )
 
@@ -131,7 +139,7 @@ def _once(label: str) -> str:
 
 
 def claims_of(pod: Object) -> list[PodClaim]:
-    """The claims that a pod references, ``MOST_CLAIMS_KEPT`` at most.
+    """The claims that a pod, or a PodGroup, references, ``MOST_CLAIMS_KEPT`` at most.
 
     Of those from templates, kube-controller-manager writes the names into ``status.resourceClaimStatuses``; an entry there
     without a name says that the pod needs none.

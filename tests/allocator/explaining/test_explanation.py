@@ -250,8 +250,8 @@ def test_nodes_are_alike_in_what_is_said() -> None:
         pytest.param(
             {"reservedFor": [{"apiGroup": "scheduling.k8s.io", "resource": "podgroups", "name": "g"}]},
             {},
-            "claim ns/c (podgroups g)",
-            "podgroups g ended, which use claim c",
+            "claim ns/c (PodGroup ns/g)",
+            "PodGroup ns/g ended, which use claim c",
             id="pod-group",
         ),
     ],

@@ -1,0 +1,83 @@
+"""The pods of PodGroups: who gets which devices, and for whom claims are reserved, as in `data/pod_groups.yaml`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from allocator.simulation import UNHURRIED
+from claimcheck import Cluster, FakeCluster, Unschedulable
+from claimcheck.answers.simulate import simulate
+from claimcheck.inputs import values_in
+from resourceapi.records.claims import Allocation
+from tests.claimcheck.pod_group_cases import DEVICE_CLASS, GATES, Case, Outcome, cases
+
+
+def outcome(case: Case) -> Outcome:
+    """What `simulate` says of a case."""
+    cluster = Cluster.from_objects([DEVICE_CLASS, *case.cluster()], feature_gates=GATES)
+    scenario = cluster.scenario(list(values_in(list(case.objects()), cluster.profile)))
+    report = simulate(scenario, ["kube-scheduler"], batch=False, templates=(), limits=UNHURRIED)
+    placements = {each.pod: each for each in report.runs[0].placements}
+    bound: dict[str, int] = {}
+    got: dict[str, dict[str, Any]] = {}
+    for workload in scenario.workloads:
+        placement = placements.get(workload.title)
+        if placement is None or not placement.node or workload.kind != "Pod":
+            continue
+        name = workload.name.rpartition("-")[0]
+        bound[name] = bound.get(name, 0) + 1
+        for claim in workload.claims:
+            consumer = workload.consumer(claim.key, workload.name)
+            entry = next(
+                (each.entry for each in workload.pod.claims if claim.name.endswith(f"-{each.entry}")), ""
+            )
+            shown = f"{consumer.name}/{entry}" if claim.key in workload.templates else claim.name
+            its = got.setdefault(shown, {"devices": 0, "for": []})
+            its["for"] = sorted({*its["for"], f"{consumer.resource} {consumer.name}"})
+            if claim.key in placement.results:
+                its["devices"] = len(Allocation(placement.results[claim.key]).results)
+    return Outcome(bound, got)
+
+
+@pytest.mark.parametrize("case", cases(), ids=str)
+def test_outcome(case: Case) -> None:
+    """The pods that kube-scheduler binds are placed, with the devices that it gives to their claims."""
+    assert case.seen(outcome(case)) == case.expected
+
+
+def test_claims_of_a_group_are_found_again() -> None:
+    """The claim that has been made for a group is that of its next pod, which it need not be reserved for."""
+    case = next(each for each in cases() if str(each).startswith("a claim that the group makes"))
+    *others, first, second, _, _ = case.objects()
+    cluster = FakeCluster.from_objects([DEVICE_CLASS, *case.cluster(), *others], feature_gates=GATES)
+    before, after = cluster.schedule(first), cluster.schedule(second)
+    assert before.claims == after.claims
+    (status,) = after.claims.values()
+    assert status["reservedFor"] == [
+        {"apiGroup": "scheduling.k8s.io", "resource": "podgroups", "name": "g", "uid": ""}
+    ]
+
+
+def test_without_its_gate_a_group_has_no_claims() -> None:
+    """Servers drop the claims of groups, so that each pod has one of its own; that is said."""
+    case = next(each for each in cases() if str(each).startswith("a claim that the group makes"))
+    cluster = Cluster.from_objects([DEVICE_CLASS, *case.cluster()], feature_gates={"GenericWorkload": True})
+    scenario = cluster.scenario(list(values_in(list(case.objects()), cluster.profile)))
+    report = simulate(scenario, ["kube-scheduler"], batch=False, templates=(), limits=UNHURRIED)
+    assert report.runs[0].placed == 2
+    said = f"Pods share no claims of PodGroup {case.namespace}/g: the feature gate DRAWorkloadResourceClaims is off."
+    assert said in report.checked
+
+
+def test_a_group_that_does_not_exist() -> None:
+    """Its pods wait, and the name that was probably meant is said."""
+    case = next(each for each in cases() if str(each).startswith("pods of a group that does not exist"))
+    group = {"apiVersion": "scheduling.k8s.io/v1beta1", "kind": "PodGroup", "spec": {}}
+    meant = {**group, "metadata": {"name": "mising", "namespace": case.namespace}}
+    cluster = FakeCluster.from_objects([DEVICE_CLASS, *case.cluster(), meant], feature_gates=GATES)
+    with pytest.raises(Unschedulable) as raised:
+        cluster.schedule(list(case.objects()))
+    said = f"waits for PodGroup {case.namespace}/missing, which does not exist in the objects or the cluster; did you mean mising?"
+    assert str(raised.value) == f"Pod {case.namespace}/pod-0: {said}"

@@ -1,0 +1,110 @@
+"""The cases of `tests/claimcheck/data/pod_groups.yaml`, put before a real kube-scheduler and kube-controller-manager of 1.37."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from resourceapi.objects import Object
+from resourceapi.records.claims import Claim
+from tests.claimcheck.pod_group_cases import DEVICE_CLASS, GATES, Case, Outcome, cases
+from tests.e2e.client import Client
+from tests.e2e.control_plane import component, control_plane
+
+pytestmark = pytest.mark.e2e
+_GATES = f"--feature-gates={','.join(f'{gate}=true' for gate in GATES)}"
+_SERVER = (_GATES, "--runtime-config=scheduling.k8s.io/v1beta1=true")
+_RESOURCES = {
+    "DeviceClass": "deviceclasses",
+    "Namespace": "namespaces",
+    "Node": "nodes",
+    "Pod": "pods",
+    "PodGroup": "podgroups",
+    "ResourceClaim": "resourceclaims",
+    "ResourceClaimTemplate": "resourceclaimtemplates",
+    "ResourceSlice": "resourceslices",
+}
+#: How long the outcome of a case may take, and how long it has to stay the same, in seconds.
+PATIENCE, STEADY = 60.0, 3.0
+
+
+@pytest.fixture(scope="module")
+def outcomes() -> Iterator[dict[str, Outcome]]:
+    """What a real control plane makes of every case, all of them at the same time."""
+    controllers = "--controllers=resourceclaim-controller,podgroup-protection-controller"
+    with (
+        control_plane("1.37", flags=_SERVER) as server,
+        component(server, "kube-controller-manager", [_GATES, controllers]),
+        component(server, "kube-scheduler", [_GATES]),
+        ThreadPoolExecutor(8) as threads,
+    ):
+        _make(server.client, [DEVICE_CLASS])
+        for case in cases():
+            _make(server.client, case.cluster())
+        found = threads.map(lambda case: _outcome(server.client, case), cases())
+        yield {str(case): outcome for case, outcome in zip(cases(), found, strict=True)}
+
+
+@pytest.mark.parametrize("case", cases(), ids=str)
+def test_outcome(case: Case, outcomes: dict[str, Outcome]) -> None:
+    """kube-scheduler binds these pods, gives their claims so many devices, and reserves them so."""
+    assert case.seen(outcomes[str(case)]) == case.expected
+
+
+def _make(client: Client, objects: Iterable[Object]) -> None:
+    for each in objects:
+        kind, metadata = each["kind"], each["metadata"]
+        root = f"/apis/{each['apiVersion']}" if "/" in each["apiVersion"] else f"/api/{each['apiVersion']}"
+        where = f"/namespaces/{metadata['namespace']}" if "namespace" in metadata else ""
+        path = f"{root}{where}/{_RESOURCES[kind]}"
+        _insist(client, "POST", path, each)
+        if kind == "Node":
+            ready = {"type": "Ready", "status": "True", "reason": "r", "message": "m"}
+            status = {"conditions": [ready], "capacity": each["status"]["allocatable"], **each["status"]}
+            _insist(client, "PATCH", f"{path}/{metadata['name']}/status", {"status": status})
+            _insist(client, "PATCH", f"{path}/{metadata['name']}", {"spec": {"taints": None}})
+
+
+def _insist(client: Client, verb: str, path: str, body: Object) -> None:
+    kind = "application/merge-patch+json" if verb == "PATCH" else "application/json"
+    answer = client.ask(verb, path, body, content_type=kind)
+    assert answer.code < 300, (path, answer.body)
+
+
+def _outcome(client: Client, case: Case) -> Outcome:
+    """The outcome as soon as it is the expected one for a while, or at last the one that there is."""
+    _make(client, [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": case.namespace}}])
+    _make(client, case.objects())
+    deadline = time.monotonic() + PATIENCE
+    since = 0.0
+    while True:
+        found = _read(client, case.namespace)
+        if case.seen(found) != case.expected:
+            since = 0.0
+        elif since == 0.0:
+            since = time.monotonic()
+        if (since and time.monotonic() > since + STEADY) or time.monotonic() > deadline:
+            return found
+        time.sleep(0.2)
+
+
+def _read(client: Client, namespace: str) -> Outcome:
+    bound: dict[str, int] = {}
+    for pod in client.ask("GET", f"/api/v1/namespaces/{namespace}/pods").body["items"]:
+        name = pod["metadata"]["name"].rpartition("-")[0]
+        if pod["spec"].get("nodeName"):
+            bound[name] = bound.get(name, 0) + 1
+    path = f"/apis/resource.k8s.io/v1/namespaces/{namespace}/resourceclaims"
+    claims = [Claim(each) for each in client.ask("GET", path).body["items"]]
+    return Outcome(bound, dict(map(_got, (each for each in claims if each.is_allocated))))
+
+
+def _got(claim: Claim) -> tuple[str, dict[str, Any]]:
+    """An allocated claim as in the cases."""
+    name = f"{claim.owners[0].name}/{claim.entry}" if claim.owners else claim.name
+    users = sorted(f"{each.resource} {each.name}" for each in claim.consumers)
+    return name, {"devices": len(claim.results), "for": users}
