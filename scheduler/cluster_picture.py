@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from collections import deque
 from collections.abc import Callable, Sequence
+from enum import Enum, auto
 from functools import partial
 from threading import Event
 from time import sleep
@@ -38,6 +39,17 @@ from scheduler.pod_claims import MOST_CLAIMS
 WARM_UP_SECONDS = 10.0
 # Between the parts of a change: long enough for who waits for the lock.
 PAUSE_SECONDS = 0.002
+
+
+class HelpedBy(Enum):
+    """What may have changed when a pod fits that was refused, beside the pod itself."""
+
+    #: its own claims
+    CLAIMS = auto()
+    #: those, or DeviceClasses
+    CLASSES = auto()
+    #: those, devices or nodes
+    DEVICES = auto()
 
 
 class Source(NamedTuple):
@@ -89,7 +101,7 @@ class ClusterPicture:
         self.profile = profile
         self.features = Features(profile.gates)
         self.lock = PictureLock()
-        self._changes = 0
+        self._changes = self._class_changes = 0
         self.state = SchedulingState(self.features, (), {}, ())
         self.state.inventory.stepwise = True
         # whatever has changed a slice: patches and rules only count where they make a difference
@@ -145,6 +157,7 @@ class ClusterPicture:
             self._follow(self.patches, state.put_patch, state.remove_patch)
         for collection in (self.nodes, self.classes):
             collection.listen(self._locked(self._gained))
+        self.classes.listen(self._locked(self._class_changed))
         self.claim_objects.listen(self._locked(self.claims.changed))
 
     @property
@@ -154,6 +167,12 @@ class ClusterPicture:
         Devices that are given away are no such change: whoever found none among more finds none among less.
         """
         return self._changes + self.claims.releases
+
+    def gains_for(self, helped_by: HelpedBy) -> int:
+        """Grows with each change that may help a pod, those of its own claims excepted."""
+        if helped_by is HelpedBy.CLAIMS:
+            return 0
+        return self._class_changes if helped_by is HelpedBy.CLASSES else self.gains
 
     @property
     def is_served(self) -> bool:
@@ -246,6 +265,9 @@ class ClusterPicture:
 
     def _gained(self, *_: object) -> None:
         self._changes += 1
+
+    def _class_changed(self, *_: object) -> None:
+        self._class_changes += 1
 
     def _locked(
         self, listener: Callable[[Sequence[Change[Any]]], None]

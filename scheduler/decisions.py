@@ -93,15 +93,12 @@ class Decisions:
         self._settled = Condition()  # its lock is for those above; one decision may be looked up without it
 
     def put(self, decision: Decision) -> None:
-        """Keep a decision in place of an earlier one about the pod; its bind may come now, if it fits anywhere."""
+        """Keep a decision in place of an earlier one about the pod; its bind may come now."""
         with self._settled:
-            if not decision.places:
-                self._decisions.pop(decision.uid)
-            else:
-                self._decisions.put(decision.uid, decision, decision.weight, decision.namespace)
-                now = self._clock()
-                if self._not_waited_for_until.get(decision.namespace, now) <= now:
-                    self._in_flight[decision.uid] = (decision.namespace, now + IN_FLIGHT_SECONDS)
+            self._decisions.put(decision.uid, decision, decision.weight, decision.namespace)
+            now = self._clock()
+            if self._not_waited_for_until.get(decision.namespace, now) <= now:
+                self._in_flight[decision.uid] = (decision.namespace, now + IN_FLIGHT_SECONDS)
 
     def get(self, uid: str) -> Decision | None:
         """The decision about a pod, if there is one."""

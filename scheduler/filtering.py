@@ -20,11 +20,11 @@ from resourceapi.objects import Object
 from resourceapi.records.claims import Claim
 from resourceapi.records.pods import Pod, read_pod
 from scheduler.binding_conditions import BindingConditions
-from scheduler.cluster_picture import ClusterPicture, with_few_claims
+from scheduler.cluster_picture import ClusterPicture, HelpedBy, with_few_claims
 from scheduler.decisions import Decision, Decisions, kept_of
 from scheduler.extender_api import CandidateNodes, Verdicts
 from scheduler.picture_lock import SearchTime
-from scheduler.pod_claims import ClaimProblem, claims_for
+from scheduler.pod_claims import ClaimProblem, stored_claims_for
 from scheduler.reasons import with_shortfalls
 from scheduler.refusals import Refusals
 from validation.pod_resources import container_requests
@@ -103,15 +103,17 @@ class Refused(NamedTuple):
     """A pod that fits on none of the nodes in question.
 
     :param problem: what keeps its claims from every node; empty if the nodes have been looked at.
+    :param helped_by: what may help it.
     :param claims: its claims, as far as they exist.
     :param answer: what the allocator found, if that is what keeps the pod from the nodes.
-    :param gains: as :attr:`~scheduler.cluster_picture.ClusterPicture.gains` was.
+    :param gains: as :meth:`~scheduler.cluster_picture.ClusterPicture.gains_for` was for that.
     :param retry_at: when it is tried again, if there was too little time for some of the nodes (`SearchTime.clock`).
     """
 
     pod: Pod
     candidates: CandidateNodes
     verdicts: Verdicts
+    helped_by: HelpedBy
     gains: int
     problem: str = ""
     claims: tuple[Claim, ...] = ()
@@ -159,7 +161,7 @@ class Filter:
         self._conditions = conditions
         self._search_time = search_time or SearchTime()
         self._refused = refused
-        self._refusals = Refusals()
+        self._refusals = Refusals(picture)
         self._arrivals = ClaimArrivals(picture)
         picture.pods.listen(self._pods_changed)
 
@@ -201,26 +203,27 @@ class Filter:
 
     def _found(self, pod: Pod, candidates: CandidateNodes) -> Verdicts | Refused:
         """The nodes on which a pod fits, or what was known before; else that it has been refused."""
-        term, gains = self._term(), self._picture.gains
+        term = self._term()
         self._refusals.begin(term)
         try:
-            claims = claims_for(pod, self._picture.claims)
+            stored = stored_claims_for(pod, self._picture.claims)
         except ClaimProblem as problem:
-            return _refused_by_claims(pod, candidates, gains, problem)
-        known = self._refusals.get(pod.uid, gains, claims, candidates)
+            return self._refused_by_claims(pod, candidates, problem)
+        known = self._refusals.get(pod.uid, stored, candidates)
         if known is not None:
             return known
+        claims = list(map(Claim, stored))
         retry_at = self._search_time.retry_at(pod)
         if retry_at is not None:
-            return self._put_off(pod, candidates, gains, claims, retry_at)
+            return self._put_off(pod, candidates, claims, retry_at)
         waiting = self._waiting(pod, claims)
         answer = self._decide(pod, term, claims, candidates, is_binding=not waiting)
         verdicts = self._verdicts(answer, candidates)
         if not verdicts.fitting:
-            return self._refused_by_devices(pod, candidates, gains, claims, answer, verdicts)
+            return self._refused_by_devices(pod, candidates, claims, answer, verdicts)
         self._search_time.decided(pod)
         if waiting:
-            return _refused_by_conditions(pod, candidates, gains, claims, verdicts, waiting)
+            return self._refused_by_conditions(pod, candidates, claims, verdicts, waiting)
         return verdicts
 
     def _waiting(self, pod: Pod, claims: Sequence[Claim]) -> str:
@@ -253,6 +256,9 @@ class Filter:
             return answer
         found = zip(answer.nodes.names, answer.nodes.outcomes, strict=True)
         places = {node: place for place, (node, outcome) in enumerate(found) if outcome.fits}
+        if not places:
+            self._decisions.take(pod.uid)
+            return answer
         unallocated = [kept_of(each) for each in claims if not each.is_allocated]
         allocated = [kept_of(each) for each in claims if each.is_allocated]
         alternatives = [
@@ -284,7 +290,6 @@ class Filter:
         self,
         pod: Pod,
         candidates: CandidateNodes,
-        gains: int,
         claims: list[Claim],
         answer: PodAnswer,
         verdicts: Verdicts,
@@ -295,14 +300,14 @@ class Filter:
             retry_at = self._search_time.late(pod)
         else:
             self._search_time.decided(pod)
-        self._refusals.put(pod, gains, claims, candidates, verdicts, retry_at)
-        return Refused(pod, candidates, verdicts, gains, "", tuple(claims), answer, retry_at)
+        helped_by = HelpedBy.CLASSES if answer.refusal else HelpedBy.DEVICES
+        refused = self._refused_for(pod, candidates, verdicts, helped_by)
+        return self._remembered(refused._replace(claims=tuple(claims), answer=answer, retry_at=retry_at))
 
     def _put_off(
         self,
         pod: Pod,
         candidates: CandidateNodes,
-        gains: int,
         claims: list[Claim],
         retry_at: float,
     ) -> Verdicts | Refused:
@@ -314,8 +319,42 @@ class Filter:
             verdicts = last.verdicts_on(candidates.nodes, self._undecided)
             if last.retry_at == retry_at:
                 return verdicts
-        self._refusals.put(pod, gains, claims, candidates, verdicts, retry_at)
-        return Refused(pod, candidates, verdicts, gains, "", tuple(claims), None, retry_at)
+        refused = self._refused_for(pod, candidates, verdicts, HelpedBy.DEVICES)
+        return self._remembered(refused._replace(claims=tuple(claims), retry_at=retry_at))
+
+    def _refused_by_claims(self, pod: Pod, candidates: CandidateNodes, problem: ClaimProblem) -> Refused:
+        reason = str(problem)
+        verdicts = Verdicts((), {}, dict.fromkeys(candidates.nodes, reason))
+        return self._refused_for(pod, candidates, verdicts, HelpedBy.CLAIMS)._replace(problem=reason)
+
+    def _refused_by_conditions(
+        self,
+        pod: Pod,
+        candidates: CandidateNodes,
+        claims: list[Claim],
+        verdicts: Verdicts,
+        waiting: str,
+    ) -> Refused:
+        """The pod keeps its devices, and is asked about again when its claims have changed, instead of every second."""
+        beyond = {**verdicts.beyond_preemption, **dict.fromkeys(verdicts.fitting, waiting)}
+        verdicts = Verdicts((), verdicts.failed, beyond)
+        return self._refused_for(pod, candidates, verdicts, HelpedBy.DEVICES)._replace(claims=tuple(claims))
+
+    def _refused_for(
+        self, pod: Pod, candidates: CandidateNodes, verdicts: Verdicts, helped_by: HelpedBy
+    ) -> Refused:
+        return Refused(pod, candidates, verdicts, helped_by, self._picture.gains_for(helped_by))
+
+    def _remembered(self, refused: Refused) -> Refused:
+        self._refusals.put(
+            refused.pod,
+            refused.helped_by,
+            [each.object for each in refused.claims],
+            refused.candidates,
+            refused.verdicts,
+            refused.retry_at,
+        )
+        return refused
 
     def _reason(self, outcome: Outcome) -> str:
         return self._undecided if _is_late(outcome) else device_reason(outcome.error)
@@ -333,22 +372,3 @@ def _insist(is_wanted: Callable[[], bool]) -> None:
 def _is_late(outcome: Outcome) -> bool:
     """Whether there was no time to decide: there may be at the next try."""
     return outcome.error == OUT_OF_TIME
-
-
-def _refused_by_claims(pod: Pod, candidates: CandidateNodes, gains: int, problem: ClaimProblem) -> Refused:
-    reason = str(problem)
-    verdicts = Verdicts((), {}, dict.fromkeys(candidates.nodes, reason))
-    return Refused(pod, candidates, verdicts, gains, problem=reason)
-
-
-def _refused_by_conditions(
-    pod: Pod,
-    candidates: CandidateNodes,
-    gains: int,
-    claims: list[Claim],
-    verdicts: Verdicts,
-    waiting: str,
-) -> Refused:
-    """The pod keeps its devices, and is asked about again when its claims have changed, instead of every second."""
-    beyond = {**verdicts.beyond_preemption, **dict.fromkeys(verdicts.fitting, waiting)}
-    return Refused(pod, candidates, Verdicts((), verdicts.failed, beyond), gains, "", tuple(claims))

@@ -62,7 +62,7 @@ FIRST_RETRY_SECONDS, LAST_RETRY_SECONDS = 1.0, 60.0
 #: has its first seconds free, binds that are waited for in vain, explanations of refusals.
 PAUSES, FREE_SECONDS = 4, 1.0
 #: An answer is free that takes no longer than this, in seconds, and so much for each node.
-ANSWER_SECONDS, NODE_SECONDS = 0.01, 0.00002
+ANSWER_SECONDS, NODE_SECONDS = 0.002, 0.00002
 #: How many pods are remembered.
 MOST_PODS = 10_000
 

@@ -15,7 +15,7 @@ from resourceapi.records.pods import Pod
 from scheduler.cluster_picture import ClusterPicture
 from scheduler.filtering import Refused
 from scheduler.picture_lock import work_in_turns
-from scheduler.pod_claims import ClaimProblem, claims_for
+from scheduler.pod_claims import ClaimProblem, stored_claims_for
 from scheduler.refusal_notes import Case, case_of, note_on
 
 
@@ -139,7 +139,7 @@ class RefusalEvents:
                 continue
             try:
                 with self._picture.lock:
-                    claims_for(pod, self._picture.claims)
+                    stored_claims_for(pod, self._picture.claims)
             except ClaimProblem as problem:
                 missing[pod.uid] = (pod, str(problem))
         for uid in missing.keys() & self._waited:

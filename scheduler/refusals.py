@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from resourceapi.caches import WeighedCache
-from resourceapi.records.claims import Claim
+from resourceapi.manifests import uid_of
+from resourceapi.objects import Object
+from resourceapi.records.claims import allocation_of
 from resourceapi.records.pods import Pod
+from scheduler.cluster_picture import ClusterPicture, HelpedBy
 from scheduler.extender_api import CandidateNodes, Verdicts
 
 #: How much memory all refusals may take, and about how much each takes for a node and for a claim.
@@ -17,11 +20,13 @@ MOST_BYTES, NODE_BYTES, CLAIM_BYTES = 192 << 20, 250, 150
 class Refusal(NamedTuple):
     """Why a pod fits on none of some nodes.
 
-    :param gains: as :attr:`scheduler.cluster_picture.ClusterPicture.gains` was.
+    :param helped_by: what may help the pod.
+    :param gains: as :meth:`scheduler.cluster_picture.ClusterPicture.gains_for` was for that.
     :param claims: what the pod's claims were: uid, and whether they were allocated.
     :param retry_at: when it is searched again, if there was too little time to decide.
     """
 
+    helped_by: HelpedBy
     gains: int
     claims: tuple[tuple[str, bool], ...]
     nodes: frozenset[str]
@@ -50,7 +55,8 @@ class Refusal(NamedTuple):
 class Refusals:
     """The latest refusal of each pod, by its uid; for one thread at a time."""
 
-    def __init__(self) -> None:
+    def __init__(self, picture: ClusterPicture) -> None:
+        self._picture = picture
         self._refusals: WeighedCache[str, Refusal] = WeighedCache(MOST_BYTES)
         self._term = 0
 
@@ -66,14 +72,15 @@ class Refusals:
     def put(
         self,
         pod: Pod,
-        gains: int,
-        claims: list[Claim],
+        helped_by: HelpedBy,
+        claims: Iterable[Object],
         candidates: CandidateNodes,
         verdicts: Verdicts,
         retry_at: float | None = None,
     ) -> None:
         """Remember that a pod fits on none of the candidates, as far as that was decided."""
-        refusal = Refusal(gains, _state_of(claims), frozenset(candidates.nodes), verdicts, retry_at)
+        gains, nodes = self._picture.gains_for(helped_by), frozenset(candidates.nodes)
+        refusal = Refusal(helped_by, gains, _state_of(claims), nodes, verdicts, retry_at)
         self._refusals.put(pod.uid, refusal, refusal.weight, pod.namespace)
 
     def drop(self, uid: str) -> None:
@@ -84,12 +91,12 @@ class Refusals:
         """What was said of a pod last, whether or not it still holds."""
         return self._refusals.get(uid)
 
-    def get(self, uid: str, gains: int, claims: list[Claim], candidates: CandidateNodes) -> Verdicts | None:
+    def get(self, uid: str, claims: Iterable[Object], candidates: CandidateNodes) -> Verdicts | None:
         """The verdicts about the same nodes or more of them, if nothing has changed since that could help the pod."""
         known = self._refusals.get(uid)
         if known is None or known.retry_at is not None:
             return None
-        if known.gains != gains or known.claims != _state_of(claims):
+        if known.gains != self._picture.gains_for(known.helped_by) or known.claims != _state_of(claims):
             return None
         if not known.nodes.issuperset(candidates.nodes):
             return None
@@ -103,5 +110,5 @@ class Refusals:
         return Verdicts((), failed, beyond)
 
 
-def _state_of(claims: list[Claim]) -> tuple[tuple[str, bool], ...]:
-    return tuple((each.uid, each.is_allocated) for each in claims)
+def _state_of(claims: Iterable[Object]) -> tuple[tuple[str, bool], ...]:
+    return tuple([(uid_of(each), allocation_of(each) is not None) for each in claims])

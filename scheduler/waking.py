@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import logging
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Event, Lock
 from time import monotonic
@@ -29,9 +29,9 @@ from resourceapi.objects import Object
 from resourceapi.records.claims import allocation_of, reservations
 from resourceapi.records.pods import Pod
 from resourceapi.times import micro_now
-from scheduler.cluster_picture import ClusterPicture
+from scheduler.cluster_picture import ClusterPicture, HelpedBy
 from scheduler.filtering import Refused
-from scheduler.pod_claims import ClaimProblem, claims_for
+from scheduler.pod_claims import ClaimProblem, stored_claims_for
 
 API_VERSION = f"{GROUP}/v1"
 #: When pods were last woken.
@@ -92,11 +92,14 @@ MOST_PODS = 10_000
 class _Waiting:
     """A pod that was refused.
 
-    :ivar gains: :attr:`ClusterPicture.gains` when it was; less if a claim of the pod has changed since.
+    :ivar helped_by: what may help it.
+    :ivar gains: what that had brought when it was refused (:meth:`ClusterPicture.gains_for`); less if a claim of the pod has
+        changed since.
     :ivar retry_at: when it is tried again whatever happens; None if that is of no use.
     """
 
     pod: Pod
+    helped_by: HelpedBy
     gains: int
     retry_at: float | None = None
 
@@ -126,7 +129,7 @@ class Waking:
         # Another replica may have refused pods, and changes may have come while none led.
         self._owed = True
         self._dropped = False
-        self._gains_before = picture.gains
+        self._gains_before = self._gains()
         self._not_before = clock()
         self._failure = ""  # why pods could not be woken the last time, which has been told
         #: how many times pods were woken
@@ -143,7 +146,7 @@ class Waking:
         pod = refused.pod
         with self._lock:
             self._forget(pod.uid)
-            waiting = _Waiting(pod, refused.gains, refused.retry_at)
+            waiting = _Waiting(pod, refused.helped_by, refused.gains, refused.retry_at)
             self._waiting[pod.uid] = waiting
             for key in pod.claim_keys:
                 self._users.setdefault(key, set()).add(pod.uid)
@@ -164,7 +167,7 @@ class Waking:
         if not self._leads():
             self._let_go()
             return
-        gains, before, now = self._picture.gains, self._gains_before, self._clock()
+        gains, before, now = self._gains(), self._gains_before, self._clock()
         self._gains_before = gains
         with self._lock:
             self._owed = self._owed or (self._dropped and gains != before)
@@ -173,7 +176,7 @@ class Waking:
                 return
             self._owed = True
             for each in self._waiting.values():
-                each.gains = gains
+                each.gains = gains[each.helped_by]
                 if each.retry_at is not None and each.retry_at <= now:
                     each.retry_at = None
         self._not_before = now + PAUSE_SECONDS
@@ -187,6 +190,9 @@ class Waking:
         self._failure = ""
         self._owed = False
         self.wake_ups += 1
+
+    def _gains(self) -> dict[HelpedBy, int]:
+        return {each: self._picture.gains_for(each) for each in HelpedBy}
 
     def _let_go(self) -> None:
         with self._lock:
@@ -213,12 +219,14 @@ class Waking:
         with self._picture.lock:
             if refused.problem:
                 try:
-                    claims_for(refused.pod, ledger)
+                    stored_claims_for(refused.pod, ledger)
                 except ClaimProblem as problem:
                     return str(problem) != refused.problem
                 return True
             return any(
-                version_of(ledger.get(each.key) or {}) != version_of(each.object) for each in refused.claims
+                (claim := ledger.get(each.key)) is not each.object
+                and version_of(claim or {}) != version_of(each.object)
+                for each in refused.claims
             )
 
     def _forget(self, uid: str) -> _Waiting | None:
@@ -232,8 +240,10 @@ class Waking:
         return waiting
 
 
-def _is_due(waiting: _Waiting, gains: int, now: float) -> bool:
-    return waiting.gains < gains or (waiting.retry_at is not None and waiting.retry_at <= now)
+def _is_due(waiting: _Waiting, gains: Mapping[HelpedBy, int], now: float) -> bool:
+    return waiting.gains < gains[waiting.helped_by] or (
+        waiting.retry_at is not None and waiting.retry_at <= now
+    )
 
 
 def _may_help(change: Change[Object]) -> bool:

@@ -116,6 +116,15 @@ class Owner(NamedTuple):
     is_controller: bool
 
 
+def owners_of(claim: Object) -> tuple[Owner, ...]:
+    """What has made a claim."""
+    return tuple(
+        Owner(text(each, "kind"), text(each, "name"), text(each, "uid"), each.get("controller") is True)
+        for each in entries(mapping(claim, "metadata"), "ownerReferences")
+        if isinstance(each, dict)
+    )
+
+
 class ExactRequest(NamedTuple):
     """An ExactDeviceRequest, or a DeviceSubRequest, which has a name.
 
@@ -302,11 +311,7 @@ class Claim:
     @property
     def owners(self) -> tuple[Owner, ...]:
         """What has made it."""
-        return tuple(
-            Owner(text(each, "kind"), text(each, "name"), text(each, "uid"), each.get("controller") is True)
-            for each in entries(mapping(self.object, "metadata"), "ownerReferences")
-            if isinstance(each, dict)
-        )
+        return owners_of(self.object)
 
     @property
     def entry(self) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+import scheduler.filtering as filtering_module
 from allocator.explaining.shortfalls import TOGETHER
 from allocator.rules.standing import GROUPS_OFF
 from allocator.time_limit import TimeLimit
@@ -389,6 +390,43 @@ def test_refusal_holds_until_something_helps() -> None:
     assert len(cluster.refused) == 2
     cluster.picture.slices.put(slice_of("n2", 2))
     assert cluster.ask(asked)[0] == ["n2"]
+
+
+def test_refusal_for_want_of_a_class_holds_until_classes_change() -> None:
+    """No device helps: else hundreds of such pods, with 128 claims each, would be looked at again with each device that is released."""
+    cluster = Cluster()
+    classes = cluster.picture.classes
+    gpu = classes.objects["gpu"]
+    classes.remove(gpu)
+    cluster.picture.claim_objects.put(claim("c"))
+    asked = pod("p", "c")
+    first = cluster.ask(asked)
+    assert first == ([], {}, dict.fromkeys(NODES, "request g: device class gpu does not exist"))
+    cluster.picture.slices.put(slice_of("n2", 2))
+    cluster.picture.nodes.put(node("n3"))
+    assert cluster.ask(asked) == first
+    assert len(cluster.refused) == 1
+    classes.put({**gpu, "metadata": {"name": "other"}})
+    assert cluster.ask(asked) == first
+    assert len(cluster.refused) == 2
+    classes.put(gpu)
+    assert cluster.ask(asked)[0] == ["n1", "n2"]
+
+
+def test_claims_of_a_pod_are_not_read_again_for_a_refusal_that_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is enough that they are the same, and can still be used by the pod."""
+    cluster = Cluster()
+    names = [f"c{number}" for number in range(MOST_CLAIMS)]
+    for name in names:
+        cluster.picture.claim_objects.put(claim(name))
+    asked = pod("p", *names)
+    first = cluster.ask(asked)
+    with monkeypatch.context() as patched:
+        patched.setattr(filtering_module, "Claim", None)
+        assert cluster.ask(asked) == first
+    cluster.picture.claim_objects.remove(claim("c0"))
+    gone = "waiting for ResourceClaim 'c0', which does not exist"
+    assert cluster.ask(asked) == ([], {}, dict.fromkeys(NODES, gone))
 
 
 class Clock:

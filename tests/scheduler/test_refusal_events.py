@@ -17,6 +17,7 @@ from resourceapi.objects import Object
 from resourceapi.records.claims import Claim
 from resourceapi.records.pods import read_pod
 from scheduler import refusal_notes
+from scheduler.cluster_picture import HelpedBy
 from scheduler.extender_api import CandidateNodes, Verdicts
 from scheduler.filtering import Filter, Refused
 from scheduler.refusal_events import (
@@ -531,7 +532,7 @@ def test_explanation_is_made_of_a_few_nodes_with_each_reason_among_them() -> Non
     beyond = dict.fromkeys(nodes[4990:], "no devices")
     candidates = CandidateNodes(pod("p", "c"), nodes)
     verdicts = Verdicts((), failed, beyond)
-    case = case_of(Refused(read_pod(pod("p", "c")), candidates, verdicts, 0))
+    case = case_of(Refused(read_pod(pod("p", "c")), candidates, verdicts, HelpedBy.DEVICES, 0))
     assert len(case.nodes) == MOST_NODES
     assert case.refused == 5_000
     assert {failed.get(name) or beyond[name] for name in case.nodes} == {"too few devices", "no devices"}
@@ -547,6 +548,7 @@ def test_explanation_waits_while_a_filter_has_the_picture() -> None:
             read_pod(pod("p", "c")),
             CandidateNodes(pod("p", "c"), NODES),
             Verdicts((), dict.fromkeys(NODES, "no"), {}),
+            HelpedBy.DEVICES,
             0,
         )
     )

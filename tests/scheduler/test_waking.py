@@ -194,6 +194,21 @@ def test_claim_that_is_made_wakes_pods_that_wait_for_it() -> None:
     assert sleepers.look() == 1
 
 
+def test_devices_wake_nobody_whom_they_do_not_help() -> None:
+    """Every pod that was refused is asked about again each time."""
+    sleepers = Sleepers()
+    gpu = sleepers.picture.classes.objects["gpu"]
+    sleepers.picture.classes.remove(gpu)
+    sleepers.look(10)
+    sleepers.picture.claim_objects.put(claim("c"))
+    assert not sleepers.ask(pod("without-class", "c"))
+    assert not sleepers.ask(pod("without-claim", "d"))
+    more_devices(sleepers)
+    assert sleepers.look(10) == 0
+    sleepers.picture.classes.put(gpu)
+    assert sleepers.look(10) == 1
+
+
 def test_change_of_metadata_of_the_own_claim_is_no_help() -> None:
     sleepers = Sleepers()
     sleepers.picture.claim_objects.put(claim("c"))
