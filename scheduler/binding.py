@@ -129,7 +129,7 @@ class Binder:
         fence = partial(self._leader.insist, decision.term)
         fence()
         claims = [*decision.claims, *decision.allocated]
-        with self._undoing.holding(each.key for each in claims):
+        with self._undoing.holding((each.key for each in claims), waits=True):
             allocation = self._assumed(request, decision, fence)
             self._decisions.bound(request.uid)
             try:

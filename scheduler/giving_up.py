@@ -21,6 +21,7 @@ from resourceapi.records.pods import Pod
 from scheduler.binding_conditions import BindingConditions
 from scheduler.cluster_picture import ClusterPicture
 from scheduler.picture_lock import work_in_turns
+from scheduler.pod_allocation import InUse
 from scheduler.releasing import Releaser
 
 LOOK_SECONDS = 1.0
@@ -73,6 +74,8 @@ class GivingUp:
                 self._look_at(pod)
             except NotLeading:
                 return
+            except InUse:
+                continue
             except ClaimcheckError as error:
                 log(logging.WARNING, "devices not released", pod=pod.key, reason=str(error))
             except Exception:  # noqa: BLE001 - whatever it is, the other pods are looked at

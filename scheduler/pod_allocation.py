@@ -127,8 +127,16 @@ class PodAllocation:
 RETRY_SECONDS = 1.0
 
 
+class InUse(ClaimcheckError):
+    """Another attempt writes to one of the claims."""
+
+
 class Undoing:
-    """Lets one attempt at a time write to a claim, and none to one from which something is still to be taken back."""
+    """Lets one attempt at a time write to a claim, and none to one from which something is still to be taken back.
+
+    Only binds wait for others, each in a thread of which its namespace leaves some to others. Who looks after the pods of all
+    namespaces goes on with the next pod, and comes again.
+    """
 
     def __init__(self) -> None:
         self._changed = Condition()  # its lock is for `_held`, and for taking out of `_pending`
@@ -140,17 +148,22 @@ class Undoing:
         return len(self._pending)
 
     @contextmanager
-    def holding(self, keys: Iterable[str]) -> Iterator[None]:
-        """Wait until no other attempt writes to one of these claims, and keep them for this one.
+    def holding(self, keys: Iterable[str], *, waits: bool = False) -> Iterator[None]:
+        """Keep claims to which no other attempt writes for this one.
 
         They are taken all at once, so that nobody waits for somebody who waits.
 
         :param keys: ``namespace/name``.
+        :param waits: whether to wait for other attempts.
+        :raises InUse: if there is another one, and it is not waited for.
         :raises ClaimcheckError: if something has to be taken back first, and cannot be.
         """
         wanted = frozenset(keys)
         with self._changed:
-            self._changed.wait_for(lambda: self._held.isdisjoint(wanted))
+            if waits:
+                self._changed.wait_for(lambda: self._held.isdisjoint(wanted))
+            elif not self._held.isdisjoint(wanted):
+                raise InUse("another attempt writes to the claims")
             self._held |= wanted
         try:
             for each in list(self._pending):
@@ -176,6 +189,8 @@ class Undoing:
             try:
                 with self.holding(each.keys):
                     pass
+            except InUse:
+                continue
             except ClaimcheckError as error:
                 log(logging.WARNING, "devices not taken back yet", claims=each.keys, reason=str(error))
 

@@ -29,7 +29,7 @@ from resourceapi.records.pods import Pod
 from scheduler.claim_writes import ClaimWrites
 from scheduler.cluster_picture import ClusterPicture
 from scheduler.picture_lock import SearchTime, work_in_turns
-from scheduler.pod_allocation import Grant, PodAllocation, Undoing
+from scheduler.pod_allocation import Grant, InUse, PodAllocation, Undoing
 from scheduler.pod_claims import ClaimProblem, claims_for
 from scheduler.reasons import with_shortfalls
 
@@ -124,6 +124,8 @@ class PreScheduledPods:
                 self._serve(key)
             except NotLeading:
                 return
+            except InUse:
+                continue
             except ClaimcheckError as error:
                 log(logging.WARNING, "pod on a node has no devices yet", pod=key, reason=str(error))
             except Exception:  # noqa: BLE001 - whatever it is, the other pods get their devices

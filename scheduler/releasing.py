@@ -7,13 +7,13 @@ claims, kube-scheduler's plugin lets go of them (its extension point PostFilter)
 from __future__ import annotations
 
 import logging
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from functools import partial
 from threading import Event, Lock
 
 from allocator.errors import AWAY
 from cluster.leading import Leader, NotLeading
+from cluster.turns import Turns
 from resourceapi.api_client import NOT_FOUND, OK, Api, expect
 from resourceapi.errors import ClaimcheckError
 from resourceapi.logs import LOGGER, log
@@ -23,9 +23,9 @@ from resourceapi.records.pods import Pod, pod_path
 from scheduler.claim_writes import ClaimWrites
 from scheduler.cluster_picture import ClusterPicture
 from scheduler.filtering import Refused
-from scheduler.pod_allocation import PodAllocation, Undoing
+from scheduler.pod_allocation import InUse, PodAllocation, Undoing
 
-#: How many pods wait at most; the oldest are left out, and come again when they are refused again.
+#: How many pods wait at most; of more, those of the namespace with most are left out, and come again when they are refused again.
 MOST_PODS = 1_000
 PAUSE_SECONDS, RETRY_SECONDS = 0.1, 1.0
 
@@ -54,6 +54,7 @@ class Releaser:
         :param claims: those that may be released.
         :param choose: which of them are, as they are once nobody else writes to them; called with the picture's lock.
         :raises NotLeading: if it is for another process to do.
+        :raises InUse: if a bind writes to one of them.
         """
         term = self._leader.term
         with self._undoing.holding(each.key for each in claims):
@@ -87,16 +88,14 @@ class Releasing:
         self._picture = picture
         self._releaser = releaser
         self._lock = Lock()  # for the next one
-        self._queue: OrderedDict[str, Refused] = OrderedDict()
+        self._queue: Turns[Refused] = Turns(MOST_PODS)
 
     def refused(self, refused: Refused) -> None:
         """Note a pod that fits nowhere, if that is because its claims have devices elsewhere."""
         if refused.answer is None or not any(each.error == AWAY for each in refused.answer.nodes.outcomes):
             return
         with self._lock:
-            self._queue[refused.pod.uid] = refused
-            while len(self._queue) > MOST_PODS:
-                self._queue.popitem(last=False)
+            self._queue.put(refused.pod.namespace, refused.pod.uid, refused)
 
     def run(self, ending: Event) -> None:
         """Take back until told to end."""
@@ -109,11 +108,16 @@ class Releasing:
 
         Filter tells of a refusal only once, as long as nothing changes that could help the pod.
         """
+        failed = []
+        for _ in range(len(self._queue)):
+            with self._lock:
+                refused = self._queue.take()
+            if refused is not None and not self._is_settled(refused):
+                failed.append(refused)
         with self._lock:
-            refusals, self._queue = self._queue, OrderedDict()
-        failed = {uid: refused for uid, refused in refusals.items() if not self._is_settled(refused)}
-        with self._lock:
-            self._queue = OrderedDict({**failed, **self._queue})
+            for each in failed:
+                if each.pod.uid not in self._queue:
+                    self._queue.put(each.pod.namespace, each.pod.uid, each)
         return len(failed)
 
     def _is_settled(self, refused: Refused) -> bool:
@@ -122,6 +126,8 @@ class Releasing:
             self._release(refused.pod, [each for each in refused.claims if each.is_allocated])
         except NotLeading:
             return True
+        except InUse:
+            return False
         except ClaimcheckError as error:
             log(logging.WARNING, "devices not released", pod=refused.pod.key, reason=str(error))
             return False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
+from threading import Thread
 from typing import Any
 
 from cluster.group_snapshots import InResults
@@ -202,6 +203,14 @@ class Sidecar:
         """Try once to place a pod, as kube-scheduler does."""
         fitting = self.decide(name)
         return self.bind(name, fitting[0]) if fitting else "does not fit"
+
+
+def in_time(work: Callable[[], object]) -> None:
+    """Work that must not wait for what the caller holds."""
+    thread = Thread(target=work, daemon=True)
+    thread.start()
+    thread.join(120)
+    assert not thread.is_alive()
 
 
 def node_of(api: FakeApi, name: str) -> str:

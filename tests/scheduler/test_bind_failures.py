@@ -302,7 +302,7 @@ def test_several_who_wait_take_back() -> None:
 
     def wait_for(key: str) -> None:
         try:
-            with sidecar.undoing.holding([key]):
+            with sidecar.undoing.holding([key], waits=True):
                 pass
         except Exception as error:  # noqa: BLE001 - the test shows it
             failed.append(error)

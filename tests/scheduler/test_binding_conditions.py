@@ -13,7 +13,18 @@ from scheduler.filtering import Refused
 from scheduler.releasing import Releasing
 from scheduler.waking import Waking
 from tests.scheduler.fake_faults import Fault
-from tests.scheduler.small_cluster import CLAIMS, PODS, TIMEOUT, Sidecar, claim, cluster, node_of, pod, traces
+from tests.scheduler.small_cluster import (
+    CLAIMS,
+    PODS,
+    TIMEOUT,
+    Sidecar,
+    claim,
+    cluster,
+    in_time,
+    node_of,
+    pod,
+    traces,
+)
 
 OPEN = "attached of gpu.example.com/n1/gpu-0 (claim ns/c) is not set"
 WAITING = f"waiting for binding conditions: {OPEN}"
@@ -103,6 +114,15 @@ def test_a_pod_is_woken_and_bound_once_the_conditions_are_met() -> None:
     scene.condition("broken")
     assert scene.look() == []
     assert traces(scene.api) == [*HELD, "c: for p"]
+
+
+def test_claims_to_which_others_write_are_looked_at_again_later() -> None:
+    scene = Scene("p")
+    scene.condition("broken")
+    with scene.sidecar.undoing.holding(["ns/c"], waits=True):
+        in_time(scene.look)
+        assert scene.sidecar.told == []
+    assert scene.look() == [f"p: {FAILED}"]
 
 
 def fails(scene: Scene) -> None:

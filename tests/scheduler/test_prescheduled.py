@@ -26,6 +26,7 @@ from tests.scheduler.small_cluster import (
     claim,
     cluster,
     devices_of,
+    in_time,
     node,
     pod,
     traces,
@@ -102,6 +103,18 @@ def test_reservations_of_claims_with_devices_are_for_others_to_write() -> None:
     del api.requests[:]
     looking.look()
     assert (api.requests, len(looking.pods)) == ([], 0)
+
+
+def test_claims_to_which_others_write_are_not_waited_for() -> None:
+    """Other pods have theirs meanwhile; the pod's turn comes again."""
+    api = cluster(claim("c"), claim("d"), pod("first", "c", nodeName="n1"), pod("second", "d", nodeName="n1"))
+    looking = Looking(api)
+    with looking.sidecar.undoing.holding(["ns/c"], waits=True):
+        in_time(looking.look)
+        assert devices_of(api.get(f"{CLAIMS}/d")) == ["n1/gpu-0"]
+    assert devices_of(api.get(f"{CLAIMS}/c")) == []
+    looking.look()
+    assert devices_of(api.get(f"{CLAIMS}/c")) == ["n1/gpu-1"]
 
 
 def test_namespaces_take_turns() -> None:

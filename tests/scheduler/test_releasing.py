@@ -5,11 +5,13 @@ from __future__ import annotations
 import pytest
 
 from resourceapi.objects import Object
+from resourceapi.records.pods import Pod
 from scheduler.claim_writes import FINALIZER
-from scheduler.releasing import Releasing
+from scheduler.filtering import Refused
+from scheduler.releasing import MOST_PODS, Releasing
 from tests.scheduler.fake_api import FakeApi
 from tests.scheduler.fake_places import CORE
-from tests.scheduler.small_cluster import CLAIMS, PODS, Sidecar, claim, cluster, pod, traces
+from tests.scheduler.small_cluster import CLAIMS, PODS, Sidecar, claim, cluster, in_time, pod, traces
 
 
 class Scene:
@@ -84,6 +86,42 @@ def test_devices_are_not_released_for_pods_that_lack_others() -> None:
     scene = Scene(api)
     scene.refuse()
     assert scene.api.requests == []
+
+
+def test_claims_to_which_a_bind_writes_are_not_waited_for() -> None:
+    """Pods of other namespaces would wait as well; the claims' turn comes again."""
+    scene = Scene(api_with_pods())
+    before = traces(scene.api)
+    with scene.sidecar.undoing.holding(["ns/c"], waits=True):
+        in_time(scene.refuse)
+    assert traces(scene.api) == before
+    scene.releasing.release()
+    assert traces(scene.api) == []
+
+
+def test_namespaces_take_turns_at_being_released() -> None:
+    """However many pods of one of them wait."""
+    scene = Scene(api_with_pods())
+    told: list[Refused] = []
+    scene.sidecar.filter = scene.sidecar.filter_that_tells(told.append)
+    assert scene.sidecar.decide("p") == []
+    asked: list[str] = []
+    queue = Releasing(scene.sidecar.picture, Recorder(asked))  # type: ignore[arg-type]
+    for namespace, name in [*(("a", f"p{number}") for number in range(1_500)), ("b", "q")]:
+        queue.refused(told[0]._replace(pod=told[0].pod._replace(namespace=namespace, name=name, uid=name)))
+    queue.release()
+    assert len(asked) == MOST_PODS
+    assert asked.index("b/q") <= 1
+
+
+class Recorder:
+    """Notes for which pods devices are to be released."""
+
+    def __init__(self, asked: list[str]) -> None:
+        self._asked = asked
+
+    def release(self, pod: Pod, *_: object) -> None:
+        self._asked.append(pod.key)
 
 
 def test_only_the_leader_releases() -> None:
