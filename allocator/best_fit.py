@@ -14,10 +14,10 @@ from collections.abc import Iterator, Sequence
 from allocator.allocated import AllocatedState
 from allocator.allocation import Allocator, Arrangement
 from allocator.attempt_state import Taken
-from allocator.demand import ClaimContents, ClaimDemand
+from allocator.demand import ClaimContents, ClaimDemand, Content
 from allocator.devices import Device
 from allocator.errors import AllocationError, NodeError
-from allocator.fitting.waste import NodeWaste, Waste
+from allocator.fitting.waste import NodeWaste, Waste, Worths
 from allocator.ledgers import PoolState
 from allocator.nodes import NodeEntry, Nodes
 from allocator.plans import Outcome, Plan, Plans, Solution
@@ -53,17 +53,23 @@ class BestPlans(Plans):
         super().__init__(allocator, nodes, contents)
         self._allocated = allocated
         self._left = MAX_SEARCHES
+        self._worths = Worths()
 
     def begin(self) -> None:
         """Another pod is asked for."""
         self._left = MAX_SEARCHES
+
+    def _dropped(self, key: tuple[Content, ...]) -> None:
+        super()._dropped(key)
+        if not self._plans:
+            self._worths = Worths()
 
     def _find(self, plan: Plan, entry: NodeEntry, time_limit: TimeLimit) -> Outcome:
         states = self._nodes.view_of(entry).states()
         first = self._first(plan, entry, states, time_limit)
         if isinstance(first, Outcome):
             return first
-        waste = NodeWaste(states, self._allocated, _attributes(plan.demand), time_limit)
+        waste = NodeWaste(states, self._allocated, _attributes(plan.demand), self._worths, time_limit)
         limit = rank_of(plan.demand, first)
         best = first
         key = (limit, waste.of(_flat(first)))

@@ -9,8 +9,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from allocator.allocated import AllocatedState, Common, admits, joined
@@ -20,6 +20,7 @@ from allocator.devices import Device
 from allocator.ledgers import Ledger, PoolState
 from allocator.pools import Pool
 from allocator.time_limit import TimeLimit
+from resourceapi.caches import WeighedCache
 from resourceapi.quantity import MAX_DIGITS, Quantity, value_of
 from resourceapi.records.pools import DeviceId, PoolId
 
@@ -96,7 +97,7 @@ class CounterSet:
                     variant = self._variant(device, entry.groups)
                     self.variant[device] = variants.setdefault(variant, len(variants))
         amounts = tuple(as_number(each) for each in totals.values())
-        self.shape = _interned(Shape(amounts, tuple(variants)))
+        self.shape = Shape(amounts, tuple(variants))
 
     def _variant(self, device: Device, groups: frozenset[str]) -> Variant:
         takes = tuple(
@@ -139,16 +140,53 @@ class CounterSet:
         return CounterSetState(tuple(left), tuple(free), joined(state.groups, variant.groups))
 
 
-@lru_cache(maxsize=4096)
-def _interned(shape: Shape) -> Shape:
-    return shape
+#: How much memory the worths that are known may take, and about how much a number of a shape or state takes.
+MOST_BYTES, NUMBER_BYTES = 16 << 20, 40
 
 
-@lru_cache(maxsize=200_000)
-def worth(shape: Shape, state: CounterSetState) -> int:
-    """The worth of a counter set in a state; see the module."""
-    unused = state.groups is None and state.left == shape.totals
-    return sum(count for _, count in placeable(shape, state)) + unused
+class Worths:
+    """The worth of counter sets as far as it is known, by shape: many nodes have the same ones. The driver with most makes room."""
+
+    def __init__(self) -> None:
+        self._known: WeighedCache[Shape, WorthsOfShape] = WeighedCache(MOST_BYTES)
+
+    def of(self, shape: Shape, driver: str) -> WorthsOfShape:
+        """Those of the counter sets of a shape."""
+        found = self._known.use(shape, driver)
+        if found is None:
+            found = WorthsOfShape(shape, partial(self._known.weigh, shape))
+            self._known.put(shape, found, found.weight, driver)
+        return found
+
+
+class WorthsOfShape:
+    """The worth of counter sets of a shape, by state."""
+
+    __slots__ = ("_known", "_shape", "_weigh", "weight")
+
+    def __init__(self, shape: Shape, weigh: Callable[[int], None]) -> None:
+        """`weigh` is told how many bytes they take, about, when that has changed."""
+        self._shape = shape
+        self._weigh = weigh
+        self._known: dict[CounterSetState, int] = {}
+        numbers = len(shape.totals) + sum([3 * len(each.takes) + 5 for each in shape.variants])
+        #: about how many bytes they take
+        self.weight = NUMBER_BYTES * numbers
+
+    def of(self, state: CounterSetState, time_limit: TimeLimit) -> int:
+        """The worth in a state; see the module.
+
+        :raises OutOfTime: if it is not known and the time is over: it may take a tenth of a second.
+        """
+        found = self._known.get(state)
+        if found is None:
+            time_limit.check()
+            unused = state.groups is None and state.left == self._shape.totals
+            found = sum(count for _, count in placeable(self._shape, state)) + unused
+            self._known[state] = found
+            self.weight += NUMBER_BYTES * (len(state.left) + len(state.free) + 5)
+            self._weigh(self.weight)
+        return found
 
 
 def placeable(shape: Shape, state: CounterSetState) -> list[tuple[tuple[int, ...], int]]:
@@ -221,6 +259,7 @@ class NodeWaste:
         states: Iterable[PoolState],
         allocated: AllocatedState,
         attributes: Iterable[str],
+        worths: Worths,
         time_limit: TimeLimit,
     ) -> None:
         """Read the state of a node.
@@ -228,11 +267,12 @@ class NodeWaste:
         :param attributes: the full names of attributes that `matchAttribute` constraints name.
         :param time_limit: of this and all questions; it is looked at for each device.
         """
+        self._worths = worths
         self._time_limit = time_limit
         self._states = {state.pool.id: state for state in states if state.pool.usable}
         self._allocated = allocated
         self._attributes = tuple(dict.fromkeys(attributes))
-        self._sets: dict[PoolId, list[tuple[CounterSet, CounterSetState]]] = {}
+        self._sets: dict[PoolId, list[tuple[CounterSet, CounterSetState, WorthsOfShape]]] = {}
         self._free: dict[object, int] = {}
         self._groups: dict[Device, list[object]] = {}
         self._biggest: dict[tuple[str, str], float] = {}
@@ -298,17 +338,16 @@ class NodeWaste:
             if device.consumes:
                 by_pool.setdefault(device.slice.pool, []).append(device)
         for pool, members in by_pool.items():
-            for counter_set, before in self._states_of_sets(pool):
+            for counter_set, before, worths in self._states_of_sets(pool):
                 after = before
                 for device in members:
                     if device in counter_set.variant:
                         after = counter_set.after(after, device)
                 if after is not before:
-                    self._time_limit.check()  # one may take a tenth of a second
-                    loss += worth(counter_set.shape, before) - worth(counter_set.shape, after)
+                    loss += worths.of(before, self._time_limit) - worths.of(after, self._time_limit)
         return loss
 
-    def _states_of_sets(self, pool: PoolId) -> list[tuple[CounterSet, CounterSetState]]:
+    def _states_of_sets(self, pool: PoolId) -> list[tuple[CounterSet, CounterSetState, WorthsOfShape]]:
         found = self._sets.get(pool)
         if found is None:
             state = self._states[pool]
@@ -318,7 +357,7 @@ class NodeWaste:
                 self._time_limit.check()
                 sets.append(CounterSet(name, state.pool))
             found = self._sets[pool] = [
-                (each, each.state(state.ledger, held))
+                (each, each.state(state.ledger, held), self._worths.of(each.shape, pool.driver))
                 for each in sets
                 if len(each.shape.variants) <= MAX_VARIANTS
             ]

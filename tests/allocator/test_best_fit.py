@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from random import Random
 
 import pytest
 
 from allocator.best_fit import is_within
+from allocator.fitting.waste import MOST_BYTES, CounterSetState, Shape, Variant, Worths
 from allocator.scheduling import Mode, PodAnswer, SchedulingState
 from allocator.time_limit import UNLIMITED
 from resourceapi.objects import Object
@@ -223,3 +225,31 @@ def test_many_partitions() -> None:
     slices = [slice_of(*parts[at : at + 64], name=f"s{at}", count=9) for at in range(0, len(parts), 64)]
     state = cluster(counter_slice({"s": dict.fromkeys(places, "1")}, count=9), *slices)
     assert taken(place(state, Mode.BEST_FIT, claim(exactly(count=3)))) is not None
+
+
+def test_what_is_known_of_counter_sets_is_weighed() -> None:
+    """A driver chooses how many counters there are, and their states are without number: 200,000 of 6 KiB were kept."""
+    counters = range(200)
+    shape = Shape(
+        tuple(10**9 for _ in counters), (Variant(tuple((each, 10**9) for each in counters), frozenset(), ()),)
+    )
+    worths = Worths()
+    tracemalloc.start()
+    for number in range(3_000):
+        state = CounterSetState(tuple(10**9 + number * 200 + each for each in counters), (1,), None)
+        assert worths.of(shape, DRIVER).of(state, UNLIMITED) == 1
+        if number == 1_000:
+            taken = tracemalloc.get_traced_memory()[0]
+            assert taken / 3 < worths._known.bytes < 3 * taken
+    assert tracemalloc.get_traced_memory()[0] < 3 * MOST_BYTES
+    tracemalloc.stop()
+
+
+def test_what_is_known_of_counter_sets_ends_with_the_last_claim() -> None:
+    state = gpus(1, 1)
+    asked = claim(exactly("r"))
+    state.put_claim(records.Claim(asked))
+    assert place(state, Mode.BEST_FIT, asked).placed
+    assert len(state._best_plans._worths._known) == 1
+    state.remove_claim("ns", asked["metadata"]["name"])
+    assert len(state._best_plans._worths._known) == 0
