@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from cluster.applying import KEY_DEFAULTS, LAST_APPLIED, MERGE_KEYS, Merging, keys_of, merged
+from cluster.configuration_as_yaml import ConfigurationRefused
 from resourceapi import deep_json
 from resourceapi.errors import ClaimcheckError
-from resourceapi.field_errors import Path
 from resourceapi.go_text import json_text, quote
 from resourceapi.json_values import JSONError
 from resourceapi.manifests import entries, mapping, name_of, text
@@ -57,17 +57,6 @@ Steps = tuple[str, ...]
 
 class FieldConflict(ClaimcheckError):
     """Fields of a configuration belong to other managers, who have set them otherwise; the text is the server's."""
-
-
-class ConfigurationRefused(ClaimcheckError):
-    """A configuration that the server does not apply to any object; the text is the server's.
-
-    :ivar path: the field that it is about; empty for the whole.
-    """
-
-    def __init__(self, message: str, path: Path = ()) -> None:
-        super().__init__(message)
-        self.path = path
 
 
 def server_side_applied(stored: Object, configuration: Object, manager: str, *, force: bool) -> Object:

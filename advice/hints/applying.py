@@ -47,6 +47,20 @@ HINTS = (
         (FIELD_CONFLICT,),
         "leave these fields out, write the values that they have, or take them over with `--force-conflicts`",
     ),
+    Hint(
+        "no-yaml",
+        (PATCH_REFUSED,),
+        "use `kubectl apply` without `--server-side`, or leave the character out: the server reads as YAML what it is to apply, "
+        "and YAML has no U+007F to U+009F (but for U+0085), U+FFFE and U+FFFF",
+        message="control characters are not allowed",
+    ),
+    Hint(
+        "long-key",
+        (PATCH_REFUSED,),
+        "use `kubectl apply` without `--server-side`, or another key: the server reads as YAML what it is to apply, "
+        "where a key is on one line (without U+0085), and has 1,022 characters at most",
+        message="did not find expected ',' or '}'",
+    ),
     Hint("patch-type", (PATCH_REFUSED,), _list_of_operations),
     Hint("last-applied", (TOO_LONG,), _copy_of_the_manifest, place=r"^metadata\.annotations$"),
 )

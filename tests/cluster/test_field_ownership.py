@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from cluster.applying import LAST_APPLIED
-from cluster.field_ownership import ConfigurationRefused, FieldConflict, server_side_applied
+from cluster.configuration_as_yaml import ConfigurationRefused
+from cluster.field_ownership import FieldConflict, server_side_applied
 
 
 def _managed(manager: str, fields: Any, operation: str = "Update", **more: str) -> dict[str, Any]:

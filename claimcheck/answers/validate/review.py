@@ -145,9 +145,6 @@ class Reviewer:
             self.outcome.results.pop()
             return
         except ChangeRefused as error:
-            if error.of_configuration:
-                self._interpret().add_refusal(result, manifest, error.rule, str(error), error.path)
-                return
             if self.question.change is not None and self.question.change.patch is not None:
                 manifest = self._place_in(result, self.question.change.patch)
             self._interpret().add_error(result, manifest, error.rule, error.path, str(error))

@@ -49,14 +49,12 @@ class ChangeRefused(ClaimcheckError):
 
     :ivar rule: a name of :mod:`validation.requests`.
     :ivar path: the field that it is about; empty for the whole.
-    :ivar of_configuration: whether it applies the configuration to no object at all.
     """
 
-    def __init__(self, rule: str, message: str, path: Path = (), *, of_configuration: bool = False) -> None:
+    def __init__(self, rule: str, message: str, path: Path = ()) -> None:
         super().__init__(message)
         self.rule = rule
         self.path = path
-        self.of_configuration = of_configuration
 
 
 def send(server: Server, request: Request, manifest: Manifest, sender: str) -> Answer:
@@ -171,20 +169,17 @@ class Change:
 
         :raises ChangeRefused: if the server does not apply it, or fields belong to other managers.
         """
-        from cluster.field_ownership import (
-            ConfigurationRefused,
-            FieldConflict,
-            check_configuration,
-            server_side_applied,
-        )
+        from cluster.configuration_as_yaml import ConfigurationRefused, read_as_yaml
+        from cluster.field_ownership import FieldConflict, check_configuration, server_side_applied
 
         try:
+            configuration = read_as_yaml(configuration)
             if stored is None:
                 check_configuration(configuration, namespace)
                 return configuration
             return server_side_applied(stored, configuration, self.manager, force=self.force)
         except ConfigurationRefused as error:
-            raise ChangeRefused(PATCH_REFUSED, str(error), error.path, of_configuration=True) from None
+            raise ChangeRefused(PATCH_REFUSED, str(error), error.path) from None
         except FieldConflict as error:
             raise ChangeRefused(FIELD_CONFLICT, str(error)) from None
 

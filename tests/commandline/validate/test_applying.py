@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from commandline.main import main
+from tests.cluster.test_configuration_as_yaml import configuration
 
 PARAMETERS = """
 apiVersion: resource.k8s.io/v1
@@ -82,6 +83,20 @@ def test_generated_names(findings: Findings) -> None:
     assert findings(GENERATED, "--create") == []
     assert findings(GENERATED, "--as-sent") == []
     assert findings(GENERATED.replace("generateName", "name: a, generateName")) == []
+
+
+@pytest.mark.parametrize(
+    ("parameters", "hint"),
+    [({"k": "a\x7fb"}, "leave the character out"), ({"k" * 1023: "a"}, "another key")],
+    ids=["character", "key"],
+)
+def test_what_is_no_yaml_once_it_is_json(parameters: dict[str, str], hint: str, findings: Findings) -> None:
+    """The server reads what it is to apply as YAML; nobody else does."""
+    text = json.dumps(configuration(parameters))
+    assert findings(text) == findings(text, "--create") == []
+    [(rule, _, found)] = findings(text, "--server-side", code=1)
+    assert rule == "PatchRefused"
+    assert hint in found
 
 
 def test_null_of_an_unknown_field(findings: Findings) -> None:
@@ -186,7 +201,7 @@ def test_nobody_manages_what_was_saved(
 def test_managers_in_the_manifest(managed: str, accepted: bool, old: str, findings: Findings) -> None:
     """Server-side apply takes no list of managers, not even an empty one, for new and stored objects."""
     text = (APPLIED % "gold").replace("name: gpu", f"name: gpu, managedFields: {managed}")
-    expected = [] if accepted else [("PatchRefused", "", "")]
+    expected = [] if accepted else [("PatchRefused", "metadata.managedFields", "")]
     for options in ((), ("--old", old)):
         assert findings(text, "--server-side", *options, code=0 if accepted else 1) == expected
 
