@@ -22,10 +22,11 @@ class Gang(NamedTuple):
     min_count: int
     running: int = 0
 
-    def verdict(self, scheduled: int, remaining: int) -> str:
-        """What kube-scheduler says of a gang of which too few fit."""
-        counts = f"{scheduled} scheduled, {remaining} remaining"
-        return f"pod group is unschedulable, minCount ({self.min_count}) cannot be satisfied: {counts}"
+    def shortage(self, scheduled: int, remaining: int) -> str:
+        """What kube-scheduler says of a gang of which too few pods fit."""
+        return (
+            f"minCount ({self.min_count}) cannot be satisfied: {scheduled} scheduled, {remaining} remaining"
+        )
 
     def waits(self, known: int) -> str:
         """What its pods wait for as long as they are too few for kube-scheduler to look at them."""

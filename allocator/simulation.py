@@ -63,7 +63,8 @@ class Placement(NamedTuple):
     end attempts that come to another one first. `undecided`: whether the pod fits could not be found out.
     `needs`: what it takes of the node beside devices. `reason`: what kube-scheduler says of a pod that fits nowhere.
     `equal`: other nodes that kube-scheduler may choose as well, since they have the same score.
-    `gang`: what it is placed with. `withdrawn`: where it would be, had enough pods of its gang been placed.
+    `gang`: what it is placed with. `withdrawn`: where it would be, had enough pods of its gang been placed. `untried`: whether
+    it was not looked at, as its gang has too few pods, or there was an error before its turn.
     """
 
     pod: str
@@ -76,6 +77,7 @@ class Placement(NamedTuple):
     equal: tuple[str, ...] = ()
     gang: Gang | None = None
     withdrawn: Placement | None = None
+    untried: bool = False
 
 
 def _nothing() -> None:
@@ -128,32 +130,44 @@ class Simulation:
         scheduled, remaining = gang.running + self._members[gang.name], len(pods)
         if scheduled + remaining < gang.min_count:
             reason = f"waits for {gang.waits(scheduled + remaining)}"
-            return [Placement(pod.name, "", {}, reason=reason, gang=gang) for pod in pods]
+            return [Placement(pod.name, "", {}, reason=reason, gang=gang, untried=True) for pod in pods]
         found: list[Placement] = []
-        undecided, error = 0, ""
+        undecided, error, shortage, stop = 0, "", "", len(pods)
         for pod in pods:
             placement = self.place(pod, mode)
             found.append(placement)
+            on_its_node = bool(named_node(pod.spec))
             remaining -= 1
-            scheduled += bool(placement.node)
+            scheduled += bool(placement.node) or on_its_node
             undecided += placement.undecided
-            error = placement.error if not (placement.node or placement.undecided) else ""
-            if error or scheduled + undecided + remaining < gang.min_count:
+            if shortage:
+                continue  # kube-scheduler has stopped; how many would fit is known only if all are tried
+            if placement.error and not (placement.node or placement.undecided or on_its_node):
+                error = placement.error
                 break
-        if scheduled >= gang.min_count and not error:
+            if scheduled + undecided + remaining < gang.min_count:
+                shortage, stop = gang.shortage(scheduled, remaining), len(found)
+        if scheduled >= gang.min_count and not (error or shortage):
             return found
         for placement in reversed(found):
             self.remove(placement)
-        is_open = bool(undecided) and not error
-        why = Placement(
-            "", "", {}, error, is_open, reason="" if error else gang.verdict(scheduled, remaining)
-        )
-        return [
-            placement
-            if not placement.node
-            else why._replace(pod=placement.pod, gang=gang, withdrawn=placement)
-            for placement in found
-        ] + [why._replace(pod=pod.name, gang=gang) for pod in pods[len(found) :]]
+        withdrawn = f"pod group is unschedulable, {shortage}" if shortage else ""
+        why = Placement("", "", {}, error, undecided=not (error or shortage), gang=gang)
+        answers = []
+        for place, pod in enumerate(pods):
+            tried = found[place] if place < len(found) else None
+            if tried is not None and not tried.node and place < stop:
+                answers.append(tried)
+                continue
+            answers.append(
+                why._replace(
+                    pod=pod.name,
+                    reason=withdrawn if place < stop else shortage,
+                    withdrawn=tried if tried is not None and tried.node else None,
+                    untried=tried is None,
+                )
+            )
+        return answers
 
     def place(self, pod: Pod, mode: Mode) -> Placement:
         """Place a pod by itself, if it fits anywhere and there is time to find out."""

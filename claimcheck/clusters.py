@@ -13,7 +13,13 @@ from advice.findings import Result
 from claimcheck.answers.cluster_state import ClusterState
 from claimcheck.answers.live_cluster import Chosen, LiveCluster, choose
 from claimcheck.answers.outcome import Failure
-from claimcheck.answers.scenario import Scenario, scheduling_objects, snapshot_of, workloads_in
+from claimcheck.answers.scenario import (
+    Scenario,
+    fellows_in,
+    scheduling_objects,
+    snapshot_of,
+    workloads_in,
+)
 from claimcheck.inputs import Objects, profile_of, values_in
 from resourceapi.errors import Unanswerable
 from resourceapi.quantity import Quantity
@@ -199,7 +205,8 @@ class Cluster:
             raise Unanswerable(
                 "nothing requests devices: there are neither resource claims nor extended resources"
             )
-        return Scenario(state, self._seen(), workloads)
+        fellows = fellows_in(state, self.manifests, workloads, self.namespace)
+        return Scenario(state, self._seen(), workloads, fellows)
 
     def _seen(self) -> Snapshot:
         """The cluster as the allocator sees it."""

@@ -10,7 +10,7 @@ from allocator.scheduling import Mode
 from allocator.simulation import Limits, Simulation
 from allocator.time_limit import POD_SECONDS, TimeLimit
 from claimcheck.answers.cluster_state import CLAIM
-from claimcheck.answers.simulate import pods_of, scheduling_state
+from claimcheck.answers.tried import pods_of, scheduling_state
 from claimcheck.clusters import Cluster
 from claimcheck.inputs import Objects, values_in
 from claimcheck.placements import AllocatedDevice, devices_of
@@ -75,7 +75,7 @@ class FakeCluster(Cluster):
             limits = Limits(TimeLimit(POD_SECONDS))
             (wanted,) = pods_of(snapshot, workload, resources, limits)
             simulation = Simulation(scheduling_state(snapshot, resources), limits)
-            placement = simulation.place(wanted, Mode.PREFERRED)
+            (placement,) = simulation.run([wanted], Mode.PREFERRED)
             if not placement.node:
                 raise Unschedulable(f"{workload.title}: {placement.error or placement.reason}")
             self._state = scenario.state

@@ -175,7 +175,7 @@ def read_scenario(options: Namespace) -> Scenario:
     """
     from claimcheck.answers.cluster_context import in_namespace
     from claimcheck.answers.reading import read_files
-    from claimcheck.answers.scenario import Scenario, workloads_in
+    from claimcheck.answers.scenario import Scenario, fellows_in, workloads_in
     from commandline.reading import find, insist_on_one_reader
     from commandline.reports.escaping import complain
 
@@ -205,7 +205,7 @@ def read_scenario(options: Namespace) -> Scenario:
     snapshot = snapshot_in_time(state, options.timeout)
     if workloads and not (cluster or options.inventory or snapshot.nodes or snapshot.classes):
         raise UsageError("describe the cluster with --inventory DIR, or ask a live one with --live")
-    return Scenario(state, snapshot, workloads)
+    return Scenario(state, snapshot, workloads, fellows_in(state, existing, workloads, options.namespace))
 
 
 def read_cluster(

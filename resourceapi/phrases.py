@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 # Numbers of things in words.
 
@@ -10,6 +10,16 @@ from collections.abc import Iterable
 def number(count: int, noun: str) -> str:
     """`1 object`, `2,000 objects`, `2 classes`."""
     return f"{count:,} {noun if count == 1 else plural(noun)}"
+
+
+def some(names: Sequence[str], most: int = 3) -> str:
+    """The first names of a list, and how many others there are: `a, b, c and 2 others`."""
+    return ", ".join(names[:most]) + and_others(len(names), most)
+
+
+def and_others(count: int, most: int = 3) -> str:
+    """What ends a list of which the first are named: ` and 2 others`; empty if that is all."""
+    return f" and {number(count - most, 'other')}" if count > most else ""
 
 
 def plural(noun: str) -> str:

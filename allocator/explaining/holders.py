@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from resourceapi.manifests import full_name
-from resourceapi.phrases import number
+from resourceapi.phrases import and_others, number, some
 from resourceapi.records import pod_groups
 from resourceapi.records.claims import Claim
 
@@ -15,7 +15,7 @@ STATEFUL_SET, DAEMON_SET = "StatefulSet", "DaemonSet"
 #: Owners that can be told which pod to end first when they are scaled down.
 _CHOOSING = ("Deployment", "ReplicaSet", "ReplicationController")
 _DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
-#: Holders, pods or claims that are named in one list, and those that would have to end together.
+#: Holders that are named in one list, and pods or claims that would have to end together.
 MAX_NAMED, MAX_ENDED = 3, 8
 
 
@@ -76,7 +76,7 @@ class Holder(NamedTuple):
         return f"used by {self._users() or 'no pod'}"
 
     def _users(self) -> str:
-        users = [f"pod{'s' if len(self.pods) > 1 else ''} {_some(self.pods)}"] if self.pods else []
+        users = [f"pod{'s' if len(self.pods) > 1 else ''} {some(self.pods)}"] if self.pods else []
         return ", ".join((*users, *self.others))
 
 
@@ -112,12 +112,12 @@ def held_by(claims: Sequence[str], holders: Mapping[str, Holder]) -> str:
     if len(found) > 1 and all(len(each.pods) == 1 and not each.others for each in found):
         pods = list(dict.fromkeys(each.pods[0] for each in found))
         if len(pods) > 1:
-            return f"{number(len(pods), 'pod')}: {_some(pods)}"
+            return f"{number(len(pods), 'pod')}: {some(pods)}"
     unused = [each.claim for each in found if not each.pods and not each.others]
     if len(found) > 1 and len(unused) == len(found):
-        return f"claims {_some(unused)} (used by no pod)"
+        return f"claims {some(unused)} (used by no pod)"
     texts = [each.text for each in found[:MAX_NAMED]]
-    return ", ".join(texts) + _more(len(found))
+    return ", ".join(texts) + and_others(len(found))
 
 
 def ended_with(names: Collection[str], holders: Mapping[str, Holder]) -> list[str]:
@@ -162,11 +162,11 @@ def _scaled_down(owner: Owner, pods: Sequence[str], any_pod: bool) -> str:
     left = owner.placed - len(pods)
     scaled = f"{owner} were scaled down {f'to {left}' if left >= 0 else f'by {len(pods)}'}"
     if owner.kind in _CHOOSING:
-        return scaled if any_pod else f"{scaled}, {_some(pods, MAX_ENDED)} first ({_DELETION_COST})"
+        return scaled if any_pod else f"{scaled}, {some(pods, MAX_ENDED)} first ({_DELETION_COST})"
     if owner.kind == STATEFUL_SET:
         return scaled
     if owner.kind == DAEMON_SET:
-        return f"{owner} were kept off the node{'s' if len(pods) > 1 else ''} of {_some(pods, MAX_ENDED)}"
+        return f"{owner} were kept off the node{'s' if len(pods) > 1 else ''} of {some(pods, MAX_ENDED)}"
     return f"{owner} ended"
 
 
@@ -181,7 +181,7 @@ def _ended(holders: Sequence[Holder]) -> list[str]:
     used = [each for each in holders if each.pods or each.others]
     unused = [each.claim for each in holders if not each.pods and not each.others]
     pods = list(dict.fromkeys(pod for each in used for pod in each.pods))
-    users = [f"pod{'s' if len(pods) > 1 else ''} {_some(pods, MAX_ENDED)}"] if pods else []
+    users = [f"pod{'s' if len(pods) > 1 else ''} {some(pods, MAX_ENDED)}"] if pods else []
     users += dict.fromkeys(other for each in used for other in each.others)
     parts = []
     if users:
@@ -190,13 +190,5 @@ def _ended(holders: Sequence[Holder]) -> list[str]:
         parts.append(f"{' and '.join(users)} ended, which {'uses' if len(pods) == 1 else 'use'} {which}")
     if unused:
         noun = "claims" if len(unused) > 1 else "claim"
-        parts.append(f"{noun} {_some(unused, MAX_ENDED)} were deleted, which no pod uses")
+        parts.append(f"{noun} {some(unused, MAX_ENDED)} were deleted, which no pod uses")
     return parts
-
-
-def _some(names: Sequence[str], most: int = MAX_NAMED) -> str:
-    return ", ".join(names[:most]) + _more(len(names), most)
-
-
-def _more(count: int, most: int = MAX_NAMED) -> str:
-    return f" and {number(count - most, 'other')}" if count > most else ""

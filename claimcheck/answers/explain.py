@@ -35,8 +35,10 @@ from allocator.pod_nodes import (
 from allocator.scheduler_messages import device_reason, refused, unavailable
 from allocator.scheduling_outcome import SchedulingOutcome
 from allocator.time_limit import POD_SECONDS, UNLIMITED, OutOfTime, TimeLimit
+from claimcheck.answers.gangs import GangAnswer, gang_answers
 from claimcheck.answers.outcome import Failure, Unread
 from claimcheck.answers.scenario import Scenario
+from claimcheck.answers.tried import beside_fellows
 from cluster.workloads import Workload
 from resourceapi.extended_resources import GATE
 from resourceapi.gates import switchable
@@ -61,6 +63,7 @@ class Explained(NamedTuple):
     :param resource_notes: where its extended resources come from.
     :param open_conditions: conditions of allocated devices that keep a pod which fits from being bound to its node.
     :param allocated_on: the nodes from which the devices that are allocated already can be used.
+    :param gang: what becomes of its gang, unless that is on nodes already.
     :param later: where no node is eligible and no single change helps, why it would not fit on nodes that can be made eligible.
     :param users: who uses a claim that is explained without a pod, if it is allocated.
     """
@@ -77,6 +80,7 @@ class Explained(NamedTuple):
     allocated_on: Sequence[str] = ()
     users: Holder | None = None
     later: Explanation | None = None
+    gang: GangAnswer | None = None
 
     @property
     def verdict(self) -> str:
@@ -89,12 +93,16 @@ class Explained(NamedTuple):
             return BINDING_FAILED if self.open_conditions[0].failed else WAITS
         if self.waits_for:
             return WAITS
+        if self.gang is not None and not self.gang.fits:
+            return UNDECIDED if self.gang.is_undecided else MISFIT
         return INVALID if self.explanation is None else self.explanation.verdict
 
     @property
     def waits_for(self) -> str:
-        """The claims and templates that do not exist and without which kube-scheduler does not look at the pod."""
-        return "" if self.workload.problem else " and for ".join(self.workload.missing)
+        """What does not exist and without which kube-scheduler does not look at the pod: claims, templates, others of its gang."""
+        if self.workload.problem:
+            return ""
+        return " and for ".join(self.workload.missing) or (self.gang.waits if self.gang is not None else "")
 
     @property
     def allocated(self) -> list[tuple[str, Object]]:
@@ -131,22 +139,53 @@ class Answer(NamedTuple):
 def explain_all(
     scenario: Scenario, node: str = "", limit: TimeLimit = UNLIMITED, step: Callable[[], None] = lambda: None
 ) -> Answer:
-    """Explain each workload by itself, as if the others did not exist.
+    """Explain each workload by itself, as if the others did not exist but for those of its gang.
 
     :param node: the only node to consider; empty: all.
     :param limit: how long all of them may take.
     :param step: called before each of them.
     """
     explained = []
+    gangs = {} if node else gang_answers(scenario, limit)
     for workload in scenario.workloads:
         step()
-        explained.append(explain_one(scenario, workload, limit.part(POD_SECONDS), node))
+        gang = gangs.get(workload.gang.name) if workload.gang is not None else None
+        explained.append(_explain(scenario, workload, gang, limit.part(POD_SECONDS), node))
     late = sum(each.verdict == UNDECIDED for each in explained) if limit.is_over else 0
     if not all(each.bound for each in explained):
         return Answer(explained, scenario.failures, scenario.checked(), late)
     # Nothing has been checked, nor do lists matter that could not be read.
     failures = [each for each in scenario.failures if not (explained and isinstance(each, Unread))]
     return Answer(explained, failures, [])
+
+
+def _explain(
+    scenario: Scenario, workload: Workload, gang: GangAnswer | None, limit: TimeLimit, node: str
+) -> Explained:
+    """Explain a workload: of a gang that does not fit a pod of it that does not, if there is one."""
+    if gang is None or workload.problem or workload.missing:
+        return explain_one(scenario, workload, limit, node)
+    if gang.waits:
+        return Explained(workload, None, gang=gang)
+    misfit = next((each for each in gang.misfits if each.workload is workload), None)
+    allocated: dict[str, Claim] = {}
+    if misfit is not None and not gang.fits and gang.fellows:
+        try:
+            scenario, allocated = beside_fellows(scenario, gang.fellows, limit)
+        except OutOfTime:
+            return Explained(workload, Explanation.unfinished(), gang=gang)
+        workload = misfit.alone(allocated)
+    explained = explain_one(scenario, workload, limit, node, spared=allocated)
+    if explained.explanation is None:
+        return explained
+    if not gang.fits and explained.explanation.verdict == FITS and _is_as_kube_scheduler(scenario):
+        explained = explained._replace(unavailable=gang.said(workload))
+    return explained._replace(gang=gang)
+
+
+def _is_as_kube_scheduler(scenario: Scenario) -> bool:
+    """Whether kube-scheduler sees all that a scenario has, and nothing else."""
+    return scenario.is_whole and not scenario.has_patched_devices and not scenario.state.has_snapshots
 
 
 def explain_one(
@@ -219,10 +258,15 @@ def explain_one(
         and len(rejected) == len(snapshot.nodes)
     ):
         found.mistakes[:0] = mistakes.in_labels(workload.pod_spec, snapshot.nodes.values())
-    with_patches = scenario.has_patched_devices
-    speaks = scenario.is_whole and not (node or on) and not with_patches and not scenario.state.has_snapshots
+    speaks = _is_as_kube_scheduler(scenario) and not (node or on)
     message = _unavailable(found, rejected) if speaks else ""
-    explained = Explained(workload, found, rejected=rejected, unavailable=message, with_patches=with_patches)
+    explained = Explained(
+        workload,
+        found,
+        rejected=rejected,
+        unavailable=message,
+        with_patches=scenario.has_patched_devices,
+    )
     try:
         explained = _with_allocations(snapshot, explained, found, limit)
     except OutOfTime:

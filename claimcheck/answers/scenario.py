@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from claimcheck.answers.caveats import consequences, group_notes, pod_group_notes, undecidable
@@ -36,12 +36,20 @@ class Scenario:
 
     :param state: the cluster's objects.
     :param snapshot: the same as the allocator sees them.
+    :param fellows: the pods that wait in the cluster and are of a PodGroup of the workloads.
     """
 
-    def __init__(self, state: ClusterState, snapshot: Snapshot, workloads: list[Workload]) -> None:
+    def __init__(
+        self,
+        state: ClusterState,
+        snapshot: Snapshot,
+        workloads: list[Workload],
+        fellows: Sequence[Workload] = (),
+    ) -> None:
         self.state = state
         self.snapshot = snapshot
         self.workloads = workloads
+        self.fellows = fellows
         self.failures = state.failures
         #: what nodes have left beside devices
         self.node_resources = state.node_resources()
@@ -99,6 +107,36 @@ def workloads_in(
             workload.copies = max(workload.copies, existing_pods(workload.manifest.value))
         workload.problem = workload.problem or undecidable(workload, state.unread)
     return workloads
+
+
+def fellows_in(
+    state: ClusterState, existing: Iterable[Manifest], workloads: Sequence[Workload], namespace: str
+) -> list[Workload]:
+    """The pods that wait in the cluster and are of the PodGroup of a workload, but those of the workloads themselves.
+
+    :param existing: objects of the cluster, pods among them.
+    :param namespace: that of objects that name none.
+    """
+    from claimcheck.answers.cluster_state import is_pending
+    from resourceapi.records.pods import read_pod
+
+    groups = {each.group.key for each in workloads if each.group is not None}
+    if not groups:
+        return []
+    known = {(each.kind, each.full_name) for each in workloads}
+    found = []
+    for manifest in existing:
+        if not is_pending(manifest.value):
+            continue
+        pod = read_pod(manifest.value)
+        where = pod.namespace or namespace
+        makers = {
+            ("Pod", f"{where}/{pod.name}"),
+            *((kind, f"{where}/{name}") for kind, name in pod.workloads),
+        }
+        if f"{where}/{pod.group}" in groups and known.isdisjoint(makers):
+            found.append(manifest)
+    return workloads_in(state, found, namespace)
 
 
 def snapshot_of(state: ClusterState, seconds: float) -> Snapshot:

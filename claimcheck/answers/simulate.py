@@ -7,21 +7,17 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from allocator.expansion import Expansion, Template, expand
-from allocator.explaining.snapshot import Snapshot, unknown_classes
+from allocator.explaining.snapshot import unknown_classes
 from allocator.fitting.fragmentation import Fragmentation, fragmentation
-from allocator.node_resources import NodeResources
-from allocator.pod_nodes import Refusal, excluded, spoken
-from allocator.scheduling import SchedulingState
 from allocator.simulation import MODES, Limits, Placement, Pod, Simulation, pack
 from allocator.time_limit import OutOfTime
 from claimcheck.answers.outcome import Failure
 from claimcheck.answers.scenario import Scenario
-from claimcheck.answers.unplaced import Tried, Unplaced, unplaced
+from claimcheck.answers.tried import MAX_COPIES, Tried, pods_of, scheduling_state
+from claimcheck.answers.unplaced import Unplaced, unplaced
 from cluster.workloads import Workload
 
 BATCH = "batch"
-#: The most pods of one workload.
-MAX_COPIES = 10_000
 #: The most pods of all workloads with their claims, of which each pod may have thousands; but for one pod of each workload.
 MAX_OBJECTS = 100_000
 
@@ -109,21 +105,22 @@ def simulate(
     :param limits: the time limits of everything together, and of each pod.
     """
     snapshot = scenario.snapshot
+    workloads = [*scenario.workloads, *scenario.fellows]
     # Pods that are simulated may be in the cluster already.
     resources = scenario.state.node_resources(
-        without={each.full_name for each in scenario.workloads if each.kind == "Pod"}
+        without={each.full_name for each in workloads if each.kind == "Pod"}
     )
-    ends = _ends(scenario.workloads)
+    ends = _ends(workloads)
     tried = [
         Tried(workload, number, pod)
-        for workload, end in zip(scenario.workloads, ends, strict=True)
+        for workload, end in zip(workloads, ends, strict=True)
         if _is_simulated(workload)
         for number, pod in enumerate(
             pods_of(snapshot, workload, resources, limits, end), len(workload.running)
         )
     ]
     pods = [each.pod for each in tried]
-    claims = [claim for workload in scenario.workloads for claim in workload.claims]
+    claims = [claim for workload in workloads for claim in workload.claims]
     unknown: Sequence[str] = ()
     with suppress(OutOfTime):
         unknown = unknown_classes(snapshot, snapshot.demand(claims, limits.whole))
@@ -156,29 +153,15 @@ def simulate(
         scenario.has_patched_devices,
         problems=[
             (each.title, problem)
-            for each, end in zip(scenario.workloads, ends, strict=True)
+            for each, end in zip(workloads, ends, strict=True)
             if (problem := each.problem or _excess(each, end))
         ],
-        waiting=[(each.title, " and for ".join(each.missing)) for each in scenario.workloads if each.missing],
+        waiting=[(each.title, " and for ".join(each.missing)) for each in workloads if each.missing],
         unknown_classes=unknown,
         runs=runs,
         unplaced=unplaced(scenario, tried, runs[0].placements, after, limits),
         expansion=expansion,
     )
-
-
-def scheduling_state(snapshot: Snapshot, resources: NodeResources) -> SchedulingState:
-    """The cluster of a snapshot, in which pods can be placed."""
-    cluster = SchedulingState(
-        snapshot.features,
-        snapshot.nodes.values(),
-        snapshot.classes,
-        snapshot.inventory,  # which has read the slices
-        resources.copy(),
-    )
-    for claim in snapshot.claims.values():
-        cluster.hold(claim)
-    return cluster
 
 
 def _is_simulated(workload: Workload) -> bool:
@@ -196,35 +179,6 @@ def _ends(workloads: Sequence[Workload]) -> list[int]:
             room -= weight * max(0, end - running)
         found.append(end)
     return found
-
-
-def pods_of(
-    snapshot: Snapshot, workload: Workload, resources: NodeResources, limits: Limits, end: int = MAX_COPIES
-) -> list[Pod]:
-    """The pods of a workload that are on no node yet; late if there is no time to find out which nodes they exclude.
-
-    :param end: the number of the first one that is left out.
-    """
-    closed: dict[str, tuple[Refusal, ...]] | None = None
-    with suppress(OutOfTime):
-        closed = excluded(workload.pod_spec, snapshot.nodes.values(), limits.of_pod())
-    alike = Pod(
-        workload.title,
-        {},
-        frozenset(closed or ()),
-        workload.pod_spec,
-        workload.needs if workload.is_pod else None,
-        rejections={name: spoken(refusals) for name, refusals in (closed or {}).items()},
-        late=closed is None,
-        gang=workload.gang,
-    )
-    pods = []
-    for number in range(len(workload.running), min(workload.copies, end)):
-        name = f"{workload.title}-{number}" if workload.copies > 1 else workload.title
-        claims = {claim.key: claim for claim in workload.claims_of_copy(number)}
-        instead = workload.claims_by_nodes(resources, number)
-        pods.append(alike._replace(name=name, claims=claims, instead=instead))
-    return pods
 
 
 def _excess(workload: Workload, end: int) -> str:

@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from copy import copy
 from typing import NamedTuple
 
 from allocator.explaining import in_words
 from allocator.explaining.explanation import FITS
-from allocator.explaining.snapshot import Snapshot
 from allocator.node_resources import NodeResources
-from allocator.simulation import Limits, Placement, Pod
+from allocator.simulation import Limits, Placement
 from allocator.time_limit import OutOfTime
 from claimcheck.answers.explain import Explained, explain_one
 from claimcheck.answers.scenario import Scenario
-from cluster.workloads import Workload
-from resourceapi.records.claims import Claim
+from claimcheck.answers.tried import (
+    Placed,
+    Tried,
+    allocated_to,
+    beside_fellows,
+    with_placed,
+    withdrawn_by_gang,
+)
+from resourceapi.records.claims import Allocation, Claim
 
 #: So many pods are explained, each of which may stand for many that are like it.
 MAX_EXPLAINED = 16
-
-
-class Tried(NamedTuple):
-    """A pod that has been tried: that of its workload with a number."""
-
-    workload: Workload
-    number: int
-    pod: Pod
 
 
 class Unplaced(NamedTuple):
@@ -61,16 +58,22 @@ def unplaced(
             alike.setdefault(_kind(each, placement), []).append((each, placement))
     if not alike:
         return []
-    allocated = {claim.key: claim for claim in _allocated(tried, placements)}
+    allocated = allocated_to(tried, placements)
     after: Scenario | None = None
     with suppress(OutOfTime):
-        after = _after(scenario, allocated, resources, limits)
+        after = with_placed(scenario, allocated.values(), resources, limits.whole)
+    fellows = withdrawn_by_gang(tried, placements)
     found: dict[object, Unplaced] = {}
     for index, group in enumerate(sorted(alike.values(), key=len, reverse=True)):
         first, placement = group[0]
         explained = None
-        if after is not None and index < MAX_EXPLAINED and not placement.undecided:
-            explained = _explained(after, first, allocated, limits)
+        if (
+            after is not None
+            and index < MAX_EXPLAINED
+            and not (placement.undecided or placement.withdrawn or placement.untried)
+        ):
+            beside = fellows.get(placement.gang.name, ()) if placement.gang is not None else ()
+            explained = _explained(after, first, allocated, beside, limits)
         said = placement.error or (explained and explained.unavailable) or placement.reason
         one = Unplaced([each.pod for _, each in group], said, explained)
         known = found.get(_reason(one))
@@ -83,41 +86,42 @@ def _kind(tried: Tried, placement: Placement) -> object:
     pod = tried.pod
     spec = {name: value for name, value in pod.spec.items() if name != "resourceClaims"}
     own = tuple(each.key if each.is_allocated else each.asked.spelled() for each in pod.claims.values())
-    return placement.undecided, placement.error, pod.needs and pod.needs.key, repr(spec), own
-
-
-def _allocated(tried: Sequence[Tried], placements: Sequence[Placement]) -> Iterator[Claim]:
-    """The claims for which devices were found."""
-    for each, placement in zip(tried, placements, strict=True):
-        name = placement.pod.rpartition("/")[2]
-        for key, allocation in placement.results.items():
-            user = each.workload.consumer(key, name).reference
-            status = {"allocation": allocation, "reservedFor": [user]}
-            yield each.pod.claims[key].with_status(status)
-
-
-def _after(
-    scenario: Scenario, allocated: dict[str, Claim], resources: NodeResources, limits: Limits
-) -> Scenario:
-    """The scenario with what the placed pods hold."""
-    snapshot: Snapshot = scenario.snapshot.with_allocated(allocated.values(), limits.whole)
-    after = copy(scenario)
-    after.snapshot, after.node_resources = snapshot, resources
-    return after
+    fits = placement.withdrawn is not None
+    return fits, placement.undecided, placement.error, pod.needs and pod.needs.key, repr(spec), own
 
 
 def _explained(
-    after: Scenario, tried: Tried, allocated: dict[str, Claim], limits: Limits
+    after: Scenario, tried: Tried, allocated: Mapping[str, Claim], beside: Sequence[Placed], limits: Limits
 ) -> Explained | None:
-    """A pod explained; None if it fits now, or there was no time."""
-    workload = copy(tried.workload)
-    claims = workload.claims_of_copy(tried.number)
-    workload.claims = [allocated.get(claim.key, claim) for claim in claims]
-    workload.copies = len(workload.running) + 1
-    explained = explain_one(after, workload, limits.of_pod(), spared=allocated)
+    """A pod explained; None if it fits now, or there was no time.
+
+    :param beside: the pods of its gang that would have fitted; they matter if it fits now, and as far as they still do.
+    """
+    explained = explain_one(after, tried.alone(allocated), limits.of_pod(), spared=allocated)
+    if explained.verdict == FITS and (beside := _still_free(after, beside)):
+        try:
+            after, more = beside_fellows(after, beside, limits.whole)
+        except OutOfTime:
+            return None
+        allocated = {**allocated, **more}
+        explained = explain_one(after, tried.alone(allocated), limits.of_pod(), spared=allocated)
     if explained.verdict == FITS or explained.unanswered:
         return None
     return explained
+
+
+def _still_free(after: Scenario, pods: Sequence[Placed]) -> list[Placed]:
+    """The pods whose devices no other has got meanwhile."""
+    held = {result.device for claim in after.snapshot.claims.values() for result in claim.results}
+    return [
+        (tried, placement)
+        for tried, placement in pods
+        if not any(
+            result.device in held
+            for allocation in placement.results.values()
+            for result in Allocation(allocation).results
+        )
+    ]
 
 
 def _reason(each: Unplaced) -> object:

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 Users = Mapping[str, Holder]
-#: Names of nodes that are listed.
-MAX_NODES = 20
+#: Names of nodes, and of pods, that are listed.
+MAX_NODES = MAX_NAMES = 20
 
 
 def document(answer: Answer) -> Json:
@@ -61,6 +61,14 @@ def _object(explained: Explained) -> Json:
         document["allocated"] = device_documents(explained.allocated)
     if explained.bound:
         return document | {"boundTo": explained.bound}
+    if (gang := explained.gang) is not None:
+        document["podGroup"] = {
+            "name": gang.gang.name,
+            "minCount": gang.gang.min_count,
+            "pods": gang.known,
+            "fitting": gang.fitting,
+            "misfits": [each.pod.name for each in gang.misfits[:MAX_NAMES]],
+        }
     if explanation is None:
         return document | {"problem": explained.bypassed or workload.problem or explained.waits_for}
     if explained.open_conditions:

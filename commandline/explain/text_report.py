@@ -26,10 +26,11 @@ from commandline.explain import node_report, remedy_report
 from commandline.explain.scope import scope
 from commandline.reports.escaping import place
 from commandline.reports.writing import device_lines, failure_lines
-from resourceapi.phrases import number
+from resourceapi.phrases import number, some
 
 if TYPE_CHECKING:
     from claimcheck.answers.explain import Answer, Explained
+    from claimcheck.answers.gangs import GangAnswer
 
 #: Entries that are shown of long lists.
 MAX_REJECTIONS, MAX_VALUES, MAX_CONDITIONS = 4, 6, 4
@@ -68,6 +69,11 @@ def _section(explained: Explained) -> Iterator[str]:
     if explanation is not None and (gated := node_report.gates(explained)):
         yield f"{head}: {gated}"
         start = "  after that: "
+    if explanation is not None and (gang := explained.gang) is not None and not gang.fits:
+        yield f"{start}{_of_gang(gang, explanation)}"
+        start = (
+            "  this pod, beside those that fit: " if explanation.verdict != FITS else "  by itself, this pod "
+        )
     if explained.bypassed:
         yield f"{head}: gets no devices: {explained.bypassed}"
     elif explained.bound:
@@ -88,6 +94,8 @@ def _section(explained: Explained) -> Iterator[str]:
         assert explanation.placed is not None
         placed = explanation.placed.node
         yield f"{start}fits on {_nodes([placed, *(each for each in explanation.fitting if each != placed)])}"
+        if explained.gang is not None and explained.gang.fits and explained.gang.misfits:
+            yield f"  {explained.gang.headline}"
         yield from node_report.messages(explained)
         yield from node_report.allocated(explained)
         yield from _fit(explanation)
@@ -95,6 +103,16 @@ def _section(explained: Explained) -> Iterator[str]:
         yield f"{start}{in_words.headline(explanation)}"
         yield from node_report.messages(explained)
         yield from _misfit(explanation, explained)
+
+
+def _of_gang(gang: GangAnswer, explanation: Explanation) -> str:
+    """That too few pods of a gang fit, and which do not."""
+    if gang.is_undecided:
+        return f"not decided: {gang.headline}"
+    others = dict.fromkeys(each.pod.name for each in gang.misfits)
+    if explanation.verdict != FITS or not others:
+        return f"does not fit: {gang.headline}"
+    return f"does not fit: {gang.headline}; {some(list(others))} {'does' if len(others) == 1 else 'do'} not"
 
 
 def _open_conditions(head: str, explained: Explained) -> Iterator[str]:

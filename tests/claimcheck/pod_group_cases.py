@@ -17,10 +17,11 @@ _FILE = Path(__file__).with_name("data") / "pod_groups.yaml"
 
 
 class Outcome(NamedTuple):
-    """How many pods of each name are bound, and of each claim how many devices it has, and for whom it is reserved."""
+    """How many pods of each name are bound, of each claim how many devices it has, and for whom; messages about pods."""
 
     bound: dict[str, int]
     got: dict[str, dict[str, Any]]
+    says: dict[str, str]
 
 
 class Case(NamedTuple):
@@ -39,12 +40,15 @@ class Case(NamedTuple):
 
     @property
     def expected(self) -> Outcome:
-        """What the file says; what it leaves out of `got` is not looked at."""
-        return Outcome(self.content["bound"], self.content.get("got") or {})
+        """What the file says; what it leaves out of `got` and `says` is not looked at."""
+        return Outcome(self.content["bound"], self.content.get("got") or {}, self.content.get("says") or {})
 
     def seen(self, outcome: Outcome) -> Outcome:
         """The part of an outcome of which the file says something."""
-        return outcome if "got" in self.content else outcome._replace(got={})
+        begins = {
+            pod: outcome.says.get(pod, "")[: len(message)] for pod, message in self.expected.says.items()
+        }
+        return outcome._replace(got=outcome.got if "got" in self.content else {}, says=begins)
 
     def cluster(self) -> Iterator[Object]:
         """Its nodes with their devices."""

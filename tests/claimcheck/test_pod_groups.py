@@ -22,8 +22,11 @@ def outcome(case: Case) -> Outcome:
     placements = {each.pod: each for each in report.runs[0].placements}
     bound: dict[str, int] = {}
     got: dict[str, dict[str, Any]] = {}
+    says: dict[str, str] = {}
     for workload in scenario.workloads:
         placement = placements.get(workload.title)
+        if placement is not None and not placement.node:
+            says[workload.name] = placement.reason
         if placement is None or not placement.node or workload.kind != "Pod":
             continue
         name = workload.name.rpartition("-")[0]
@@ -38,7 +41,7 @@ def outcome(case: Case) -> Outcome:
             its["for"] = sorted({*its["for"], f"{consumer.resource} {consumer.name}"})
             if claim.key in placement.results:
                 its["devices"] = len(Allocation(placement.results[claim.key]).results)
-    return Outcome(bound, got)
+    return Outcome(bound, got, says)
 
 
 @pytest.mark.parametrize("case", cases(), ids=str)
@@ -81,3 +84,18 @@ def test_a_group_that_does_not_exist() -> None:
         cluster.schedule(list(case.objects()))
     said = f"waits for PodGroup {case.namespace}/missing, which does not exist in the objects or the cluster; did you mean mising?"
     assert str(raised.value) == f"Pod {case.namespace}/pod-0: {said}"
+
+
+def test_what_keeps_a_gang_from_fitting() -> None:
+    """A pod that does not fit is explained beside the pods of its gang that would."""
+    case = next(each for each in cases() if str(each) == "too few pods of a gang fit")
+    cluster = Cluster.from_objects([DEVICE_CLASS, *case.cluster()], feature_gates=GATES)
+    scenario = cluster.scenario(list(values_in(list(case.objects()), cluster.profile)))
+    report = simulate(scenario, ["kube-scheduler"], batch=False, templates=(), limits=UNHURRIED)
+    fitting, misfit = report.unplaced
+    assert (fitting.said, fitting.explained) == (case.expected.says["pod-0"], None)
+    assert misfit.pods == [f"Pod {case.namespace}/pod-2"]
+    assert misfit.explained is not None
+    assert misfit.explained.explanation is not None
+    users = misfit.explained.explanation.claim_users.values()
+    assert sorted(pod for each in users for pod in each.pods) == [f"{case.namespace}/pod-{n}" for n in (0, 1)]

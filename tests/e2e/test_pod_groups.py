@@ -94,13 +94,16 @@ def _outcome(client: Client, case: Case) -> Outcome:
 
 def _read(client: Client, namespace: str) -> Outcome:
     bound: dict[str, int] = {}
+    says: dict[str, str] = {}
     for pod in client.ask("GET", f"/api/v1/namespaces/{namespace}/pods").body["items"]:
         name = pod["metadata"]["name"].rpartition("-")[0]
         if pod["spec"].get("nodeName"):
             bound[name] = bound.get(name, 0) + 1
+        for condition in pod["status"].get("conditions") or ():
+            says[pod["metadata"]["name"]] = condition.get("message", "")
     path = f"/apis/resource.k8s.io/v1/namespaces/{namespace}/resourceclaims"
     claims = [Claim(each) for each in client.ask("GET", path).body["items"]]
-    return Outcome(bound, dict(map(_got, (each for each in claims if each.is_allocated))))
+    return Outcome(bound, dict(map(_got, (each for each in claims if each.is_allocated))), says)
 
 
 def _got(claim: Claim) -> tuple[str, dict[str, Any]]:

@@ -20,7 +20,11 @@ from tests.commandline.snapshot_files import assert_snapshot
 
 DIRECTORY = snapshot_files.DIRECTORY / "explain"
 CASES = sorted(path.name for path in DIRECTORY.iterdir() if path.is_dir())
-OPTIONS = {"groups": ["--kube-version", "kep"], "clashes": ["--kube-version", "kep"]}
+OPTIONS = {
+    "groups": ["--kube-version", "kep"],
+    "clashes": ["--kube-version", "kep"],
+    "gangs": ["--feature-gates", "GenericWorkload=true,DRAWorkloadResourceClaims=true"],
+}
 
 
 def run(

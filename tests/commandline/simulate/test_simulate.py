@@ -20,6 +20,7 @@ OPTIONS = {
     "partitions": ["--compare", "first-fit,best-fit", "--batch", "--node-template", "template.yaml"],
     "replicas": ["--compare", "best-fit"],
     "unplaced": [],
+    "gangs": ["--batch", "--feature-gates", "GenericWorkload=true,DRAWorkloadResourceClaims=true"],
 }
 
 
@@ -32,7 +33,9 @@ def run(
     return code, capsys.readouterr().out
 
 
-@pytest.mark.parametrize(("case", "code"), [("partitions", 0), ("replicas", 1), ("unplaced", 1)])
+@pytest.mark.parametrize(
+    ("case", "code"), [("partitions", 0), ("replicas", 1), ("unplaced", 1), ("gangs", 1)]
+)
 def test_text(
     case: str, code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,0 +1,99 @@
+"""What becomes of gangs as a whole: how many of their pods fit together, and which do not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from allocator.gangs import Gang
+from allocator.scheduling import Mode
+from allocator.simulation import Limits, Placement, Simulation
+from allocator.time_limit import POD_SECONDS, TimeLimit
+from claimcheck.answers.scenario import Scenario
+from claimcheck.answers.tried import Placed, Tried, pods_of, scheduling_state, withdrawn_by_gang
+from cluster.workloads import Workload
+
+
+class GangAnswer(NamedTuple):
+    """What becomes of a gang.
+
+    :param tried: its pods that are on no node, with what became of each in the same place of `placements`.
+    """
+
+    gang: Gang
+    tried: Sequence[Tried]
+    placements: Sequence[Placement]
+
+    @property
+    def known(self) -> int:
+        """How many pods it has."""
+        return self.gang.running + len(self.tried)
+
+    @property
+    def waits(self) -> str:
+        """What it waits for before kube-scheduler looks at it; empty if it has enough pods."""
+        return self.gang.waits(self.known) if self.known < self.gang.min_count else ""
+
+    @property
+    def fitting(self) -> int:
+        """How many of its pods fit together, those on nodes included."""
+        return self.gang.running + sum(bool(each.node or each.withdrawn) for each in self.placements)
+
+    @property
+    def fits(self) -> bool:
+        """Whether its pods are bound that fit."""
+        return any(each.node for each in self.placements)
+
+    @property
+    def is_undecided(self) -> bool:
+        """Whether there was no time to find out."""
+        return not self.fits and any(each.undecided for each in self.placements)
+
+    @property
+    def misfits(self) -> list[Tried]:
+        """The pods that fit nowhere beside the others."""
+        pairs = zip(self.tried, self.placements, strict=True)
+        return [tried for tried, each in pairs if not (each.node or each.withdrawn or each.untried)]
+
+    @property
+    def fellows(self) -> list[Placed]:
+        """The pods that would fit, had the others fit as well."""
+        return withdrawn_by_gang(self.tried, self.placements).get(self.gang.name, [])
+
+    def said(self, workload: Workload) -> str:
+        """What kube-scheduler says of the first of a workload's pods."""
+        pairs = zip(self.tried, self.placements, strict=True)
+        return next((each.reason for tried, each in pairs if tried.workload is workload), "")
+
+    @property
+    def headline(self) -> str:
+        """How many of its pods fit, and how many it needs."""
+        gang = self.gang
+        return f"of PodGroup {gang.name}, {self.fitting} of {self.known} pods fit, and it needs {gang.min_count} (minCount)"
+
+
+def gang_answers(scenario: Scenario, limit: TimeLimit) -> dict[str, GangAnswer]:
+    """What becomes of each gang of a scenario by itself, as if the others did not exist, by its name.
+
+    A PodGroup with the policy `basic`, or one that has as many pods on nodes as it needs, is no gang.
+    """
+    workloads = [*scenario.workloads, *scenario.fellows]
+    members: dict[str, list[Workload]] = {}
+    for each in workloads:
+        if each.gang is not None and each.gang.running < each.gang.min_count > 1:
+            members.setdefault(each.gang.name, []).append(each)
+    limits = Limits(limit, POD_SECONDS)
+    return {name: _answer(scenario, each, limits) for name, each in members.items()}
+
+
+def _answer(scenario: Scenario, members: Iterable[Workload], limits: Limits) -> GangAnswer:
+    snapshot, resources = scenario.snapshot, scenario.node_resources
+    tried = [
+        Tried(workload, number, pod)
+        for workload in members
+        if not workload.problem and not workload.missing
+        for number, pod in enumerate(pods_of(snapshot, workload, resources, limits), len(workload.running))
+    ]
+    gang = next(each.gang for each in members if each.gang is not None)
+    simulation = Simulation(scheduling_state(snapshot, resources), limits)
+    return GangAnswer(gang, tried, simulation.run([each.pod for each in tried], Mode.PREFERRED))
