@@ -94,7 +94,8 @@ def _compare(options: Namespace, state: ClusterState, existing: list[Manifest]) 
         devices = ClusterDevices(state, options.timeout)
         found = compare(devices, proposal, workloads, TimeLimit(options.timeout))
     except OutOfTime:
-        raise UsageError(slow_patches(options.timeout)) from None
+        message = f"finding out what would change took longer than {options.timeout:g} s (--timeout)"
+        raise UsageError(message) from None
     if options.output in (TEXT, WIDE):
         write_text(options, comparison_text.lines(found, wide=options.output == WIDE))
     else:

@@ -102,8 +102,8 @@ def compare(
     """Find out what a proposal would change; afterwards the devices are as before.
 
     :param workloads: the pending pods.
-    :param limit: how long the patches and the pods may take.
-    :raises OutOfTime: if the patches take longer.
+    :param limit: how long all of it may take.
+    :raises OutOfTime: if the patches or the allocated claims take longer; pods are undecided then.
     """
     pods = PodsThatFit(devices, workloads, limit)
     before = {slice.name: slice for slice in devices.inventory}
@@ -116,14 +116,14 @@ def compare(
     applied = {patch.name for device in devices for patch in inventory.applied_to(device).patches}
     failures = {name: each for name, each in inventory.failures.items() if name in proposal.patches}
     then = pods.places()
-    refused = Reallocations(devices).refused(_holding(devices, changed))
+    refused = Reallocations(devices, limit).refused(_holding(devices, changed))
     proposal.undo(devices.cluster)
     return Comparison(
         changed,
         list(_only_in(then, now)),
         list(_only_in(now, then)),
         [pod for pod in then if now[pod] is None or then[pod] is None],
-        list(_lost(devices, refused)),
+        list(_lost(refused, Reallocations(devices, limit))),
         [name for name in sorted(proposal.patches) if name not in applied and name not in failures]
         if devices.state.features.device_patches
         else [],
@@ -147,9 +147,9 @@ def _holding(devices: ClusterDevices, changed: Iterable[ChangedDevice]) -> Itera
             yield claim
 
 
-def _lost(devices: ClusterDevices, refused: Sequence[tuple[Claim, Refused]]) -> Iterator[LostClaim]:
+def _lost(refused: Sequence[tuple[Claim, Refused]], now: Reallocations) -> Iterator[LostClaim]:
     """Of claims that would not get their devices again those that would get them as things are."""
-    already = {claim.key for claim, _ in Reallocations(devices).refused(claim for claim, _ in refused)}
+    already = {claim.key for claim, _ in now.refused(claim for claim, _ in refused)}
     for claim, why in refused:
         if claim.key not in already:
             yield LostClaim(holder(claim), why)

@@ -9,7 +9,7 @@ from allocator.devices import node_name
 from allocator.explaining.reallocation import Refused, refused_again
 from allocator.pools import Pool, pools_of
 from allocator.rules.selector_outcomes import SelectorOutcomes
-from allocator.time_limit import UNLIMITED
+from allocator.time_limit import TimeLimit
 from claimcheck.answers.devices.cluster_devices import ClusterDevices
 from resourceapi.node_selection import selects
 from resourceapi.objects import Object
@@ -20,15 +20,20 @@ from resourceapi.records.pools import PoolId
 class Reallocations:
     """Asks whether claims could be allocated to their devices as the cluster is now."""
 
-    def __init__(self, devices: ClusterDevices) -> None:
+    def __init__(self, devices: ClusterDevices, limit: TimeLimit) -> None:
+        """`limit`: how long all questions may take."""
+        self._limit = limit
         self._cluster = devices.cluster
         self._inventory = devices.inventory
         self._features = devices.state.features
-        self._outcomes = SelectorOutcomes(UNLIMITED, UNLIMITED, self._features.minor)
+        self._outcomes = SelectorOutcomes(limit, limit, self._features.minor)
         self._pools: dict[str, list[Pool]] = {}
 
     def refused(self, claims: Iterable[Claim]) -> list[tuple[Claim, Refused]]:
-        """Those of allocated claims that could not, each with the first device that it would not get."""
+        """Those of allocated claims that could not, each with the first device that it would not get.
+
+        :raises OutOfTime: if the time is over before all have been looked at.
+        """
         found = ((claim, self._refused(claim)) for claim in claims)
         return [(claim, refused) for claim, refused in found if refused is not None]
 
@@ -43,9 +48,9 @@ class Reallocations:
                 self._cluster.allocated,
                 self._features,
                 self._outcomes.selectors,
-                UNLIMITED,
+                self._limit,
             )
-            demand = self._cluster.demand([claim], UNLIMITED)[0]
+            demand = self._cluster.demand([claim], self._limit)[0]
             return refused_again(attempt, self._outcomes, demand, claim.results)
 
     def _pools_of(self, node: Object) -> list[Pool]:
@@ -66,6 +71,7 @@ class Reallocations:
         nodes = self._cluster.nodes
         known = [nodes[name] for name in named if name in nodes] if len(named) == 1 else []
         for node in known or nodes.values():
+            self._limit.check()  # selectors may have tens of thousands of requirements
             if selector is None or selects(selector, node):
                 return node
         return None

@@ -168,9 +168,24 @@ def test_time_limit(place: str, tmp_path: Path, capsys: pytest.CaptureFixture[st
     )
     code = main(["devices", "--inventory", "cluster.yaml", place, str(new), "--timeout", "1e-9"])
     assert code == 2
-    message = (
-        "claimcheck: applying ResourceSlicePatches to the devices took longer than 1e-09 s (--timeout)\n"
+    what = (
+        "finding out what would change"
+        if place == "--diff"
+        else "applying ResourceSlicePatches to the devices"
     )
+    assert f"claimcheck: {what} took longer than 1e-09 s (--timeout)\n" in capsys.readouterr().err
+
+
+def test_time_for_allocated_claims_is_limited(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Their selectors are evaluated on the devices that they have, as many as there are."""
+    documents = yaml.safe_load_all(Path("cluster.yaml").read_text(encoding="utf-8"))
+    without_patches = tmp_path / "cluster.yaml"
+    kept = [each for each in documents if each["kind"] != "ResourceSlicePatch"]
+    without_patches.write_text(yaml.safe_dump_all(kept), encoding="utf-8")
+    options = ["devices", "--inventory", str(without_patches), "--diff", "taint.yaml"]
+    assert main(options) == 1
+    assert main([*options, "--timeout", "1e-9"]) == 2
+    message = "claimcheck: finding out what would change took longer than 1e-09 s (--timeout)\n"
     assert message in capsys.readouterr().err
 
 
