@@ -6,6 +6,10 @@ there are ever more of them.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from time import monotonic
+
 from resourceapi import deep_json
 from resourceapi.api_client import TooMuch
 from resourceapi.json_values import JSONMemory
@@ -18,6 +22,9 @@ READ_BYTES = 4 * _GIB
 #: What the objects that a command reads may take in memory, as estimated: more than the devices of 5,000 nodes with
 #: 128 each take. The estimate is two to three times what they do take.
 HELD_BYTES = 6 * _GIB
+#: How long a command, or one list of a watched collection, may wait for answers in all, in seconds: half an hour is enough
+#: for all of that at 2.5 MB a second.
+WAIT_SECONDS = 1800.0
 
 
 class Budget:
@@ -25,11 +32,35 @@ class Budget:
 
     :param read_bytes: of answers, as they come.
     :param held_bytes: of objects, decoded.
+    :param wait_seconds: how long answers may be waited for.
+    :param clock: returns seconds since any moment.
     """
 
-    def __init__(self, read_bytes: int = READ_BYTES, held_bytes: int = HELD_BYTES) -> None:
+    def __init__(
+        self,
+        read_bytes: int = READ_BYTES,
+        held_bytes: int = HELD_BYTES,
+        wait_seconds: float = WAIT_SECONDS,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        self._clock = clock
+        self._wait_seconds, self._waited = wait_seconds, 0.0
         self._read_bytes, self._read = read_bytes, 0
         self._held_bytes, self._held = held_bytes, 0
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """Charge the time for which an answer is waited for.
+
+        :raises TooMuch: if there is none left.
+        """
+        if self._waited >= self._wait_seconds:
+            raise TooMuch(f"the answers took more than {self._wait_seconds:g} s in all")
+        begin = self._clock()
+        try:
+            yield
+        finally:
+            self._waited += self._clock() - begin
 
     def read(self, size: int) -> None:
         """Charge bytes that have come.

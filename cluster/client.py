@@ -7,7 +7,7 @@ import re
 import ssl
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping
-from contextlib import closing, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from http.client import HTTPResponse
 from io import BufferedReader, RawIOBase
@@ -273,7 +273,7 @@ class Client:
         url = f"{path}?{urlencode(query)}" if query else path
         content = None if body is None else deep_json.as_go_writes_it(body).encode()
         media_type = MERGE_PATCH if verb == "PATCH" else JSON
-        with _failures(f"{verb} {path}"), deadline(self._timeout):
+        with _failures(f"{verb} {path}"), self._waiting(), deadline(self._timeout):
             response = self._send_again(verb, url, content, media_type, self._accept)
             answer = self._read(response, f"{verb} {path}")
             return response.status, _decoded(response, answer, f"{verb} {path}")
@@ -285,7 +285,7 @@ class Client:
 
         :raises Unavailable: as :meth:`request`.
         """
-        with _failures(f"{verb} {path}"), deadline(self._timeout):
+        with _failures(f"{verb} {path}"), self._waiting(), deadline(self._timeout):
             response = self._send_again(verb, path, content, media_type, accept)
             return response.status, self._read(response, f"{verb} {path}")
 
@@ -399,6 +399,9 @@ class Client:
                 unfinished, size = [rest], len(rest)
             if size > ANSWER_BYTES:
                 raise TooLarge(f"{what}: an event has more than {ANSWER_BYTES:,} bytes")
+
+    def _waiting(self) -> AbstractContextManager[None]:
+        return nullcontext() if self._budget is None else self._budget.waiting()
 
     def _charge(self, response: BaseHTTPResponse, part: bytes) -> None:
         if self._budget is None:

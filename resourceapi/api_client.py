@@ -18,6 +18,8 @@ FIRST_PAGE = 25
 PAGE = 500
 #: What a command reads of one collection: more than the pods of the largest cluster that Kubernetes supports (150,000).
 MOST_OBJECTS = 200_000
+#: How many pages of a list may have fewer objects than were asked for and lead further: those of kube-apiserver have as many.
+MOST_SHORT_PAGES = 100
 
 
 class Unavailable(ClaimcheckError):
@@ -77,7 +79,7 @@ class Listing:
 
         :raises Unavailable: if the collection cannot be read to its end.
         """
-        size, largest, following, seen = FIRST_PAGE, PAGE, "", 0
+        size, largest, following, seen, short = FIRST_PAGE, PAGE, "", 0, 0
         while True:
             query = {"limit": str(size), **({"continue": following} if following else {})}
             try:
@@ -100,8 +102,9 @@ class Listing:
             if not following:
                 self.revision = text(metadata, "resourceVersion")
                 return
-            if not found or following == before:
-                raise Unavailable(f"GET {self._path}: the list does not end: a page leads no further")
+            short += len(found) < size
+            if not found or following == before or short > MOST_SHORT_PAGES:
+                raise Unavailable(f"GET {self._path}: the list does not end")
             size = min(2 * size, largest)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import itertools
 import json
 import threading
 from collections.abc import Iterator
@@ -122,6 +123,15 @@ def test_bytes_of_all_pages_are_budgeted(server: str) -> None:
     with pytest.raises(TooMuch, match=f"the answers have more than {5 * page:,} bytes in all"):
         next(listing)
     assert len(found) == 5 * PAGE
+
+
+def test_time_for_all_answers_is_budgeted(server: str) -> None:
+    """A server that takes a second for each, by a clock that counts how often it is looked at, is asked five times."""
+    seconds = itertools.count()
+    listing = Listing(client_of(server, Budget(wait_seconds=5, clock=lambda: float(next(seconds)))), "/x")
+    with pytest.raises(TooMuch, match="the answers took more than 5 s in all"):
+        list(listing)
+    assert Hostile.pages == 5
 
 
 def test_objects_that_are_held_are_budgeted(server: str) -> None:

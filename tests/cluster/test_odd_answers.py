@@ -14,7 +14,7 @@ from cluster.access import Access
 from cluster.client import Client
 from cluster.live_objects import SCHEDULING, LiveObject, UnreadList, live_object, live_objects
 from cluster.objects import ClusterObjects
-from resourceapi.api_client import Listing, Unavailable, get_object
+from resourceapi.api_client import MOST_SHORT_PAGES, Listing, Unavailable, get_object
 from resourceapi.measured import NEWEST
 from resourceapi.model.versions import GROUP
 from resourceapi.releases import Profile
@@ -104,6 +104,28 @@ def test_lists_that_do_not_end(items: list[Any]) -> None:
     """A page without objects, and one that leads to itself, are not followed for ever."""
     with pytest.raises(Unavailable, match="the list does not end"):
         list(Listing(Odd({"items": items, "metadata": {"continue": "more"}}), "/x"))
+
+
+class Drops:
+    """Serves endless pages of so many objects."""
+
+    def __init__(self, size: int) -> None:
+        self.size, self.pages = size, 0
+
+    def request(
+        self, verb: str, path: str, body: object = None, query: Mapping[str, str] | None = None
+    ) -> tuple[int, Any]:
+        self.pages += 1
+        items = [{"metadata": {"name": f"{self.pages}-{number}"}} for number in range(self.size)]
+        return 200, {"items": items, "metadata": {"continue": f"{self.pages}"}}
+
+
+def test_pages_with_fewer_objects_than_were_asked_for() -> None:
+    """A hundred are followed; kube-apiserver sends full ones as long as there are more."""
+    api = Drops(1)
+    with pytest.raises(Unavailable, match="GET /x: the list does not end"):
+        list(Listing(api, "/x"))
+    assert api.pages == MOST_SHORT_PAGES + 1
 
 
 @pytest.mark.parametrize("path", ["/api/v1/namespaces/../pods", "/api/v1/namespaces/.", "/.."])
