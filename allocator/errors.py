@@ -39,7 +39,17 @@ class Mention(NamedTuple):
     short: bool = False
 
 
-Text = tuple["str | Named | Mention", ...]
+class Quotation(NamedTuple):
+    """Words that may quote what a device has.
+
+    :param otherwise: what stands there where the text is about all nodes.
+    """
+
+    words: str
+    otherwise: str
+
+
+Text = tuple["str | Named | Mention | Quotation", ...]
 """Words, claims that are named there, and what is on the node."""
 
 
@@ -48,9 +58,11 @@ def in_words(text: Text) -> str:
     return "".join([_in_words(each) for each in text])
 
 
-def _in_words(part: str | Named | Mention) -> str:
+def _in_words(part: str | Named | Mention | Quotation) -> str:
     if isinstance(part, str):
         return part
+    if isinstance(part, Quotation):
+        return part.words
     return naming(part.words, part.what, short=part.short) if isinstance(part, Mention) else part.name
 
 
@@ -67,7 +79,7 @@ class AllocationError(ClaimcheckError):
 
     fix = ""
 
-    def __init__(self, *text: str | Named | Mention) -> None:
+    def __init__(self, *text: str | Named | Mention | Quotation) -> None:
         """Make an error with this text; see `Text`."""
         super().__init__(in_words(text))
         self.text = text

@@ -11,7 +11,18 @@ from typing import NamedTuple
 from allocator.allocation import Allocator, Arrangement
 from allocator.attempt_state import Taken
 from allocator.demand import ClaimContents, ClaimDemand, Content
-from allocator.errors import FATAL, NODE, UNDECIDED, AllocationError, Mention, Named, NodeError, Text, naming
+from allocator.errors import (
+    FATAL,
+    NODE,
+    UNDECIDED,
+    AllocationError,
+    Mention,
+    Named,
+    NodeError,
+    Quotation,
+    Text,
+    naming,
+)
 from allocator.ledgers import PoolState
 from allocator.node_equivalence import NodeEquivalence
 from allocator.nodes import NodeClass, NodeEntry, Nodes
@@ -43,18 +54,27 @@ class ErrorText:
         """Take the text that was found for some claims on a node, where the pools were in these states."""
         self._parts = [_part(each, claims, states) for each in text]
 
+    @property
+    def quoted(self) -> int:
+        """How many characters it quotes."""
+        return sum([len(each.words) for each in self._parts if isinstance(each, Quotation)])
+
     def on(self, names: Sequence[str], states: Sequence[PoolState]) -> str:
         """The text for claims with these names, on a node where the pools are in these states."""
         return "".join([self._words(each, names, states) for each in self._parts])
 
     def anywhere(self, names: Sequence[str]) -> str:
-        """The text for claims with these names, without names of devices and pools."""
+        """The text for claims with these names, without names of devices and pools, and what devices have."""
         return "".join([self._words(each, names, None) for each in self._parts])
 
     @staticmethod
-    def _words(part: str | int | _Spot, names: Sequence[str], states: Sequence[PoolState] | None) -> str:
+    def _words(
+        part: str | int | _Spot | Quotation, names: Sequence[str], states: Sequence[PoolState] | None
+    ) -> str:
         if isinstance(part, str):
             return part
+        if isinstance(part, Quotation):
+            return part.otherwise if states is None else part.words
         if isinstance(part, int):
             return names[part]
         if states is None:
@@ -65,9 +85,9 @@ class ErrorText:
 
 
 def _part(
-    part: str | Named | Mention, claims: Sequence[Named], states: Sequence[PoolState]
-) -> str | int | _Spot:
-    if isinstance(part, str):
+    part: str | Named | Mention | Quotation, claims: Sequence[Named], states: Sequence[PoolState]
+) -> str | int | _Spot | Quotation:
+    if isinstance(part, str | Quotation):
         return part
     if not isinstance(part, Mention):
         return claims.index(part)
@@ -116,7 +136,12 @@ class Outcome:
     def weight(self) -> int:
         """About how many bytes it takes."""
         templates = sum([template.weight for template in self.templates or ()])
-        return _OUTCOME_BYTES + len(self.error) + templates
+        return _OUTCOME_BYTES + self.error_bytes + templates
+
+    @property
+    def error_bytes(self) -> int:
+        """About how many bytes its texts take."""
+        return len(self.error)
 
     @property
     def places(self) -> tuple[int, ...]:
@@ -137,6 +162,11 @@ class FatalOutcome(Outcome):
         super().__init__(error=text.anywhere(names), error_kind=FATAL, fix=fix)
         self._text = text
         self._names = names
+
+    @property
+    def error_bytes(self) -> int:
+        """As of :class:`Outcome`, with what is told of a node."""
+        return len(self.error) + self._text.quoted
 
     def of(self, claims: Sequence[Claim]) -> FatalOutcome:
         """The same for these claims of the plan."""
@@ -273,7 +303,7 @@ class Plans:
         try:
             found = self._find(plan, entry, time_limit)
             plan.outcomes[(node_class, shared.signature) if shared.states else node_class] = found
-            plan.bytes_of_outcomes += _OUTCOME_BYTES + len(found.error) + shared.signature_bytes
+            plan.bytes_of_outcomes += _OUTCOME_BYTES + found.error_bytes + shared.signature_bytes
         finally:  # also what was found out about devices until the time was over
             weight = plan.weight
             if weight > plan.weighed * (1 + _GROWTH):

@@ -8,7 +8,7 @@ from threading import Lock
 from typing import Any, NamedTuple
 
 from allocator.devices import Device
-from allocator.errors import AllocationError, ExpressionError, Mention, Text
+from allocator.errors import AllocationError, ExpressionError, Mention, Quotation, Text
 from allocator.time_limit import TimeLimit
 from deviceselectors.compiler import compile_expression
 from deviceselectors.environment import Environment
@@ -31,6 +31,11 @@ _MAX_CHARACTERS = 1_000_000
 _MAX_NUMBERED_CHARACTERS = 4_000_000
 #: Longer errors of evaluations end in an ellipsis: they may quote values of megabytes, and are told for each node.
 _MAX_ERROR_CHARACTERS = 1024
+#: Errors that quote nothing, and one that quotes what was looked up: a name in the expression, or a value of a device.
+_WITHOUT_VALUES = frozenset(
+    ("division by zero", "integer overflow", "no such overload", "optional.none() dereference")
+)
+_NO_SUCH_KEY = "no such key: "
 #: Longer errors and derived values are not kept with the devices, which may be many.
 _MAX_KEPT_CHARACTERS = 200
 
@@ -115,11 +120,16 @@ class Selectors:
             raise AllocationError(*selector.place, f": CEL compile error: {error}") from None
         if isinstance(outcome, str):
             if self.minor < 37:
-                raise ExpressionError(*selector.place, f": CEL runtime error: {outcome}")
+                raise ExpressionError(
+                    *selector.place,
+                    ": CEL runtime error: ",
+                    _quotation(outcome, selector.expression, outcome),
+                )
             raise ExpressionError(
                 *selector.place,
                 Mention(" on device ", device),
-                f": CEL runtime error: {with_hint(outcome)}",
+                ": CEL runtime error: ",
+                _quotation(outcome, selector.expression, with_hint(outcome)),
             )
         return outcome
 
@@ -179,7 +189,8 @@ class Selectors:
                 raise ExpressionError(
                     f"evaluate derived attribute {name}",
                     Mention(" on device ", device),
-                    f" failed: {shortened(error.message, _MAX_ERROR_CHARACTERS)}",
+                    " failed: ",
+                    _quotation(error.message, expression, shortened(error.message, _MAX_ERROR_CHARACTERS)),
                 ) from None
             if _characters(found) <= _MAX_KEPT_CHARACTERS:
                 remember(known, number, found, _MAX_EXPRESSIONS)
@@ -208,6 +219,13 @@ class Selectors:
             self._programs.clear()
         remember(self._programs, key, found)
         self._characters = length if len(self._programs) == 1 else self._characters + length
+
+
+def _quotation(error: str, expression: str, shown: str) -> Quotation:
+    """The error of an evaluation as it is shown: who may not see devices gets it only if it quotes nothing but the expression."""
+    key = error.removeprefix(_NO_SUCH_KEY)
+    is_told = error in _WITHOUT_VALUES or (key != error and key in expression)
+    return Quotation(shown, shown if is_told else "`claimcheck explain` says which")
 
 
 def _characters(attribute: Object) -> int:

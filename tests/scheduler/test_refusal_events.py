@@ -332,6 +332,35 @@ def test_note_says_what_no_device_has() -> None:
 
 
 @pytest.mark.parametrize(
+    "expression",
+    [
+        f"int({MODEL}) > 1",
+        f'{{"a": 1}}[{MODEL}] == 1',
+        f"timestamp({MODEL}).getFullYear() > 1",
+        f'"2026-01-01T00:00:00Z" == string(timestamp("2026-01-01T00:00:00Z").getHours({MODEL}))',
+        f"quantity({MODEL}).isInteger()",
+        f"semver({MODEL}).major() > 1",
+        f"[1][size({MODEL})] == 1",
+    ],
+)
+def test_error_of_a_selector_quotes_no_device(expression: str) -> None:
+    """Neither in an event nor in an answer, which becomes one; CEL's errors do."""
+    told = Told()
+    for name in NODES:
+        device = slice_of(name, 1)
+        device["spec"]["devices"][0]["attributes"] = {"model": {"string": "TopSecret"}}
+        told.picture.slices.put(device)
+    told.picture.claim_objects.put(with_selector("c", expression))
+    verdicts = told.filter.answer(CandidateNodes(pod("p", "c"), NODES))
+    assert not told.ask(pod("p", "c"))
+    (note,) = told.after(QUIET_SECONDS)
+    for said in (note, *verdicts.beyond_preemption.values()):
+        assert "CEL runtime error: `claimcheck explain` says which" in said
+        assert "TopSecret" not in said
+        assert "9" not in said, "its length"
+
+
+@pytest.mark.parametrize(
     ("request_changes", "said"),
     [
         (
