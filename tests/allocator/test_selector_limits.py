@@ -146,9 +146,9 @@ def matches_of(state: SchedulingState) -> list[dict[int, bool | str]]:
 def test_errors_that_quote_much_take_no_memory() -> None:
     """Of each device with which a claim of 4 KB was tried, megabytes were kept, and told for each node."""
     state = state_of()
-    (error,) = errors(state, claim(exactly(selectors=[QUOTES_MUCH])))
-    assert "no such key: 000" in error
-    assert len(error) < 2048
+    (answer,) = state.filter([Claim(claim(exactly(selectors=[QUOTES_MUCH])))], UNLIMITED).nodes
+    assert "no such key: 000" in answer.error
+    assert len(answer.error) < 2048
     assert matches_of(state) == [{}]
     errors(state, claim(exactly(selectors=['{"x": 1}["y"] == 1'])))
     assert [list(each.values()) for each in matches_of(state)] == [["no such key: y"]]
