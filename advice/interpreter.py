@@ -1,7 +1,4 @@
-"""Turns the server's answers and the lints' warnings into findings: where in the source, and how to fix them.
-
-Comments silence lints: ``# claimcheck: ignore[CC001,CC002]``, or ``# claimcheck: ignore`` for all of them.
-"""
+"""Turns the server's answers and the lints' warnings into findings: where in the source, and how to fix them."""
 
 from __future__ import annotations
 
@@ -18,12 +15,10 @@ from advice.lints.table import (
     BOOLEAN_KEY,
     DROPPED,
     IGNORED_TEXT,
-    LINTS,
     REPEATED_KEY,
-    UNKNOWN_LINT,
     Warning,
-    meant,
 )
+from advice.silencing import is_ignored
 from conversion.hub import path_to_version
 from documents.positions import Place
 from resourceapi.field_errors import Path, render
@@ -44,44 +39,6 @@ if TYPE_CHECKING:
     from resourceapi.decoding import Problem as DecodingProblem
     from resourceapi.releases import Profile
     from validation.requests import Answer
-
-
-_TRACE = "claimcheck:"
-_comment = re.compile(r"#\s*claimcheck:\s*ignore(?:\[([^\]]*)\])?")
-_code = re.compile(r"[^\s,]+")
-_MOST_UNKNOWN = 100
-
-
-def is_ignored(manifest: Manifest, finding: Finding) -> bool:
-    """Whether a comment on the finding's line, or alone on the line above, silences it.
-
-    The comment may follow the ``|`` or ``>`` of a block scalar that begins on the next line, as block scalars have no comments.
-    """
-    for number in (finding.line, finding.line - 1):
-        line = manifest.source_line(number)
-        if number != finding.line and not re.match(r"\s*#|.*[|>][-+0-9]*\s+#", line):
-            continue
-        matched = _comment.search(line)
-        if matched and (matched[1] is None or finding.rule in _code.findall(matched[1])):
-            return True
-    return False
-
-
-def unknown_codes(manifest: Manifest) -> Iterator[Warning]:
-    """CC024: the codes in such comments that no lint has, so that the comments silence nothing."""
-    left = _MOST_UNKNOWN
-    for number in manifest.lines_with(_TRACE):
-        comment = _comment.search(manifest.source_line(number))
-        if comment is None or comment[1] is None:
-            continue
-        for code in _code.finditer(comment[1]):
-            if code[0] not in LINTS and left:
-                left -= 1
-                place = Place(number, comment.start(1) + code.start() + 1, len(code[0]), exact=True)
-                known = meant(code[0])
-                hint = f"did you mean `{known}`?" if known else "`claimcheck lint` lists them"
-                yield Warning(UNKNOWN_LINT.code, (), f"no lint has the code {code[0]}", hint, place=place)
-
 
 # Rules about the presence of a key, whatever its value.
 KEY_RULES = frozenset((UNKNOWN_FIELD, DUPLICATE_FIELD, DROPPED.code, BOOLEAN_KEY.code))

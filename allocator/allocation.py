@@ -239,14 +239,15 @@ class Allocator:
 
 def _candidates(pools: Sequence[Pool], claims: Sequence[ClaimDemand], attempt: Attempt) -> Sequence[Device]:
     """The devices that can be had, in the order in which they are tried; those that no request is about may be missing."""
-    if len(pools) > 1:
+    usable = [pool for pool in pools if pool.usable]
+    if len(usable) > 1:
         drivers = attempt.drivers_of(
-            each for claim in claims for request in claim.requests for each in request.alternatives
+            [each for claim in claims for request in claim.requests for each in request.alternatives]
         )
-        pools = [pool for pool in pools if pool.usable and not attempt.passes_over(pool, drivers)]
-    if len(pools) == 1 and pools[0].usable:
-        return pools[0].devices
-    return [device for pool in pools if pool.usable for device in pool.devices]
+        usable = [pool for pool in usable if not attempt.passes_over(pool, drivers)]
+    if len(usable) == 1:
+        return usable[0].devices
+    return [device for pool in usable for device in pool.devices]
 
 
 def _check_claim(

@@ -20,7 +20,7 @@ from allocator.errors import AllocationError, NodeError
 from allocator.fitting.waste import NodeWaste, Waste, Worths
 from allocator.ledgers import PoolState
 from allocator.nodes import NodeEntry, Nodes
-from allocator.plans import Outcome, Plan, Plans, Solution
+from allocator.plans import Outcome, Plan, Plans, Solution, picks_of
 from allocator.results import ResultTemplate
 from allocator.time_limit import TimeLimit
 
@@ -83,7 +83,7 @@ class BestPlans(Plans):
             other = (rank_of(plan.demand, found), waste.of(_flat(found)))
             if other < key:
                 best, key = found, other
-        return Proposal(self._templates(plan, states, best), *key)
+        return Proposal(self._templates(plan, best, picks_of(states, best)), *key)
 
     def _again(
         self,

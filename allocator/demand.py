@@ -16,7 +16,6 @@ from allocator.errors import Text
 from allocator.features import Features
 from allocator.selection import Selector
 from allocator.time_limit import TimeLimit
-from resourceapi.equality import fingerprint
 from resourceapi.go_text import quote
 from resourceapi.manifests import name_of
 from resourceapi.model.claims import ALL, EXACT_COUNT
@@ -29,6 +28,7 @@ from resourceapi.records.claims import (
     PackedDevices,
     expressions_of,
 )
+from resourceapi.spelling import fingerprint
 
 ClassSelectors = dict[str, tuple[Selector, ...]]
 """The selectors of classes, by name."""

@@ -15,9 +15,9 @@ from weakref import WeakValueDictionary
 from allocator.capacity_requests import DeviceCapacities
 from allocator.features import NEWEST_READING, Reading
 from deviceselectors.device_properties import DeviceProperties, properties_key
-from resourceapi.equality import canonical, fingerprint
 from resourceapi.objects import EMPTY, Object
 from resourceapi.quantity import Quantity, values_of
+from resourceapi.spelling import canonical, fingerprint
 
 
 class Consumption(NamedTuple):

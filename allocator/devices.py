@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from allocator.device_shapes import DeviceShape, ShapeRegistry
 from allocator.time_limit import TimeLimit
-from resourceapi.equality import canonical
 from resourceapi.node_selection import selects
 from resourceapi.objects import EMPTY, Object
 from resourceapi.phrases import number
 from resourceapi.quantity import Quantity, values_of
 from resourceapi.records.pools import DeviceId, SliceRecord
+from resourceapi.spelling import canonical
 
 if TYPE_CHECKING:
     from deviceselectors.runtime.device import Device as PreparedDevice

@@ -21,8 +21,8 @@ from allocator.pools import namesakes
 from allocator.selection import Selectors
 from allocator.time_limit import TimeLimit
 from resourceapi.caches import remember
-from resourceapi.equality import canonical, fingerprint
 from resourceapi.objects import Object
+from resourceapi.spelling import canonical, fingerprint
 
 _MAX_SHAPES = 256
 

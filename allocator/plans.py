@@ -356,8 +356,9 @@ class Plans:
 
     def _fit(self, plan: Plan, states: Sequence[PoolState], taken: Solution) -> Outcome:
         """The outcome for devices; equal ones are shared, as each node is a class if devices have serial numbers."""
+        picks = picks_of(states, taken)
         if not all(is_ordinary(each) for of_claim in taken for each in of_claim):
-            return Outcome(self._templates(plan, states, taken))
+            return Outcome(self._templates(plan, taken, picks))
         key = tuple(
             [
                 tuple(
@@ -366,23 +367,23 @@ class Plans:
                         for each, pick in zip(*both, strict=True)
                     ]
                 )
-                for both in zip(taken, _picks(states, taken), strict=True)
+                for both in zip(taken, picks, strict=True)
             ]
         )
         found = plan.fits.get(key)
         if found is None:
-            found = plan.fits[key] = Outcome(self._templates(plan, states, taken))
+            found = plan.fits[key] = Outcome(self._templates(plan, taken, picks))
         return found
 
     def _templates(
-        self, plan: Plan, states: Sequence[PoolState], taken: Solution
+        self, plan: Plan, taken: Solution, picks: Sequence[Sequence[Pick]]
     ) -> tuple[ResultTemplate, ...]:
         """The templates from which the results on any node of the class are made."""
         features = self._allocator.features
         found = tuple(
             [
-                ResultTemplate(claim, each, picks, features)
-                for claim, each, picks in zip(plan.demand, taken, _picks(states, taken), strict=True)
+                ResultTemplate(claim, devices, places, features)
+                for claim, devices, places in zip(plan.demand, taken, picks, strict=True)
             ]
         )
         plan.bytes_of_outcomes += sum([template.weight for template in found])
@@ -403,7 +404,7 @@ class Plans:
         )
 
 
-def _picks(states: Sequence[PoolState], taken: Solution) -> list[list[Pick]]:
+def picks_of(states: Sequence[PoolState], taken: Solution) -> list[list[Pick]]:
     """The indexes of devices in their pools, by claim."""
     places = {state.pool.id: (place, state) for place, state in enumerate(states)}
     return [[_pick(*places[device.slice.pool], device.id.device) for device, _, _ in each] for each in taken]

@@ -293,9 +293,9 @@ class SchedulingState:
         answer = answers[chosen]
         assert answer.result is not None
         unallocated = pod.on.get(answer.node, pod.elsewhere).unallocated
-        for claim, result in zip(unallocated, answer.result, strict=True):
-            self.hold_allocation(claim.key, Allocation(result))
         allocated = dict(zip(unallocated, answer.result, strict=True))
+        for claim, result in allocated.items():
+            self.hold_allocation(claim.key, Allocation(result))
         return PodAnswer(
             answers, answer.node, outcome, answers.first_error(FATAL), equal=equal, allocated=allocated
         )

@@ -17,9 +17,9 @@ from deviceselectors.lookups import (
     domain_of,
     presence_test,
 )
-from resourceapi.equality import canonical, fingerprint
 from resourceapi.objects import EMPTY, Object
 from resourceapi.quantity import value_of, values_of
+from resourceapi.spelling import canonical, fingerprint
 
 if TYPE_CHECKING:
     from deviceselectors.runtime.device import Device as PreparedDevice

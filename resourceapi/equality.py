@@ -6,12 +6,7 @@ amount. A struct with nothing set is as good as none only where Go has it as a v
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
 from typing import Any
-
-from resourceapi.json_text import Raw
-from resourceapi.quantity import Quantity
 
 # An empty map is written like an empty struct, so that names have to tell. These fields are maps wherever they are;
 # `capacity` is one in a device and a pointer to a struct in a request.
@@ -56,42 +51,3 @@ def _equal_members(one: Any, other: Any) -> bool:
     if not (isinstance(one, dict) and isinstance(other, dict)):
         return False
     return all(equal_fields(name, one.get(name), other.get(name)) for name in one.keys() | other.keys())
-
-
-# A canonical spelling of objects in normal form, for comparing and hashing them.
-
-
-def canonical(value: Any) -> str:
-    """Spell a value so that two values have the same spelling only if no rule can tell them apart.
-
-    :param value: any part of an object in normal form (see :mod:`resourceapi.decoding`).
-    :returns: JSON; the order of members counts, so it may differ for objects that are equal.
-    """
-    return _ENCODER.encode(value)
-
-
-#: A longer spelling is known by its digest.
-_LONG, _DIGEST_BYTES = 256, 20
-
-
-def fingerprint(spelling: str) -> str:
-    """The spelling itself if it is short, or else its digest: what is as good for comparing, and takes little memory."""
-    if len(spelling) <= _LONG:
-        return spelling
-    from hashlib import blake2b
-
-    return "#" + blake2b(spelling.encode("utf-8", "surrogatepass"), digest_size=_DIGEST_BYTES).hexdigest()
-
-
-def _as_json(value: object) -> object:
-    if isinstance(value, Quantity):
-        # `1000m` and `1` are the same number, but not the same thing to all rules.
-        return [value.mantissa, value.scale, value.format, value.big, str(value)]
-    if isinstance(value, Raw):
-        return [value.source]
-    if isinstance(value, Mapping):
-        return dict(value)
-    raise TypeError(f"no part of an API object: {value!r}")
-
-
-_ENCODER = json.JSONEncoder(default=_as_json, check_circular=False, separators=(",", ":"))

@@ -174,6 +174,8 @@ class Field:
         """The field as release 1.``minor`` has it, if it does."""
         if not self.since <= minor <= self.until:
             return None
+        if not self.formerly:
+            return self
         changes: dict[str, object] = {}
         for before, attributes in sorted(self.formerly, key=lambda each: -each[0]):
             if minor < before:
@@ -244,8 +246,10 @@ class Schema:
     ) -> None:
         self.package = package
         self.names_embedded = names_embedded
+        self._base = base
+        self._own = tuple(structs)
         self._structs: dict[str, Struct] = dict(base._structs) if base else {}
-        self._structs.update((struct.name, struct) for struct in structs)
+        self._structs.update((struct.name, struct) for struct in self._own)
         self._compiled: dict[object, object] = {}
 
     def __getitem__(self, name: str) -> Struct:
@@ -267,8 +271,13 @@ class Schema:
 
     def in_release(self, minor: int) -> Schema:
         """The schema with the fields that release 1.``minor`` has."""
-        structs = (struct.in_release(minor) for struct in self)
-        return Schema(self.package, structs, base=self, names_embedded=minor >= EMBEDDED_NAMED_SINCE)
+
+        def build() -> Schema:
+            base = None if self._base is None else self._base.in_release(minor)
+            structs = (struct.in_release(minor) for struct in self._own)
+            return Schema(self.package, structs, base=base, names_embedded=minor >= EMBEDDED_NAMED_SINCE)
+
+        return self.compiled(("release", minor), build)
 
     def compiled(self, key: object, build: Callable[[], T]) -> T:
         """``build()``, made once per ``key``."""

@@ -23,11 +23,11 @@ from allocator.scheduling import FATAL, Mode, SchedulingState
 from allocator.time_limit import OutOfTime, TimeLimit
 from cluster import store
 from resourceapi.caches import WeighedCache
-from resourceapi.equality import canonical
 from resourceapi.logs import LOGGER
 from resourceapi.measured import NEWEST
 from resourceapi.objects import EMPTY, Object
 from resourceapi.records.claims import Claim
+from resourceapi.spelling import canonical
 from webhook.object_cache import NodeLabels
 
 # Work that takes longer than this, in seconds, is followed by a pause.

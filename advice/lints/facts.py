@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 from advice.lints.named_objects import NamedObjects, Renaming
 from advice.lints.pools import Pools
-from allocator.inventory import Inventory
 from resourceapi.kinds import (
     CLAIM,
     CLAIM_TEMPLATE,
@@ -24,46 +23,8 @@ from resourceapi.releases import Profile, split_api_version
 if TYPE_CHECKING:
     from advice.lints.candidates import Evaluations
     from advice.lints.expressions import Expression
-    from allocator.patches import PatchFailure
+    from advice.lints.patched_devices import PatchedDevices
     from deviceselectors.environment import Environment
-    from resourceapi.objects import Object
-
-
-class PatchedDevices:
-    """The devices of all slices that are known, and the patches that apply to them."""
-
-    def __init__(
-        self, slices: Sequence[Object], patches: Iterable[Object], classes: Mapping[str, Object]
-    ) -> None:
-        """All objects are in the shape of v1."""
-        self._inventory = Inventory(slices)
-        for each in classes.values():
-            self._inventory.put_class(each)
-        self._patches: dict[str, Object] = {}
-        self._in_effect: frozenset[str] | None = None
-        for patch in patches:
-            self.put(patch)
-
-    def put(self, patch: Object) -> None:
-        """Add a patch, or replace that of the same name."""
-        name = name_of(patch)
-        if self._patches.get(name) != patch:
-            self._patches[name], self._in_effect = patch, None
-            self._inventory.put_patch(patch)
-
-    def failure_of(self, name: str) -> PatchFailure | None:
-        """Why a patch does not apply to devices, if its filter fails on some."""
-        return self._inventory.failures.get(name)
-
-    def has_effect(self, name: str) -> bool:
-        """Whether a patch applies to some device."""
-        if self._in_effect is None:
-            self._in_effect = self._inventory.patches_in_effect
-        return name in self._in_effect
-
-    def ids(self) -> list[DeviceId]:
-        """The devices."""
-        return [device.id for slice in self._inventory.published() for device in slice.devices]
 
 
 #: What classic DRA has in place of a DeviceClass.

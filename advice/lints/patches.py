@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from advice.device_inventory import objects_of, read
-from advice.lints.facts import Facts, PatchedDevices
+from advice.lints.facts import Facts
+from advice.lints.patched_devices import PatchedDevices
 from advice.lints.table import NULL_CAPACITY, WITHOUT_EFFECT, Warning
 from allocator.features import Features
 from resourceapi.decoding import DecodingError

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from advice.lints.facts import Facts
 from advice.lints.table import CRASHING_REQUEST, UNGUARDED, Warning
-from allocator.features import Features
 from deviceselectors import request_budget
 from resourceapi.field_errors import Path
 from resourceapi.manifests import entries, mapping, request_details, text
@@ -28,18 +27,23 @@ def check(manifest: dict[str, Any], facts: Facts, *, notes: bool) -> Iterator[Wa
     if manifest.get("kind") == "DeviceClass":
         yield from _check_selectors(mapping(manifest, "spec"), ("spec",), None, facts, notes)
         return
-    crashes = Features(facts.profile.gates, facts.profile.minor).crashes_on_counters
     for path, details in request_details(manifest):
         if details.get("selectors"):
             yield from _check_selectors(details, path, text(details, "deviceClassName"), facts, notes)
-        if crashes and details.get("allocationMode") == ALL:
+        if details.get("allocationMode") == ALL:
             yield from _check_counters(details, path, facts)
 
 
 def _check_counters(details: dict[str, Any], path: Path, facts: Facts) -> Iterator[Warning]:
     """CC027: all devices of a known class, if some of them draw from counters."""
-    evaluations, class_name = _evaluations(facts), text(details, "deviceClassName")
-    if evaluations is None or class_name not in facts.class_selectors:
+    class_name = text(details, "deviceClassName")
+    if class_name not in facts.class_selectors:
+        return
+    from allocator.features import Features
+
+    crashes = Features(facts.profile.gates, facts.profile.minor).crashes_on_counters
+    evaluations = _evaluations(facts) if crashes else None
+    if evaluations is None:
         return
     among = evaluations.of_class(facts.class_selectors[class_name])
     for selector in entries(details, "selectors"):

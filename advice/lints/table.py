@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from resourceapi.field_errors import Path
@@ -128,7 +127,6 @@ CRASHING_REQUEST = Lint(
 )
 
 LINTS = {each.code: each for each in tuple(globals().values()) if isinstance(each, Lint)}
-_link = re.compile(r"\[([^\]]+)\]\([^)]+\)")
 
 
 def page_of(code: str) -> str:
@@ -136,7 +134,10 @@ def page_of(code: str) -> str:
 
     :param code: one of :data:`LINTS`.
     """
-    return _link.sub(r"\1", (FilePath(__file__).parent / "pages" / f"{code}.md").read_text("utf-8"))
+    from pathlib import Path as FilePath
+
+    text = (FilePath(__file__).parent / "pages" / f"{code}.md").read_text("utf-8")
+    return re.sub(r"\[([^\]]+)\]\([^)]+\)", r"\1", text)
 
 
 #: The names of lints, by their codes.

@@ -11,8 +11,8 @@ from allocator.capacity_requests import DeviceCapacities
 from allocator.device_shapes import DeviceShape, DeviceValues
 from allocator.patches.patch import Patch, TaintRule, removes
 from deviceselectors.device_properties import DeviceProperties
-from resourceapi.equality import canonical
 from resourceapi.objects import Object
+from resourceapi.spelling import canonical
 
 # What patches and DeviceTaintRules apply to a device.
 

@@ -7,13 +7,13 @@ from threading import Lock
 from typing import Any, NamedTuple
 
 from resourceapi.caches import WeighedCache
-from resourceapi.equality import canonical
 from resourceapi.json_text import PackedRaw, Raw
-from resourceapi.manifests import entries, full_name, mapping, name_of, namespace_of, text, uid_of
+from resourceapi.manifests import entries, full_name, mapping, text
 from resourceapi.model.claims import ALL
 from resourceapi.objects import EMPTY, Object
 from resourceapi.quantity import UNSET, Quantity
 from resourceapi.records.pools import DeviceId
+from resourceapi.spelling import canonical
 
 #: The annotation with which kube-controller-manager says for which entry of a pod or PodGroup it has made a claim.
 POD_CLAIM_NAME = "resource.kubernetes.io/pod-claim-name"
@@ -190,7 +190,7 @@ class _Asked:
         self._decoded = source if isinstance(source, DeviceClaim) else None
 
     def spelled(self) -> str:
-        """A text that is the same for others only if they ask for the same (:func:`resourceapi.equality.canonical`)."""
+        """A text that is the same for others only if they ask for the same (:func:`resourceapi.spelling.canonical`)."""
         return canonical(self.source.read() if isinstance(self.source, PackedDevices) else self.source)
 
     def read(self) -> DeviceClaim:
@@ -263,7 +263,10 @@ class Claim:
 
     def __init__(self, claim: Object) -> None:
         self.object = claim
-        self.namespace, self.name, self.uid = namespace_of(claim, ""), name_of(claim), uid_of(claim)
+        metadata = claim.get("metadata") or EMPTY
+        self.namespace: str = metadata.get("namespace", "")
+        self.name: str = metadata.get("name", "")
+        self.uid: str = metadata.get("uid", "")
         self.key = full_name(self.namespace, self.name)
         allocation = allocation_of(claim)
         self.allocation = None if allocation is None else Allocation(allocation)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from advice.interpreter import unknown_codes
+from advice.silencing import unknown_codes
 from documents import Document, parse
 
 OBJECT = "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: x}"

@@ -10,9 +10,9 @@ from advice.device_inventory import NamedGroup
 from allocator.device_shapes import DeviceValues, ShapeRegistry
 from allocator.features import Reading
 from deviceselectors.device_properties import DeviceGroup, properties_key
-from resourceapi.equality import canonical
 from resourceapi.objects import Object
 from resourceapi.quantity import parse as parse_quantity
+from resourceapi.spelling import canonical
 from tests.allocator.objects import DRIVER, device, draws, slice_of
 from webhook.devices import PlacedGroup
 

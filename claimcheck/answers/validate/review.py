@@ -20,7 +20,6 @@ from claimcheck.answers.validate.sending import (
     refusals,
     send,
 )
-from cluster.applying import applied, created
 from resourceapi.api_client import Unavailable
 from resourceapi.field_errors import render
 from resourceapi.kinds import KINDS, kind_of
@@ -290,8 +289,12 @@ class Reviewer:
         elif old is not None and self.question.change is not None and self.question.sender == PATCH:
             body = self.question.change.patched(old)
         elif old is not None and self.checks is not None and self.question.sender == APPLY:
+            from cluster.applying import applied
+
             body = applied(old, body, result.namespace) or old
         if old is None and self.question.sender == APPLY and not self.question.live:
+            from cluster.applying import created
+
             body = created(body, result.namespace)
         return Request(
             verb=CREATE if old is None else self.update,
@@ -381,7 +384,7 @@ class Reviewer:
         for code, count in facts.hidden_notes.items():
             if self.question.severities.get(code) != OFF:
                 self.outcome.hidden_notes += count
-        from advice.interpreter import unknown_codes
+        from advice.silencing import unknown_codes
 
         for warning in unknown_codes(manifest):
             self._interpret().add_lint(result, manifest, warning)

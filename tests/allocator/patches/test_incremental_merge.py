@@ -16,9 +16,9 @@ from deviceselectors.compiler import compile_expression
 from deviceselectors.environment import Environment
 from deviceselectors.runtime.device import prepare_device
 from deviceselectors.runtime.program import EvaluationError, program
-from resourceapi.equality import canonical
 from resourceapi.objects import Object
 from resourceapi.records.claims import Claim
+from resourceapi.spelling import canonical
 from tests.allocator.objects import ALL_FEATURES, DRIVER, claim, device, device_class, exactly, node, slice_of
 from tests.allocator.patches.objects import patch, rule
 
