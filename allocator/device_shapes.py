@@ -59,6 +59,10 @@ class DeviceValues(MutableMapping[str, Object]):
     def __delitem__(self, name: str) -> None:
         del self._values[name]
 
+    def take_over(self, others: DeviceValues) -> None:
+        """Set all entries of others."""
+        self._values.update(others._values)
+
     def get(self, name: str, default: Any = None) -> Any:
         """As of any mapping, without an exception where there is none."""
         return self[name] if name in self._values else default

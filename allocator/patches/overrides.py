@@ -85,7 +85,9 @@ class Entries:
         self._own = [
             (full.removeprefix(domain), full, by_name[full]) for full in by_name if full.startswith(domain)
         ]
-        self._of_others = {full: by_name[full] for full in by_name if not full.startswith(domain)}
+        self._of_others = DeviceValues(
+            {full: by_name[full] for full in by_name if not full.startswith(domain)}
+        )
         self._removed = [
             name for full in by_name if removes(by_name[full]) for name in (full, full.removeprefix(domain))
         ]
@@ -93,8 +95,7 @@ class Entries:
     def merged(self, own: Mapping[str, Object]) -> DeviceValues:
         """What a device has that had these."""
         found = DeviceValues(own)
-        for full, entry in self._of_others.items():
-            found[full] = entry
+        found.take_over(self._of_others)
         for bare, full, entry in self._own:
             if bare in own or full not in own:
                 found[bare] = entry
