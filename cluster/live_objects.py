@@ -128,7 +128,7 @@ def _texts(answer: Object, key: str, of_each: str, path: str) -> list[str]:
 
 
 # What a server sets itself, and would drop from a new object; but the age of classes says which one stands for a resource.
-SERVER_FIELDS = ("managedFields", "resourceVersion", "uid", "generation", "selfLink")
+SERVER_FIELDS = ("managedFields", "resourceVersion", "generation", "selfLink")
 
 
 class LiveObject(Unwritten):

@@ -17,6 +17,7 @@ from resourceapi.limits import RESERVED_FOR
 from resourceapi.releases import Profile
 
 _DATA = yaml.safe_load((Path(__file__).parent / "cases.yaml").read_text())
+CASES: list[dict[str, Any]] = _DATA["cases"]
 _SECONDS = 300.0
 
 
@@ -34,7 +35,7 @@ def _examine(objects: list[dict[str, Any]], case: dict[str, Any], namespace: str
 
 def named(name: str) -> dict[str, Any]:
     """A case by its name."""
-    return next(each for each in _DATA["cases"] if each["name"] == name)
+    return next(each for each in CASES if each["name"] == name)
 
 
 def cluster(case: dict[str, Any]) -> list[dict[str, Any]]:
@@ -43,7 +44,7 @@ def cluster(case: dict[str, Any]) -> list[dict[str, Any]]:
     return [each for title, each in objects.items() if title not in case.get("remove", ())]
 
 
-@pytest.mark.parametrize("case", _DATA["cases"], ids=lambda case: case["name"])
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
 def test_finds(case: dict[str, Any]) -> None:
     """All that is expected, about these objects, and nothing else."""
     answer = _examine(cluster(case), case)
@@ -68,7 +69,7 @@ def test_finds(case: dict[str, Any]) -> None:
 
 def test_each_check_has_a_case() -> None:
     """But for the one about claims for hundreds of pods, which has a test of its own."""
-    assert {each["code"] for case in _DATA["cases"] for each in case["finds"]} | {"CD022"} == set(CHECKS)
+    assert {each["code"] for case in CASES for each in case["finds"]} | {"CD022"} == set(CHECKS)
 
 
 @pytest.mark.parametrize(("users", "codes"), [(229, []), (230, ["CD022"]), (RESERVED_FOR, ["CD022"])])

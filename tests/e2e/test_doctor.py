@@ -1,0 +1,123 @@
+"""`claimcheck doctor` on a real API server: each prepared cluster, stored there, has the illnesses that it has in files, and no others.
+
+No controller runs, which would end some of them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from commandline.main import main
+from resourceapi.objects import Object
+from tests.claimcheck.doctor.test_checks import CASES, cluster
+from tests.e2e.client import Client
+from tests.e2e.control_plane import ApiServer, control_plane
+
+_GROUP = "/apis/resource.k8s.io/v1"
+_PATHS = {
+    "Node": "/api/v1/nodes",
+    "Pod": "/api/v1/namespaces/{}/pods",
+    "DeviceClass": f"{_GROUP}/deviceclasses",
+    "ResourceSlice": f"{_GROUP}/resourceslices",
+    "ResourceClaim": f"{_GROUP}/namespaces/{{}}/resourceclaims",
+    "ResourceClaimTemplate": f"{_GROUP}/namespaces/{{}}/resourceclaimtemplates",
+    "DeviceTaintRule": f"{_GROUP}/devicetaintrules",
+}
+_MERGE = "application/merge-patch+json"
+_NAMESPACES = ("team", "ops")
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[ApiServer]:
+    """A server of its own: doctor looks at everything that is there."""
+    with control_plane("1.37-all") as started:
+        for name in _NAMESPACES:
+            labels = {"resource.kubernetes.io/admin-access": "true"}
+            _insist(
+                started.client.ask(
+                    "POST", "/api/v1/namespaces", {"metadata": {"name": name, "labels": labels}}
+                )
+            )
+        yield started
+
+
+def _insist(answer: Any) -> Any:
+    assert answer.code < 300, answer.body
+    return answer.body
+
+
+def _store(client: Client, objects: list[Object]) -> None:
+    """Store objects with their status; a reference to the UID of a pod becomes one to the UID that the server gives it."""
+    uids: dict[str, str] = {}
+    for obj in sorted(objects, key=lambda each: each["kind"] != "Pod"):
+        metadata = obj["metadata"]
+        path = _PATHS[obj["kind"]].format(metadata.get("namespace"))
+        text = json.dumps(
+            {**obj, "metadata": {k: v for k, v in metadata.items() if k not in ("uid", "deletionTimestamp")}}
+        )
+        for given, real in uids.items():
+            text = text.replace(json.dumps(given), json.dumps(real))
+        wanted = json.loads(text)
+        api_version = (
+            f"{_GROUP.removeprefix('/apis/')}"
+            if "resource.k8s.io" in obj["apiVersion"]
+            else obj["apiVersion"]
+        )
+        stored = _insist(client.ask("POST", path, {**wanted, "apiVersion": api_version}))
+        if obj["kind"] == "Node":  # admission takes it for one whose kubelet has not come yet
+            ready = {"spec": {"taints": None}}
+            stored = _insist(client.ask("PATCH", f"{path}/{metadata['name']}", ready, content_type=_MERGE))
+        if obj["kind"] == "Pod":
+            uids[metadata.get("uid", "")] = stored["metadata"]["uid"]
+        if "status" in wanted:
+            name = f"{path}/{metadata['name']}/status"
+            _insist(
+                client.ask(
+                    "PUT", name, {**stored, "status": {**stored.get("status", {}), **wanted["status"]}}
+                )
+            )
+        if "deletionTimestamp" in metadata:
+            _insist(client.ask("DELETE", f"{path}/{metadata['name']}"))
+
+
+def _remove_everything(client: Client) -> None:
+    for path in _PATHS.values():
+        for namespace in _NAMESPACES if "{}" in path else ("",):
+            for each in _insist(client.ask("GET", path.format(namespace)))["items"]:
+                name = each["metadata"]["name"]
+                if name == "node-a":
+                    continue
+                one = f"{path.format(namespace)}/{name}"
+                if each["metadata"].get("finalizers"):
+                    bare = {"metadata": {"finalizers": None}}
+                    client.ask("PATCH", one, bare, content_type=_MERGE)
+                client.ask("DELETE", one, {"gracePeriodSeconds": 0})
+
+
+@pytest.mark.parametrize(
+    "case", [each for each in CASES if each.get("release") != "kep"], ids=lambda case: case["name"]
+)
+def test_illnesses(case: dict[str, Any], server: ApiServer, capsys: pytest.CaptureFixture[str]) -> None:
+    """The codes and objects are those of the table."""
+    try:
+        _store(server.client, cluster(case))
+        gates = ",".join(f"{name}=true" for name in case.get("gates", ()))
+        main(["doctor", "--kubeconfig", str(server.kubeconfig), "-o", "json", "--feature-gates", gates])
+        document = json.loads(capsys.readouterr().out)
+    finally:
+        _remove_everything(server.client)
+    assert (document["failures"], document["unread"]) == ([], [])
+    found = [
+        (
+            each["code"],
+            ["/".join(filter(None, (one.get("namespace"), one["name"]))) for one in each["objects"]],
+        )
+        for each in document["findings"]
+    ]
+    assert found == [
+        (each["code"], [one.partition(" ")[2] for one in each["objects"]]) for each in case["finds"]
+    ]
