@@ -12,9 +12,13 @@ from allocator.nodes import View
 from allocator.plans import Outcome
 from allocator.scheduling_outcome import SchedulingOutcome
 from allocator.shared_pools import SharedPools
+from resourceapi.caches import remember
 from resourceapi.objects import Object
 from resourceapi.records.claims import Claim
 from resourceapi.records.pools import PoolId
+
+#: So many answers are known without what they allocate.
+MOST_KNOWN = 10_000
 
 
 class NodeAnswer(NamedTuple):
@@ -43,6 +47,22 @@ class NodeAnswer(NamedTuple):
     def is_undecided(self) -> bool:
         """Whether the search was given up, or its time was over."""
         return self.error in UNDECIDED
+
+
+class KnownAnswers:
+    """Answers without what they allocate: one object for thousands of pods that fit on a node, or do not."""
+
+    def __init__(self) -> None:
+        self._answers: dict[object, NodeAnswer] = {}
+
+    def kept(self, answer: NodeAnswer) -> NodeAnswer:
+        """As much of an answer as is told."""
+        key = (answer.node, answer.fits, answer.error, answer.error_kind, answer.fix)
+        found = self._answers.get(key)
+        if found is None:
+            found = answer._replace(result=[] if answer.fits else None, unnamed="")
+            remember(self._answers, key, found, MOST_KNOWN)
+        return found
 
 
 class Answers(Sequence[NodeAnswer]):

@@ -15,6 +15,7 @@ import logging
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from threading import Event, Lock
 from time import monotonic
 
@@ -129,6 +130,10 @@ class Waking:
         # Another replica may have refused pods, and changes may have come while none led.
         self._owed = True
         self._dropped = False
+        # of the last look at all pods: which gains they were compared with, and when the first of them is tried again
+        self._compared: dict[HelpedBy, int] = {}
+        self._next_retry = inf
+        self._has_news = False  # whether a pod may be due whatever these are
         self._gains_before = self._gains()
         self._not_before = clock()
         self._failure = ""  # why pods could not be woken the last time, which has been told
@@ -148,6 +153,7 @@ class Waking:
             self._forget(pod.uid)
             waiting = _Waiting(pod, refused.helped_by, refused.gains, refused.retry_at)
             self._waiting[pod.uid] = waiting
+            self._has_news = True
             for key in pod.claim_keys:
                 self._users.setdefault(key, set()).add(pod.uid)
             if len(self._waiting) > MOST_PODS:
@@ -156,6 +162,7 @@ class Waking:
         if self._has_changed(refused):
             with self._lock:
                 waiting.gains = -1
+                self._has_news = True
 
     def run(self, ending: Event) -> None:
         """Wake pods until told to end."""
@@ -171,7 +178,7 @@ class Waking:
         self._gains_before = gains
         with self._lock:
             self._owed = self._owed or (self._dropped and gains != before)
-            due = self._owed or any(_is_due(each, before, now) for each in self._waiting.values())
+            due = self._owed or (self._may_be_due(before, now) and self._is_any_due(before, now))
             if not due or now < self._not_before:
                 return
             self._owed = True
@@ -190,6 +197,17 @@ class Waking:
         self._failure = ""
         self._owed = False
         self.wake_ups += 1
+
+    def _may_be_due(self, gains: Mapping[HelpedBy, int], now: float) -> bool:
+        """Whether anything has changed for any pod since all were looked at: there may be thousands."""
+        return self._has_news or gains != self._compared or now >= self._next_retry
+
+    def _is_any_due(self, gains: Mapping[HelpedBy, int], now: float) -> bool:
+        waiting = self._waiting.values()
+        found = any(_is_due(each, gains, now) for each in waiting)
+        self._compared, self._has_news = dict(gains), found
+        self._next_retry = min((each.retry_at for each in waiting if each.retry_at is not None), default=inf)
+        return found
 
     def _gains(self) -> dict[HelpedBy, int]:
         return {each: self._picture.gains_for(each) for each in HelpedBy}
@@ -212,6 +230,7 @@ class Waking:
             with self._lock:
                 for uid in self._users.get(change.key, ()):
                     self._waiting[uid].gains = -1
+                    self._has_news = True
 
     def _has_changed(self, refused: Refused) -> bool:
         """Whether a claim of the pod is not as it was when the pod was refused."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
-from functools import lru_cache, partial
+from functools import partial
 from itertools import chain, islice
 from types import MappingProxyType
 from typing import NamedTuple
 
-from allocator.answers import NodeAnswer
+from allocator.answers import KnownAnswers, NodeAnswer
 from allocator.demand import Alternative, ClaimDemand
 from allocator.devices import Device
 from allocator.errors import AWAY, FATAL
@@ -133,14 +133,17 @@ class Explanation:
         excluded: Mapping[str, Sequence[str]],
         outcome: SchedulingOutcome,
         placed: NodeAnswer | None = None,
+        known: KnownAnswers | None = None,
     ) -> None:
-        """`placed`: the answer of the node that kube-scheduler chooses, if an attempt can succeed."""
+        """Begin with what nodes answer.
+
+        :param placed: the answer of the node that kube-scheduler chooses, if an attempt can succeed.
+        :param known: the answers that other explanations keep.
+        """
         self.demand = demand
+        known = KnownAnswers() if known is None else known
         #: of all eligible nodes; where the pod fits the result is an empty list, as only that of one node is told
-        self.answers = [
-            _kept(each.node, each.result is not None, each.error, each.error_kind, each.fix)
-            for each in answers
-        ]
+        self.answers = list(map(known.kept, answers))
         #: nodes that the pod's spec excludes, and why
         self.excluded = {node: "; ".join(reasons) for node, reasons in excluded.items()}
         self.verdict = outcome.value
@@ -198,12 +201,6 @@ class Explanation:
         return [answer.node for answer in self.answers if answer.result is not None]
 
 
-@lru_cache(maxsize=10_000)
-def _kept(node: str, fits: bool, error: str, error_kind: str, fix: str) -> NodeAnswer:
-    """An answer without what it allocates; one object for thousands of pods that fit on a node, or do not."""
-    return NodeAnswer(node, [] if fits else None, error, error_kind, fix)
-
-
 def explain(
     snapshot: Snapshot,
     claims: Sequence[Claim],
@@ -244,7 +241,7 @@ def explain(
     choose = choose or partial(snapshot.cluster.scores.choose, {}, None)
     fits = outcome in (SchedulingOutcome.FITS, SchedulingOutcome.CHANCE)
     placed = alternatives.preferred(trials, answers, choose) if fits else None
-    explanation = Explanation(demand, answers, excluded, outcome, placed)
+    explanation = Explanation(demand, answers, excluded, outcome, placed, snapshot.known_answers)
     try:
         explanation.refusal = trials.refusal
         open_by_spec = {node: reasons for node, reasons in excluded.items() if node not in full}

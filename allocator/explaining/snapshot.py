@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
 from allocator.allocated import AllocatedState
+from allocator.answers import KnownAnswers
 from allocator.demand import ClaimDemand, read_claim
 from allocator.devices import Slice, node_name
 from allocator.explaining.holders import Holder, OwnerOf, holder
@@ -103,6 +104,8 @@ class Snapshot:
         owner_of: OwnerOf = lambda pod: None,
     ) -> None:
         self.features = features
+        #: what explanations keep of answers
+        self.known_answers = KnownAnswers()
         self._owner_of = owner_of
         self.nodes = {node_name(node): node for node in nodes}
         self.classes = classes

@@ -8,6 +8,7 @@ import pytest
 
 from resourceapi.api_client import Unavailable
 from resourceapi.objects import Object
+from scheduler import waking
 from scheduler.extender_api import CandidateNodes
 from scheduler.filtering import Filter
 from scheduler.picture_lock import SearchTime
@@ -192,6 +193,19 @@ def test_claim_that_is_made_wakes_pods_that_wait_for_it() -> None:
     assert sleepers.look(10) == 0, "another claim"
     sleepers.picture.claim_objects.put(claim("c"))
     assert sleepers.look() == 1
+
+
+def test_pods_are_not_looked_at_while_nothing_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """There may be ten thousand, twenty times a second."""
+    sleepers = Sleepers()
+    sleepers.picture.claim_objects.put(claim("c", count=5))
+    assert not sleepers.ask(pod("p", "c"))
+    assert sleepers.look(2) == 0
+    with monkeypatch.context() as patched:
+        patched.setattr(waking, "_is_due", None)
+        assert sleepers.look(10) == 0
+    more_devices(sleepers)
+    assert sleepers.look(10) == 1
 
 
 def test_devices_wake_nobody_whom_they_do_not_help() -> None:
