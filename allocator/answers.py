@@ -146,6 +146,7 @@ class PodAnswer(NamedTuple):
     :param refusal: why kube-scheduler refuses the pod before it looks at nodes.
     :param allocated: what each claim has got, for those without an allocation before.
     :param equal: other nodes that kube-scheduler may choose as well, in mode PREFERRED.
+    :param reasons: what kube-scheduler says of nodes, with their number, for a pod that is not placed.
     """
 
     nodes: Answers
@@ -155,3 +156,4 @@ class PodAnswer(NamedTuple):
     refusal: str = ""
     equal: tuple[str, ...] = ()
     allocated: Mapping[Claim, Object] = MappingProxyType({})
+    reasons: Mapping[str, int] = MappingProxyType({})

@@ -100,22 +100,6 @@ class BestPlans(Plans):
             return None
 
 
-def best(outcomes: Sequence[Outcome], first: int) -> int | None:
-    """The place of the best proposal; it is not worse in rank than that of the node which first-fit takes."""
-    found, chosen = first, outcomes[first]
-    if not isinstance(chosen, Proposal):
-        return None
-    limit = chosen.rank
-    for place, outcome in enumerate(outcomes):
-        if (
-            isinstance(outcome, Proposal)
-            and is_within(outcome.rank, limit)
-            and (outcome.rank, outcome.waste) < (chosen.rank, chosen.waste)
-        ):
-            found, chosen = place, outcome
-    return found
-
-
 def rank_of(demand: Sequence[ClaimDemand], solution: Solution) -> Rank:
     """The rank of a solution."""
     places = []

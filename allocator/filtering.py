@@ -11,13 +11,13 @@ from collections.abc import Collection, Iterable, Sequence
 from allocator.allocation import Allocator
 from allocator.answers import Answers
 from allocator.best_fit import BestPlans
-from allocator.errors import AWAY, FATAL, NODE, OUT_OF_TIME
+from allocator.errors import FATAL, NODE, OUT_OF_TIME
 from allocator.nodes import NodeClass, NodeEntry, Nodes
+from allocator.outcomes import AWAY_OUTCOME
 from allocator.plans import FatalOutcome, Outcome, Plan, Plans
 from allocator.pod_claims import ClaimsOnNode, PodClaims
 from allocator.time_limit import OutOfTime, TimeLimit
 
-AWAY_OUTCOME = Outcome(error=AWAY, error_kind=NODE)
 #: Less is not worth a try: most nodes need less.
 LEAST_SECONDS = 0.005
 _LATE = Outcome(error=OUT_OF_TIME, error_kind=NODE)

@@ -6,11 +6,11 @@ Counted as kube-scheduler's plugin NodeResourcesFit does: CPU in thousandths, al
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from collections.abc import Set as AbstractSet
 from types import MappingProxyType
 from typing import NamedTuple
 
 from allocator.devices import node_name
+from allocator.feasible_nodes import NodeChanges
 from resourceapi.manifests import mapping
 from resourceapi.objects import Object
 from resourceapi.quantity import BINARY_SI, DECIMAL_SI, Amounts, Quantity, amounts_of
@@ -134,8 +134,8 @@ class NodeResources:
         self._used: dict[str, dict[str, int]] = {}
         #: the same for CPU and memory, with what is assumed for containers that request none
         self._assumed: dict[str, dict[str, int]] = {}
-        #: nodes that lack something for pods with certain needs
-        self._closed: dict[object, tuple[PodNeeds, set[str]]] = {}
+        #: the nodes that have other amounts left than before
+        self.changes = NodeChanges()
         for node in nodes:
             self.put(node)
 
@@ -159,14 +159,14 @@ class NodeResources:
             self._allocatable.pop(name, None)
         else:
             self._allocatable[name] = allocatable
-        self._look_again(name)
+        self.changes.note(name)
 
     def remove(self, name: str) -> None:
         """Take out a node with its pods."""
         self._allocatable.pop(name, None)
         self._used.pop(name, None)
         self._assumed.pop(name, None)
-        self._look_again(name)
+        self.changes.note(name)
 
     def take(self, name: str, needs: PodNeeds) -> None:
         """Put a pod on a node."""
@@ -194,13 +194,9 @@ class NodeResources:
             if "/" in name and amount > 0
         }
 
-    def closed(self, needs: PodNeeds) -> AbstractSet[str]:
-        """The nodes that have too little left for a pod. It changes with the pods on them."""
-        found = self._closed.get(needs.key)
-        if found is None:
-            names = {name for name in self._allocatable if any(self._shortages(name, needs))}
-            found = self._closed[needs.key] = (needs, names)
-        return found[1]
+    def closed(self, needs: PodNeeds) -> set[str]:
+        """The nodes that have too little left for a pod."""
+        return {name for name in self._allocatable if any(self._shortages(name, needs))}
 
     def shortages(self, name: str, needs: PodNeeds) -> list[Shortage]:
         """What a node lacks for a pod."""
@@ -241,11 +237,4 @@ class NodeResources:
         assumed = self._assumed.setdefault(name, {})
         for resource, count in needs.assumed.items():
             assumed[resource] = assumed.get(resource, 0) + sign * count
-        self._look_again(name)
-
-    def _look_again(self, name: str) -> None:
-        for needs, names in self._closed.values():
-            if any(self._shortages(name, needs)):
-                names.add(name)
-            else:
-                names.discard(name)
+        self.changes.note(name)

@@ -11,7 +11,7 @@ Source: kube-scheduler 1.34.4 to 1.37.1, `pkg/scheduler/framework/plugins`, and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from allocator.node_resources import Load, NodeResources, PodNeeds
@@ -37,6 +37,21 @@ class Candidate(NamedTuple):
 
     node: str
     places: Sequence[int] = ()
+
+
+class RawScores(NamedTuple):
+    """What the plugins that score see in a node.
+
+    :param points: for the alternatives that the pod's claims would get.
+    :param preference: the weights of the terms of node affinity that select it.
+    :param disliked: how many taints it has that the pod had better avoid.
+    :param resources: the scores for what it has left of CPU and memory, which are final.
+    """
+
+    points: int
+    preference: int
+    disliked: int
+    resources: int
 
 
 class Choice(NamedTuple):
@@ -100,24 +115,47 @@ class NodeScores:
         time_limit: TimeLimit = UNLIMITED,
     ) -> list[int]:
         """The scores of nodes, all plugins together; arguments as of :meth:`choose`."""
-        totals = [0] * len(candidates)
-        nodes = [self._nodes.get(each.node, EMPTY) for each in candidates]
-        if self._minor >= 35:
-            points = [points_of((*allocated, *each.places)) for each in candidates]
-            _add(totals, normalized(points), _DEVICES)
-        if mapping(pod_spec, "affinity", "nodeAffinity").get(PREFERRED):
-            preferences = []
-            for node in nodes:
-                time_limit.check()
-                preferences.append(preference(pod_spec, node))
-            _add(totals, normalized(preferences), _AFFINITY)
-        disliked = [_disliked_taints(pod_spec, node) for node in nodes]
-        if any(disliked):
-            _add(totals, [MAX_SCORE - each for each in normalized(disliked)], _TAINTS)
+        raw = []
+        for each in candidates:
+            time_limit.check()
+            raw.append(self.raw(pod_spec, needs, each, allocated))
+        totals = self.totals(set(raw))
+        return [totals[each] for each in raw]
+
+    def raw(
+        self,
+        pod_spec: Mapping[str, object],
+        needs: PodNeeds | None,
+        candidate: Candidate,
+        allocated: Sequence[int] = (),
+    ) -> RawScores:
+        """What the plugins see in a node before they compare it with others; arguments as of :meth:`choose`."""
+        node = self._nodes.get(candidate.node, EMPTY)
+        resources = 0
         if needs is not None and self._resources is not None and self._resources.are_known:
-            for place, each in enumerate(candidates):
-                totals[place] += self._for_resources(self._resources.loads(each.node, needs))
-        return totals
+            resources = self._for_resources(self._resources.loads(candidate.node, needs))
+        return RawScores(
+            points_of((*allocated, *candidate.places)) if self._minor >= 35 else 0,
+            preference(pod_spec, node),
+            _disliked_taints(pod_spec, node),
+            resources,
+        )
+
+    @staticmethod
+    def totals(different: Collection[RawScores]) -> dict[RawScores, int]:
+        """What the plugins' scores add up to, by what they see in nodes."""
+        raw = list(different)
+        devices = normalized([each.points for each in raw])
+        preferences = normalized([each.preference for each in raw])
+        disliked = normalized([each.disliked for each in raw])
+        taints = [MAX_SCORE - each for each in disliked] if any(disliked) else disliked
+        return {
+            each: _DEVICES * devices[place]
+            + _AFFINITY * preferences[place]
+            + _TAINTS * taints[place]
+            + each.resources
+            for place, each in enumerate(raw)
+        }
 
     def _for_resources(self, loads: Sequence[Load]) -> int:
         score = _least_allocated(loads)
@@ -143,11 +181,6 @@ def preference(pod_spec: Mapping[str, object], node: Object) -> int:
         for each in entries(affinity, PREFERRED)
         if selects({"nodeSelectorTerms": [mapping(each, "preference")]}, node)
     )
-
-
-def _add(totals: list[int], scores: Sequence[int], weight: int) -> None:
-    for place, score in enumerate(scores):
-        totals[place] += weight * score
 
 
 def _disliked_taints(pod_spec: Mapping[str, object], node: Object) -> int:

@@ -14,6 +14,7 @@ from weakref import WeakValueDictionary
 
 from allocator.allocated import AllocatedState
 from allocator.devices import Slice, node_name
+from allocator.feasible_nodes import NodeChanges
 from allocator.features import Features
 from allocator.inventory import Inventory
 from allocator.ledgers import PoolState
@@ -87,7 +88,7 @@ class View:
 class NodeEntry:
     """A node with what is known of it; `view` and `node_class` are None if they are to be found anew."""
 
-    __slots__ = ("declares", "name", "node", "node_class", "reached", "seen", "view")
+    __slots__ = ("declares", "name", "node", "node_class", "place", "reached", "seen", "view")
 
     def __init__(self, node: Object) -> None:
         self.node = node
@@ -95,6 +96,8 @@ class NodeEntry:
         self.declares = declares_node_operations(node)
         self.view: View | None = None
         self.node_class: NodeClass | None = None
+        #: in the order of nodes, which :meth:`Nodes.settled` makes
+        self.place: int | None = None
         #: slices for some nodes, not by a node's name, that reach it (`Reach`)
         self.reached = 0
         #: up to which change of those `reached` is right
@@ -130,6 +133,8 @@ class Nodes:
         #: the names of nodes that have looked at a pool for one of their own
         self._lookers: dict[PoolId, set[str]] = {}
         self._order: list[NodeEntry] | None = None
+        #: the nodes that serve claims in another way than before
+        self.changes = NodeChanges()
         inventory.listeners.append(self._slice_changed)
         allocated.listeners.append(self._device_changed)
 
@@ -141,21 +146,27 @@ class Nodes:
         entry = NodeEntry(node)
         self._entries[entry.name] = entry
         self._order = None
+        self.changes.note_all()
 
     def remove(self, name: str) -> None:
         """Take out the node of this name, if there is one."""
         self._forget(name)
         self._entries.pop(name, None)
         self._order = None
+        self.changes.note_all()
 
     def _forget(self, name: str) -> None:
-        """What the node sees is to be found anew."""
+        """What the node sees may be something else now."""
         entry = self._entries.get(name)
-        if entry is None:
-            return
+        if entry is not None:
+            self._look_anew(entry)
+            self.changes.note(name)
+
+    def _look_anew(self, entry: NodeEntry) -> None:
+        """What the node sees is to be found anew."""
         for state in entry.view.own if entry.view is not None else ():
             of_pool = self._own[state.pool.id]
-            of_pool.pop(name, None)
+            of_pool.pop(entry.name, None)
             if not of_pool:
                 del self._own[state.pool.id]
         entry.view = entry.node_class = None
@@ -198,6 +209,7 @@ class Nodes:
                 if self._has_moved is None:
                     entry.seen = -1
             self._has_moved = False
+            self.changes.note_all()
         for_all, bits = self._changed_for_all, self._changed_bits
         for pool in self._changed_pools:
             for name in self._lookers.pop(pool, ()):
@@ -218,12 +230,15 @@ class Nodes:
         for name, state in self._own.get(pool, {}).items():
             if state.update(device):
                 self._entries[name].node_class = None
+                self.changes.note(name)
         if self._inventory.has_shared:
             id, has_changed = PoolId(*pool), False
             for state in list(self._shared_states.get(id, {}).values()):
                 has_changed = state.update(device) or has_changed
             for shared in list(self._shared_pools.values()) if has_changed else ():
                 shared.update(id)
+            if has_changed:
+                self.changes.note_all()
 
     # --- looking
 
@@ -234,6 +249,11 @@ class Nodes:
         """The node of this name."""
         return self._entries.get(name)
 
+    def place_of(self, name: str) -> int | None:
+        """The place of a node in the order of nodes."""
+        entry = self._entries.get(name)
+        return None if entry is None else entry.place
+
     def settled(self, time_limit: TimeLimit = UNLIMITED) -> list[NodeEntry]:
         """All nodes, in order; to be called before classes are asked for, after any changes.
 
@@ -242,8 +262,11 @@ class Nodes:
         self._inventory.catch_up()
         if self._look_at_changes():
             self._refill(time_limit)
+            self.changes.note_all()
         if self._order is None:
             self._order = list(self._entries.values())
+            for place, entry in enumerate(self._order):
+                entry.place = place
         return self._order
 
     def _refill(self, time_limit: TimeLimit) -> None:
@@ -277,7 +300,7 @@ class Nodes:
             return view
         shared = self._shared_pools_of(entry)
         if view is None or view.layout.shared is not shared:
-            self._forget(entry.name)
+            self._look_anew(entry)
             view = entry.view = self._view(entry, shared)
             for state in view.own:
                 self._own.setdefault(state.pool.id, {})[entry.name] = state

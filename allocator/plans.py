@@ -23,6 +23,7 @@ from allocator.errors import (
     Text,
     naming,
 )
+from allocator.feasible_nodes import FeasibleNodes
 from allocator.ledgers import PoolState
 from allocator.node_equivalence import NodeEquivalence
 from allocator.nodes import NodeClass, NodeEntry, Nodes
@@ -195,6 +196,7 @@ class Plan:
         "demand",
         "equivalence",
         "equivalent",
+        "feasible",
         "fits",
         "key",
         "outcomes",
@@ -211,6 +213,8 @@ class Plan:
         self.fits: dict[object, Outcome] = {}
         #: outcomes on nodes on which the search is hard, by node equivalence
         self.equivalent: dict[object, Outcome] = {}
+        #: the verdicts of nodes, by the kind of pod
+        self.feasible: dict[object, FeasibleNodes] = {}
         #: outcomes by class, and by the state of shared pools if there are any
         self.outcomes: dict[object, Outcome] = {}
         self.bytes_of_outcomes = 0
@@ -223,6 +227,8 @@ class Plan:
         weight = _PLAN_BYTES + self.equivalence.weight + self.bytes_of_outcomes
         for claim in self.demand:
             weight += claim.header.weight
+        for found in self.feasible.values():
+            weight += found.weight
         return weight
 
 
@@ -305,10 +311,14 @@ class Plans:
             plan.outcomes[(node_class, shared.signature) if shared.states else node_class] = found
             plan.bytes_of_outcomes += _OUTCOME_BYTES + found.error_bytes + shared.signature_bytes
         finally:  # also what was found out about devices until the time was over
-            weight = plan.weight
-            if weight > plan.weighed * (1 + _GROWTH):
-                self._weigh(plan, weight)
+            self.weigh(plan)
         return found
+
+    def weigh(self, plan: Plan) -> None:
+        """Note how much memory a plan takes, if that is far more than before."""
+        weight = plan.weight
+        if weight > plan.weighed * (1 + _GROWTH):
+            self._weigh(plan, weight)
 
     def _weigh(self, plan: Plan, weight: int) -> None:
         plan.weighed = weight

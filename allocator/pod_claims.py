@@ -7,8 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from allocator.node_resources import NodeResources, PodNeeds
-from allocator.nodes import NodeClass
-from allocator.plans import Outcome, Plan
+from allocator.results import places_of
 from resourceapi import times
 from resourceapi.extended_resources import IMPLICIT_PREFIX, resource_named_by
 from resourceapi.manifests import name_of
@@ -48,23 +47,17 @@ class ClaimsOnNode(NamedTuple):
 class PodClaims:
     """A pod's claims on each node: `on` some by their names, and `elsewhere`."""
 
-    __slots__ = ("elsewhere", "on")
+    __slots__ = ("alternatives", "are_new", "elsewhere", "on")
 
     def __init__(self, claims: Sequence[Claim], instead: Sequence[ClaimsOnNodes]) -> None:
         self.elsewhere = ClaimsOnNode.of(claims)
+        #: how far down their lists those are that its claims have already
+        self.alternatives = [place for claim in claims for place in places_of(claim, claim.allocation)]
+        #: whether all are to be allocated, the same on all nodes
+        self.are_new = not instead and all(claim.allocation is None for claim in claims)
         self.on: dict[str, ClaimsOnNode] = {}
         for each in instead:
             self.on.update(dict.fromkeys(each.nodes, ClaimsOnNode.of(each.claims)))
-
-
-class AskedClaims:
-    """The plan for claims, and the outcomes so far by class of nodes."""
-
-    __slots__ = ("outcomes", "plan")
-
-    def __init__(self, plan: Plan) -> None:
-        self.plan = plan
-        self.outcomes: dict[NodeClass, Outcome] = {}
 
 
 # The claim that kube-scheduler makes for a pod that asks for devices by extended resources (KEP-5004).

@@ -13,6 +13,7 @@ from allocator.devices import node_name
 from allocator.node_resources import NodeResources, PodNeeds
 from allocator.rules.standing import spelled, tolerates
 from allocator.time_limit import TimeLimit
+from resourceapi.caches import remember
 from resourceapi.node_selection import selects
 from resourceapi.objects import Object
 
@@ -21,6 +22,10 @@ RESOURCES, AFFINITY = "NodeResourcesFit", "NodeAffinity"
 TAINTS, CORDONED = "TaintToleration", "NodeUnschedulable"
 #: Terms of node affinity that select nothing, but make nodes better.
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+#: The fields of a pod's spec, beside node affinity, by which nodes are chosen.
+_NODE_RULES = ("nodeName", "nodeSelector", "tolerations")
+#: For so many of them it is kept which nodes they rule out.
+_MOST_RULES = 64
 _EFFECTS = ("NoSchedule", "NoExecute")
 HOSTNAME = "kubernetes.io/hostname"
 #: The taints of nodes whose kubelet is not ready, or does not report.
@@ -66,6 +71,34 @@ def excluded(
     return found
 
 
+class ClosedNodes(NamedTuple):
+    """The nodes that a pod's spec rules out, and what kube-scheduler says of each."""
+
+    names: frozenset[str]
+    reasons: Mapping[str, Sequence[str]]
+
+
+class Exclusions:
+    """The nodes that pods' specs rule out; found out once for pods that say the same of nodes."""
+
+    def __init__(self, nodes: Iterable[Object]) -> None:
+        self._nodes = nodes
+        self._known: dict[str, ClosedNodes] = {}
+
+    def of(self, pod_spec: Object, time_limit: TimeLimit) -> ClosedNodes:
+        """Those of a pod with this `spec`.
+
+        :raises OutOfTime: as :func:`excluded`.
+        """
+        rules = node_rules(pod_spec)
+        found = self._known.get(rules)
+        if found is None:
+            reasons = excluded(pod_spec, self._nodes, time_limit)
+            found = ClosedNodes(frozenset(reasons), {name: spoken(each) for name, each in reasons.items()})
+            remember(self._known, rules, found, _MOST_RULES)
+        return found
+
+
 def rejections(
     pod_spec: Object,
     needs: PodNeeds | None,
@@ -86,6 +119,12 @@ def rejections(
         short = [Refusal(RESOURCES, each.reason, each.amounts) for each in resources.shortages(name, needs)]
         found[name] = (*found.get(name, ()), *short)
     return found
+
+
+def node_rules(pod_spec: Mapping[str, Any]) -> str:
+    """What a pod's `spec` says of nodes, for comparing: pods for which it is the same are closed out of, and prefer, the same nodes."""
+    affinity = (pod_spec.get("affinity") or {}).get("nodeAffinity")
+    return repr((affinity, *[pod_spec.get(each) for each in _NODE_RULES]))
 
 
 def spoken(refusals: Iterable[Refusal]) -> list[str]:

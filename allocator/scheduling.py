@@ -2,33 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import Enum
-from functools import partial
 from typing import NamedTuple
 
 from allocator.allocated import AllocatedState
 from allocator.allocation import Allocator
 from allocator.answers import Answers, NodeAnswer, PodAnswer
 from allocator.attempt import Attempt, still_fits
-from allocator.best_fit import BestPlans, Proposal, Rank, best
+from allocator.best_fit import BestPlans, Proposal, Rank
 from allocator.demand import ClaimContents, ClaimDemand, read_claim
 from allocator.devices import Slice, node_name
 from allocator.errors import FATAL, NODE, OUT_OF_TIME
 from allocator.features import Features
-from allocator.filtering import AWAY_OUTCOME, Filtering
+from allocator.filtering import Filtering
 from allocator.fitting.waste import Waste
 from allocator.inventory import Inventory
 from allocator.ledgers import PoolState
 from allocator.node_resources import NodeResources
-from allocator.node_scores import Candidate, Choose, NodeScores
+from allocator.node_scores import NodeScores
 from allocator.nodes import NodeEntry, Nodes
-from allocator.plans import FatalOutcome, Outcome, Plans
-from allocator.pod_claims import AskedClaims, ClaimsOnNodes, PodClaims
+from allocator.outcomes import AWAY_OUTCOME, Outcomes
+from allocator.plans import Outcome, Plans
+from allocator.pod_claims import ClaimsOnNodes, PodClaims
 from allocator.pre_filter import refusal
-from allocator.results import places_of
-from allocator.scheduling_outcome import SchedulingOutcome, enough_nodes, feasible_nodes, outcome_of
+from allocator.scheduling_cycle import NO_POD, PodOnNode, SchedulingCycle
+from allocator.scheduling_outcome import SchedulingOutcome, feasible_nodes, outcome_of
 from allocator.time_limit import UNLIMITED, OutOfTime, TimeLimit
 from resourceapi.manifests import full_name, name_of
 from resourceapi.objects import Object
@@ -60,8 +60,8 @@ class Mode(Enum):
     SCHEDULER = "scheduler"
 
 
-_FILTERING = (Mode.FILTER, Mode.ATTEMPT, Mode.PREFERRED, Mode.BEST_FIT)
-"""The modes that answer for kube-scheduler, not only for its allocator: it checks claims before it looks at nodes."""
+_CYCLES = (Mode.ATTEMPT, Mode.PREFERRED, Mode.BEST_FIT)
+"""The modes that answer for a cycle of kube-scheduler with a pod; what nodes have said is known to the next one."""
 
 
 class SearchEffort(NamedTuple):
@@ -246,59 +246,67 @@ class SchedulingState:
         mode: Mode,
         time_limit: TimeLimit,
         only_node: str | None = None,
-        closed: Collection[str] = (),
         instead: Sequence[ClaimsOnNodes] = (),
-        choose: Choose | None = None,
+        on_node: PodOnNode = NO_POD,
     ) -> PodAnswer:
         """Find nodes for a pod; except in modes ALL_NODES and FILTER, the allocation that is chosen counts from then on.
 
         :param claims: the claims of the pod.
         :param only_node: the name of the only node to search, if given.
-        :param closed: the names of nodes that are not searched.
         :param instead: what the pod claims on some nodes instead.
-        :param choose: how one of the nodes that fit is chosen in mode PREFERRED; by devices only unless it is given.
-        :returns: the answers for the present state of the cluster, made when they are read.
+        :param on_node: the pod as nodes see it beside its claims.
+        :returns: the answers for the present state of the cluster, made when they are read; in modes ATTEMPT, PREFERRED and
+            BEST_FIT only of the first node with an error and of that which is chosen.
         :raises OutOfTime: if the time is over; nothing is kept then.
         """
-        pod = PodClaims(claims, instead)
-        entries = self._entries(only_node)
-        if closed:
-            entries = [entry for entry in entries if entry.name not in closed]
+        asked = PodClaims(claims, instead)
+        if mode in _CYCLES:
+            return self._run_cycle(asked, mode, time_limit, only_node, on_node)
+        entries = [entry for entry in self._entries(only_node) if on_node.rejection(entry.name) is None]
         answers = Answers(self._allocator.new_share_id)
-        if mode in _FILTERING and (refused := self.refusal(pod.elsewhere.unallocated, time_limit)):
+        if mode is Mode.FILTER and (refused := self.refusal(asked.elsewhere.unallocated, time_limit)):
             return self._refused(entries, refused)
-        equal: tuple[str, ...] = ()
         if mode is Mode.SCHEDULER:
-            chosen = self._choose(entries, pod, answers, time_limit)
-        elif mode is Mode.BEST_FIT:
-            chosen = self._best(entries, pod, answers, time_limit)
-        elif mode in (Mode.ATTEMPT, Mode.PREFERRED):
-            enough = enough_nodes(len(self.nodes))
-            ends = self._error_decides(entries)
-            chosen = self._ask(entries, pod, answers, time_limit, enough, fatal_ends=ends, filters=True)
-            if mode is Mode.PREFERRED and chosen is not None:
-                choose = choose or partial(self.scores.choose, {}, None)
-                chosen, equal = self._preferred(claims, answers, choose, time_limit)
-        elif mode is Mode.FILTER:
-            chosen = self._ask(entries, pod, answers, time_limit, 0, filters=True)
+            chosen = self._choose(entries, asked, answers, time_limit)
+        elif mode is Mode.FIRST_FIT:
+            chosen = self._ask(entries, asked, answers, time_limit, 1, fatal_ends=True)
         else:
-            first = mode is Mode.FIRST_FIT
-            chosen = self._ask(entries, pod, answers, time_limit, 1 if first else 0, fatal_ends=first)
-        outcome = self._outcome(answers)
-        attempts = mode in (Mode.ATTEMPT, Mode.PREFERRED)
-        if attempts and outcome not in (SchedulingOutcome.FITS, SchedulingOutcome.CHANCE):
+            self._ask(entries, asked, answers, time_limit, 0, filters=mode is Mode.FILTER)
             chosen = None
-        if chosen is None or mode in (Mode.ALL_NODES, Mode.FILTER):
-            return PodAnswer(answers, "", outcome, answers.first_error(FATAL))
-        answer = answers[chosen]
-        assert answer.result is not None
-        unallocated = pod.on.get(answer.node, pod.elsewhere).unallocated
-        allocated = dict(zip(unallocated, answer.result, strict=True))
+        found = PodAnswer(answers, "", self._outcome(answers), answers.first_error(FATAL))
+        return found if chosen is None else self._keep(asked, found, answers[chosen])
+
+    def _run_cycle(
+        self,
+        asked: PodClaims,
+        mode: Mode,
+        time_limit: TimeLimit,
+        only_node: str | None,
+        on_node: PodOnNode,
+        *,
+        is_kept: bool = True,
+    ) -> PodAnswer:
+        answers = Answers(self._allocator.new_share_id)
+        if refused := self.refusal(asked.elsewhere.unallocated, time_limit):
+            return PodAnswer(answers, refusal=refused)
+        scores = NodeScores(self.nodes, on_node.resources, self._features.minor)
+        cycle = SchedulingCycle(
+            self._known, self._entries(only_node), asked, on_node, scores, answers, time_limit
+        )
+        if mode is Mode.BEST_FIT:
+            found = cycle.best(self._plans, self._best_plans)
+        else:
+            found = cycle.preferred(self._plans) if mode is Mode.PREFERRED else cycle.first(self._plans)
+        return self._keep(asked, found, answers[-1]) if found.placed and is_kept else found
+
+    def _keep(self, asked: PodClaims, found: PodAnswer, chosen: NodeAnswer) -> PodAnswer:
+        """Count what a pod gets on the node that is chosen."""
+        assert chosen.result is not None
+        unallocated = asked.on.get(chosen.node, asked.elsewhere).unallocated
+        allocated = dict(zip(unallocated, chosen.result, strict=True))
         for claim, result in allocated.items():
             self.hold_allocation(claim.key, Allocation(result))
-        return PodAnswer(
-            answers, answer.node, outcome, answers.first_error(FATAL), equal=equal, allocated=allocated
-        )
+        return found._replace(placed=chosen.node, allocated=allocated)
 
     def filter(
         self,
@@ -373,10 +381,6 @@ class SchedulingState:
         """Why kube-scheduler refuses a pod with these unallocated claims before it looks at nodes, if it does."""
         return refusal(claims, self._classes, self._features, time_limit)
 
-    def _error_decides(self, entries: Sequence[NodeEntry]) -> bool:
-        """Whether one error fails the attempt, however many other nodes fit."""
-        return len(entries) <= enough_nodes(len(self.nodes))
-
     def _outcome(self, answers: Answers) -> SchedulingOutcome:
         different = set(answers.outcomes)
         # How many fit matters only where some fail.
@@ -401,15 +405,13 @@ class SchedulingState:
         self,
         claims: Sequence[Claim],
         time_limit: TimeLimit,
-        closed: Collection[str] = (),
         instead: Sequence[ClaimsOnNodes] = (),
+        on_node: PodOnNode = NO_POD,
     ) -> tuple[Rank, Waste] | None:
         """Rank and waste of what mode BEST_FIT would give a pod with these claims; None if it does not fit."""
-        answers = Answers(self._allocator.new_share_id)
-        pod = PodClaims(claims, instead)
-        entries = [entry for entry in self._entries(None) if entry.name not in closed]
-        chosen = self._best(entries, pod, answers, time_limit)
-        proposal = None if chosen is None else answers.outcomes[chosen]
+        asked = PodClaims(claims, instead)
+        found = self._run_cycle(asked, Mode.BEST_FIT, time_limit, None, on_node, is_kept=False)
+        proposal = found.nodes.outcomes[-1] if found.placed else None
         return (proposal.rank, proposal.waste) if isinstance(proposal, Proposal) else None
 
     def _entries(self, only_node: str | None) -> Sequence[NodeEntry]:
@@ -435,34 +437,6 @@ class SchedulingState:
         self._start = (start + len(answers)) % len(entries)
         return chosen
 
-    def _best(
-        self,
-        entries: Sequence[NodeEntry],
-        pod: PodClaims,
-        answers: Answers,
-        time_limit: TimeLimit,
-    ) -> int | None:
-        """Ask all nodes; the one whose answer wastes least is chosen, none if first-fit would find none."""
-        first = self._ask(entries, pod, Answers(self._allocator.new_share_id), time_limit, 1)
-        self._best_plans.begin()
-        ends = self._error_decides(entries)
-        self._ask(entries, pod, answers, time_limit, 0, fatal_ends=ends, filters=True, plans=self._best_plans)
-        if first is None or self._outcome(answers) not in (SchedulingOutcome.FITS, SchedulingOutcome.CHANCE):
-            return None
-        return best(answers.outcomes, first)
-
-    @staticmethod
-    def _preferred(
-        claims: Sequence[Claim], answers: Answers, choose: Choose, time_limit: TimeLimit
-    ) -> tuple[int, tuple[str, ...]]:
-        """Which of the answers is that of the node which kube-scheduler chooses, and the nodes with equal scores."""
-        names = answers.names
-        fitting = [place for place, outcome in enumerate(answers.outcomes) if outcome.fits]
-        allocated = [place for claim in claims for place in places_of(claim, claim.allocation)]
-        candidates = [Candidate(names[each], answers.outcomes[each].places) for each in fitting]
-        choice = choose(candidates, allocated, time_limit)
-        return fitting[choice.place], choice.equal
-
     def _ask(
         self,
         entries: Iterable[NodeEntry],
@@ -473,48 +447,19 @@ class SchedulingState:
         *,
         fatal_ends: bool = False,
         filters: bool = False,
-        plans: Plans | None = None,
     ) -> int | None:
         """Ask nodes until `wanted` of them fit, all of them if that is 0; which of the answers is the first that does.
 
         `filters`: also look for errors on nodes where an allocated claim is not available, as kube-scheduler does.
         """
-        known, plans = self._known, plans or self._plans
-        on, elsewhere = pod.on, pod.elsewhere
-        asked: dict[int, AskedClaims] = {}
+        outcomes = Outcomes(self._known, self._plans, pod, time_limit, filters=filters)
         first: int | None = None
         fitting = 0
         for entry in entries:
-            claims = on.get(entry.name, elsewhere) if on else elsewhere
-            if claims.selectors:
-                time_limit.check()  # as of the slices below
-            away = claims.selectors and claims.is_away_from(entry.node)
-            if away and not (filters and claims.unallocated):
-                answers.add(entry.name, AWAY_OUTCOME)
-                continue
-            what = asked.get(id(claims))
-            if what is None:
-                what = asked[id(claims)] = AskedClaims(plans.plan(claims.unallocated, time_limit))
-            node_class = entry.node_class
-            if node_class is None:
-                time_limit.check()  # slices may select nodes with thousands of requirements
-                node_class = known.class_of(entry)
-            view = entry.view
-            assert view is not None
-            outcome = what.outcomes.get(node_class)
-            if outcome is None:
-                time_limit.check()
-                outcome = plans.known(what.plan, entry, node_class)
-                if outcome is None:
-                    outcome = plans.search(what.plan, entry, node_class, time_limit)
-                if isinstance(outcome, FatalOutcome):
-                    outcome = outcome.of(claims.unallocated)
-                what.outcomes[node_class] = outcome
-                answers.remember(view.layout.shared)
-            if away and outcome.error_kind != FATAL:
-                answers.add(entry.name, AWAY_OUTCOME)
-                continue
-            answers.add(view, outcome)
+            outcome = outcomes.on(entry)
+            place = entry.name if outcome is AWAY_OUTCOME else entry.view
+            assert place is not None
+            answers.add(place, outcome)
             if outcome.fits:
                 if first is None:
                     first = len(answers) - 1
@@ -523,4 +468,6 @@ class SchedulingState:
                     break
             elif fatal_ends and outcome.error_kind == FATAL:
                 break
+        for shared in outcomes.shared:
+            answers.remember(shared)
         return first

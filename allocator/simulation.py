@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
-from functools import partial
 from math import inf
 from random import Random
 from time import monotonic
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from allocator.answers import Answers, NodeAnswer, PodAnswer
+from allocator.answers import NodeAnswer, PodAnswer
 from allocator.best_fit import Rank
 from allocator.errors import GAVE_UP
 from allocator.fitting.waste import Waste
@@ -20,8 +18,9 @@ from allocator.gangs import Gang, together
 from allocator.node_resources import PodNeeds
 from allocator.pod_claims import ClaimsOnNodes
 from allocator.pod_nodes import gets_devices_on_its_node, host_name, named_node, passed_over
-from allocator.scheduler_messages import device_reason, refused, unavailable
+from allocator.scheduler_messages import refused, unavailable
 from allocator.scheduling import Mode, SchedulingState
+from allocator.scheduling_cycle import PodOnNode
 from allocator.scheduling_outcome import SchedulingOutcome
 from allocator.time_limit import UNLIMITED, OutOfTime, TimeLimit
 from resourceapi.objects import Object
@@ -191,9 +190,8 @@ class Simulation:
                 claims.elsewhere,
                 mode,
                 self.limits.of_pod(),
-                closed=self._closed(pod),
                 instead=claims.instead,
-                choose=partial(self.cluster.scores.choose, pod.spec, pod.needs),
+                on_node=self._on_node(pod),
             )
         except OutOfTime:
             return Placement(pod.name, "", {}, self._out_of_time(), undecided=True)
@@ -201,7 +199,7 @@ class Simulation:
         if not answer.placed:
             undecided = answer.outcome is SchedulingOutcome.UNDECIDED
             # of a pod that names its node, kube-scheduler says nothing
-            reason = "" if error or undecided or node else self._reason(pod, answer)
+            reason = "" if error or undecided or node else self._reason(answer)
             return Placement(pod.name, "", {}, GAVE_UP if undecided else error, undecided, reason=reason)
         results = {
             name: answer.allocated[claim]
@@ -214,13 +212,8 @@ class Simulation:
 
     # --- what nodes have beside devices
 
-    def _closed(self, pod: Pod) -> AbstractSet[str]:
-        """The nodes that are not asked for devices."""
-        resources = self.cluster.resources
-        if resources is None or pod.needs is None or named_node(pod.spec):
-            return pod.closed
-        full = resources.closed(pod.needs)
-        return pod.closed | full if full else pod.closed
+    def _on_node(self, pod: Pod) -> PodOnNode:
+        return PodOnNode(pod.spec, pod.needs, self.cluster.resources, pod.closed, pod.rejections)
 
     def _take(self, node: str, needs: PodNeeds | None, count: int = 1) -> None:
         """Count a pod on a node; with `count` -1, it does not count any more."""
@@ -231,19 +224,11 @@ class Simulation:
         key = (node, needs.key)
         self._taken[key] = (needs, self._taken.get(key, (needs, 0))[1] + count)
 
-    def _reason(self, pod: Pod, answer: PodAnswer) -> str:
+    def _reason(self, answer: PodAnswer) -> str:
         """What kube-scheduler says of a pod that fits on no node."""
         if answer.refusal:
             return refused(len(self.cluster.nodes), answer.refusal)
-        reasons = Counter(reason for each in pod.rejections.values() for reason in each)
-        resources = self.cluster.resources
-        for node in self._closed(pod) - pod.closed:
-            assert resources is not None
-            assert pod.needs is not None
-            reasons.update(each.reason for each in resources.shortages(node, pod.needs))
-        assert isinstance(answer.nodes, Answers)
-        reasons.update(device_reason(outcome.error) for outcome in answer.nodes.outcomes)
-        return unavailable(len(self.cluster.nodes), reasons)
+        return unavailable(len(self.cluster.nodes), answer.reasons)
 
     def _out_of_time(self) -> str:
         if self.limits.whole.is_over:
@@ -257,7 +242,7 @@ class Simulation:
             return None
         try:
             return self.cluster.weigh(
-                claims.elsewhere, self.limits.of_pod(), self._closed(pod), claims.instead
+                claims.elsewhere, self.limits.of_pod(), claims.instead, self._on_node(pod)
             )
         except OutOfTime:
             return None

@@ -14,6 +14,7 @@ from allocator.devices import Slice, node_name
 from allocator.explaining.holders import Holder, OwnerOf, holder
 from allocator.features import Features
 from allocator.inventory import Inventory
+from allocator.pod_nodes import Exclusions
 from allocator.scheduling import SchedulingState
 from allocator.time_limit import OutOfTime, TimeLimit
 from resourceapi.manifests import name_of
@@ -108,6 +109,8 @@ class Snapshot:
         self.known_answers = KnownAnswers()
         self._owner_of = owner_of
         self.nodes = {node_name(node): node for node in nodes}
+        #: the nodes that pods' specs rule out
+        self.exclusions = Exclusions(self.nodes.values())
         self.classes = classes
         self._published = {name_of(slice): slice for slice in slices}
         self.patches, self._rules = tuple(patches), tuple(taint_rules)

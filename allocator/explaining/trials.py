@@ -11,6 +11,7 @@ from allocator.explaining.snapshot import Change, Snapshot, Taint
 from allocator.features import Features
 from allocator.pod_claims import ClaimsOnNodes
 from allocator.scheduling import Mode, NodeAnswer
+from allocator.scheduling_cycle import PodOnNode
 from allocator.scheduling_outcome import SchedulingOutcome, outcome_of
 from allocator.time_limit import TimeLimit
 from resourceapi.records.claims import Claim
@@ -105,7 +106,11 @@ class Trials:
         closed = (self._closed - variation.opened) | variation.avoided
         return list(
             cluster.place(
-                variation.claims, Mode.FILTER, self.time_limit, closed=closed, instead=self.instead
+                variation.claims,
+                Mode.FILTER,
+                self.time_limit,
+                instead=self.instead,
+                on_node=PodOnNode(closed=closed),
             ).nodes
         )
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from allocator.explaining.snapshot import Snapshot
 from allocator.node_resources import NodeResources
-from allocator.pod_nodes import Refusal, excluded, spoken
+from allocator.pod_nodes import ClosedNodes
 from allocator.scheduling import SchedulingState
 from allocator.simulation import Limits, Placement, Pod
 from allocator.time_limit import OutOfTime, TimeLimit
@@ -50,16 +50,16 @@ def pods_of(
 
     :param end: the number of the first one that is left out.
     """
-    closed: dict[str, tuple[Refusal, ...]] | None = None
+    closed: ClosedNodes | None = None
     with suppress(OutOfTime):
-        closed = excluded(workload.pod_spec, snapshot.nodes.values(), limits.of_pod())
+        closed = snapshot.exclusions.of(workload.pod_spec, limits.of_pod())
     alike = Pod(
         workload.title,
         {},
-        frozenset(closed or ()),
+        frozenset() if closed is None else closed.names,
         workload.pod_spec,
         workload.needs if workload.is_pod else None,
-        rejections={name: spoken(refusals) for name, refusals in (closed or {}).items()},
+        rejections={} if closed is None else closed.reasons,
         late=closed is None,
         gang=workload.gang,
     )

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from allocator.pod_nodes import rejections
 from allocator.scheduling import Mode
+from allocator.scheduling_cycle import PodOnNode
 from allocator.scheduling_outcome import SchedulingOutcome
 from allocator.time_limit import POD_SECONDS, OutOfTime, TimeLimit
 from claimcheck.answers.cluster_state import ClusterState, is_pending
@@ -67,8 +68,8 @@ class PodsThatFit:
                 workload.claims,
                 Mode.FILTER,
                 self._limit.part(POD_SECONDS),
-                closed=closed,
                 instead=instead,
+                on_node=PodOnNode(closed=closed),
             )
         except OutOfTime:
             return None

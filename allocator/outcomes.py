@@ -1,0 +1,75 @@
+"""How nodes serve the claims of a pod, node by node."""
+
+from __future__ import annotations
+
+from allocator.errors import AWAY, FATAL, NODE
+from allocator.nodes import NodeClass, NodeEntry, Nodes
+from allocator.plans import FatalOutcome, Outcome, Plan, Plans
+from allocator.pod_claims import PodClaims
+from allocator.shared_pools import SharedPools
+from allocator.time_limit import TimeLimit
+
+AWAY_OUTCOME = Outcome(error=AWAY, error_kind=NODE)
+
+
+class _Asked:
+    """The plan for claims, and the outcomes so far by class of nodes."""
+
+    __slots__ = ("outcomes", "plan")
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.outcomes: dict[NodeClass, Outcome] = {}
+
+
+class Outcomes:
+    """The outcomes for one pod, in the present state of the cluster."""
+
+    def __init__(
+        self, nodes: Nodes, plans: Plans, pod: PodClaims, time_limit: TimeLimit, *, filters: bool = True
+    ) -> None:
+        """Ask no node yet.
+
+        :param filters: whether errors count on nodes, too, where an allocated claim is not available, as with kube-scheduler.
+        """
+        self._nodes = nodes
+        self._plans = plans
+        self._pod = pod
+        self._time_limit = time_limit
+        self._filters = filters
+        self._asked: dict[int, _Asked] = {}
+        #: what nodes share that have been asked
+        self.shared: set[SharedPools] = set()
+
+    def on(self, entry: NodeEntry) -> Outcome:
+        """The outcome on a node.
+
+        :raises OutOfTime: if the time is over.
+        """
+        pod = self._pod
+        claims = pod.on.get(entry.name, pod.elsewhere) if pod.on else pod.elsewhere
+        if claims.selectors:
+            self._time_limit.check()  # as of the slices below
+        away = claims.selectors and claims.is_away_from(entry.node)
+        if away and not (self._filters and claims.unallocated):
+            return AWAY_OUTCOME
+        what = self._asked.get(id(claims))
+        if what is None:
+            plan = self._plans.plan(claims.unallocated, self._time_limit)
+            what = self._asked[id(claims)] = _Asked(plan)
+        node_class = entry.node_class
+        if node_class is None:
+            self._time_limit.check()  # slices may select nodes with thousands of requirements
+            node_class = self._nodes.class_of(entry)
+        outcome = what.outcomes.get(node_class)
+        if outcome is None:
+            self._time_limit.check()
+            outcome = self._plans.known(what.plan, entry, node_class)
+            if outcome is None:
+                outcome = self._plans.search(what.plan, entry, node_class, self._time_limit)
+            if isinstance(outcome, FatalOutcome):
+                outcome = outcome.of(claims.unallocated)
+            what.outcomes[node_class] = outcome
+            assert entry.view is not None
+            self.shared.add(entry.view.layout.shared)
+        return AWAY_OUTCOME if away and outcome.error_kind != FATAL else outcome
