@@ -70,6 +70,7 @@ bench: setup ## time against other tools, side by side
 	$(BIN)/python -m tests.bench.conversion
 	$(BIN)/python -m tests.bench.connections
 	$(BIN)/python -m tests.bench.fragmentation
+	$(BIN)/python -m tests.bench.simulation
 	$(BIN)/python -m tests.bench.patches
 	$(BIN)/python -m tests.bench.scheduling
 

@@ -26,53 +26,59 @@ _SIZES = ((1_000, 500), (10_000, 5_000))
 
 
 class _Used(NamedTuple):
-    seconds: float
+    """What a run took: by the clock and of all processors, in seconds, and of memory at most."""
+
+    clock: float
+    cpu: float
     megabytes: float
+
+    def __str__(self) -> str:
+        return f"{self.clock:9.1f} s{self.cpu:8.1f} s CPU{self.megabytes:6.0f} MB"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.simulation", description=__doc__)
     parser.add_argument("--nodes", type=int, help="only this size, with twice as many pods")
-    parser.add_argument(
-        "--options", default="", help="further ones for simulate, such as --compare=first-fit"
-    )
+    parser.add_argument("--objective", default="kube-scheduler")
+    parser.add_argument("--before", metavar="FILE", help="the claimcheck of another state, to compare with")
     options = parser.parse_args()
     sizes = _SIZES if options.nodes is None else ((2 * options.nodes, options.nodes),)
-    print(
-        f"{'':40}"
-        + "".join(f"{f'{pods:,} pods, {nodes:,} nodes':>32}" for pods, nodes in sizes)
-        + f"{'growth':>9}"
-    )
+    command = Path(sys.executable).with_name("claimcheck")
     for title, is_different, replicas in (
         ("equal devices", False, _REPLICAS),
         ("equal devices, each pod by itself", False, 1),
         ("all devices different", True, _REPLICAS),
     ):
-        used = [
-            _simulate(pods, nodes, replicas, options.options.split(), is_different=is_different)
-            for pods, nodes in sizes
-        ]
-        said = "".join(f"{each.seconds:22.1f} s{each.megabytes:5.0f} MB" for each in used)
-        print(f"{title:40}{said}{used[-1].seconds / used[0].seconds:8.1f}x", flush=True)
+        print(title)
+        all_used = []
+        for pods, nodes in sizes:
+            with tempfile.TemporaryDirectory(prefix="claimcheck-bench-") as name:
+                directory = Path(name)
+                _write(directory / "cluster.json", _cluster(nodes, is_different=is_different))
+                _write(directory / "pods.json", _workloads(pods, replicas))
+                used = _simulate(command, directory, options.objective)
+                ratio = ""
+                if options.before:
+                    before = _simulate(Path(options.before), directory, options.objective)
+                    ratio = f"; before{before}, {before.cpu / used.cpu:.1f}x"
+            print(f"  {f'{pods:,} pods, {nodes:,} nodes':28}{used}{ratio}", flush=True)
+            all_used.append(used)
+        print(f"  grows {all_used[-1].cpu / all_used[0].cpu:.1f}-fold")
 
 
-def _simulate(pods: int, nodes: int, replicas: int, options: list[str], *, is_different: bool) -> _Used:
-    with tempfile.TemporaryDirectory(prefix="claimcheck-bench-") as name:
-        cluster, workloads = Path(name, "cluster.json"), Path(name, "pods.json")
-        _write(cluster, _cluster(nodes, is_different=is_different))
-        _write(workloads, _workloads(pods, replicas))
-        command = [str(Path(sys.executable).with_name("claimcheck")), "simulate", "-f", str(workloads)]
-        command += ["--inventory", str(cluster), "--timeout", "3600", *options]
-        with Path(name, "report").open("w+") as report:
-            start = time.perf_counter()
-            process = subprocess.Popen(command, stdout=report, stderr=subprocess.STDOUT)
-            _, status, usage = os.wait4(process.pid, 0)
-            seconds = time.perf_counter() - start
-            process.returncode = os.waitstatus_to_exitcode(status)
-            if process.returncode:
-                report.seek(0)
-                raise SystemExit(f"not all pods are placed:\n{report.read()[:2000]}")
-    return _Used(seconds, usage.ru_maxrss / 1024)
+def _simulate(command: Path, directory: Path, objective: str) -> _Used:
+    words = [command, "simulate", "-f", directory / "pods.json", "--inventory", directory / "cluster.json"]
+    words += ["--compare", objective, "--timeout", "3600"]
+    with (directory / "report").open("w+") as report:
+        start = time.perf_counter()
+        process = subprocess.Popen(words, stdout=report, stderr=subprocess.STDOUT)
+        _, status, usage = os.wait4(process.pid, 0)
+        seconds = time.perf_counter() - start
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode:
+            report.seek(0)
+            raise SystemExit(f"not all pods are placed:\n{report.read()[:2000]}")
+    return _Used(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
 
 
 def _write(file: Path, objects: Iterator[dict[str, Any]]) -> None:
