@@ -67,7 +67,8 @@ def main() -> None:
 
 
 def _simulate(command: Path, directory: Path, objective: str) -> _Used:
-    words = [command, "simulate", "-f", directory / "pods.json", "--inventory", directory / "cluster.json"]
+    words: list[str | Path] = [command, "simulate"]
+    words += ["-f", directory / "pods.json", "--inventory", directory / "cluster.json"]
     words += ["--compare", objective, "--timeout", "3600"]
     with (directory / "report").open("w+") as report:
         start = time.perf_counter()
