@@ -51,7 +51,7 @@ class ClusterObjects:
         self.nodes = Collection(read_node)
         #: the pods that are on nodes
         self.pods = Collection(self._read_pod)
-        self.pod_groups = Collection(self._read_pod_group)
+        self.pod_groups = Collection(self.read_pod_group)
         #: answers requests for new objects, in these namespaces
         self.server = Server(profile, namespaces=self.namespaces.objects)
         self._of_kind = {kind: Collection(partial(self.read_stored, kind)) for kind in KINDS}
@@ -105,7 +105,7 @@ class ClusterObjects:
             return pod._replace(requests=needs.requests, assumed=needs.assumed)
         return pod
 
-    def _read_pod_group(self, value: Object) -> PodGroup:
+    def read_pod_group(self, value: Object) -> PodGroup:
         """A PodGroup, without claims where servers drop them."""
         group = read_pod_group(value)
         return group if CLAIMS_GATE in self.profile.gates else group._replace(claims=())

@@ -294,7 +294,7 @@ class WorkloadReader:
     def _running(self) -> Counter[str]:
         """How many pods of each PodGroup are on nodes."""
         pods = self._objects.pods.objects.values()
-        return Counter(f"{pod.namespace}/{pod.group}" for pod in pods if pod.group)
+        return Counter(pod.group_key for pod in pods if pod.group)
 
     def _add_claim(self, workload: Workload, entry: PodClaim) -> None:
         group = workload.group

@@ -166,14 +166,37 @@ class Binder:
             results = decision.results(request.node)
             if results is None:
                 raise BindError(f"its claims do not fit on {request.node}")
-            new = [self._current(each) for each in decision.claims]
-            allocated = [self._current(each) for each in decision.allocated]
-            if not self._still_fits(new, request.node, results):
+            grants, allocated = self._settled(decision, results)
+            new, found = [each.claim for each in grants], [each.allocation for each in grants]
+            if not self._still_fits(new, request.node, found):
                 raise ClaimConflict("devices that were found for it are in use by now, or no longer match")
-            grants = [Grant(claim, result) for claim, result in zip(new, results, strict=True)]
-            allocation = PodAllocation(self._picture, self._writes, consumer, fence, grants, allocated)
+            allocation = PodAllocation(
+                self._picture, self._writes, consumer, fence, grants, allocated, decision.shared
+            )
             allocation.assume()
         return allocation
+
+    def _settled(self, decision: Decision, results: Sequence[Object]) -> tuple[list[Grant], list[Claim]]:
+        """The claims that are to get devices, and those that have what was found for them: other pods may have been bound meanwhile.
+
+        :raises ClaimConflict: if one is not as it was, or has other devices.
+        """
+        keys = [each.key for each in (*decision.claims, *decision.allocated)]
+        held = self._picture.group_devices.take(keys)
+        grants, allocated = [], []
+        for decided, result in zip(decision.claims, results, strict=True):
+            claim = self._current(decided)
+            if not claim.is_allocated:
+                grants.append(Grant(claim, result))
+            else:
+                allocated.append(_with_devices(claim, result))
+        for decided in decision.allocated:
+            claim = self._current(decided)
+            if not claim.is_allocated and decided.key in held:
+                grants.append(Grant(claim, held[decided.key]))
+            else:
+                allocated.append(_with_devices(claim, allocation_of(decided.object)))
+        return grants, allocated
 
     def _still_fits(self, claims: Sequence[Claim], node: str, results: Sequence[Object]) -> bool:
         """Whether the devices can still be had; the filter has found out already what selectors say of them."""
@@ -184,16 +207,13 @@ class Binder:
             raise BindError("there was no time to check its devices") from None
 
     def _current(self, decided: Claim) -> Claim:
-        """A claim as it is now, if it still is as it was when the decision was made.
+        """A claim as it is now, if it is the one about which the decision was made.
 
         :raises ClaimConflict: if not.
         """
         claim = self._picture.claims.get(decided.key)
         if claim is None or uid_of(claim) != decided.uid:
             raise ClaimConflict(f"ResourceClaim {decided.key!r} has been deleted")
-        before, now = allocation_of(decided.object), allocation_of(claim)
-        if (before is None) != (now is None) or (before is not None and not same_devices(before, now)):
-            raise ClaimConflict(f"ResourceClaim {decided.key!r} has other devices by now")
         return Claim(claim)
 
     # --- the Binding
@@ -247,6 +267,16 @@ class Binder:
         if node and node != request.node:
             raise BindError(f"the pod is bound to {node} already")
         return bool(node)
+
+
+def _with_devices(claim: Claim, allocation: Object | None) -> Claim:
+    """A claim, if it has the devices of an allocation.
+
+    :raises ClaimConflict: if not.
+    """
+    if not same_devices(allocation_of(claim.object), allocation):
+        raise ClaimConflict(f"ResourceClaim {claim.key!r} has other devices by now")
+    return claim
 
 
 class _KeepAllocationError(BindError):

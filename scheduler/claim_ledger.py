@@ -80,10 +80,19 @@ class ClaimLedger:
 
     def forget(self, key: str) -> None:
         """Let an assumed allocation count no longer: it was not written, or has been taken back."""
-        assumed = self._assumed.pop(key, None)
+        assumed = self._assumed.get(key)
         if assumed is not None:
             self.releases += _is_wanted(assumed.allocation)
+            self.withdraw(key)
+
+    def withdraw(self, key: str) -> None:
+        """The same of an allocation that nobody but its own pods was refused for: it helps no other."""
+        if self._assumed.pop(key, None) is not None:
             self._tell(key)
+
+    def stored(self, key: str) -> Object | None:
+        """A claim as the API server has it; None if there is none."""
+        return self._claims.objects.get(key)
 
     def seen(self, claim: Object) -> None:
         """Take in a claim as the API server has answered to a write; one that is older than what is known changes nothing."""

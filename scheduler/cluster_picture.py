@@ -27,11 +27,15 @@ from resourceapi.logs import LOGGER
 from resourceapi.manifests import entries, mapping, text
 from resourceapi.model.versions import GROUP, OWN_GROUP, V1_PATH
 from resourceapi.objects import Object
+from resourceapi.recognition import is_served
+from resourceapi.records import pod_groups
 from resourceapi.records.claims import DevicesReader
+from resourceapi.records.pod_groups import PodGroup
 from resourceapi.records.pods import Pod, pod_with_claims
 from resourceapi.releases import Profile
 from scheduler.budgets import Budget, read_budget
 from scheduler.claim_ledger import ClaimLedger
+from scheduler.group_devices import GroupDevices
 from scheduler.picture_lock import PictureLock
 from scheduler.pod_claims import MOST_CLAIMS
 
@@ -130,6 +134,7 @@ class ClusterPicture:
         #: the API group of ResourceSlicePatches
         self.patch_group = patch_group
         self.pods: Collection[Pod] = Collection(_pod_with_few_claims)
+        self.pod_groups: Collection[PodGroup] = Collection(objects.read_pod_group)
         self.budgets: Collection[Budget] = Collection(read_budget)
         read_claim, kept = read(CLAIM.name), snapshots or InConfiguration()
 
@@ -147,6 +152,7 @@ class ClusterPicture:
 
         self.claim_objects = VersionedCollection(read_with_snapshot)
         self.claims = ClaimLedger(self.state, self.claim_objects)
+        self.group_devices = GroupDevices(self.claims)
         state = self.state
         self._follow(self.nodes, state.put_node, state.remove_node)
         self._follow(self.slices, lambda each: state.put_slice(each.slice), state.remove_slice)
@@ -216,9 +222,28 @@ class ClusterPicture:
             *self._rules(),
             *self._patches(),
             Source(f"{V1_PATH}/{CLAIM.resource}", self.claim_objects),
+            *self._groups(),
             Source("/api/v1/pods", self.pods),
             Source("/apis/policy/v1/poddisruptionbudgets", self.budgets),
         ]
+
+    def _groups(self) -> list[Source]:
+        """PodGroups in the newest version that the release has, if pods can belong to one."""
+        if pod_groups.GATE not in self.profile.gates:
+            return []
+        served = (
+            each
+            for each in pod_groups.VERSIONS
+            if is_served(f"{pod_groups.GROUP}/{each}", pod_groups.KIND, self.profile)
+        )
+        return [
+            Source(f"/apis/{pod_groups.GROUP}/{version}/{pod_groups.RESOURCE}", self.pod_groups)
+            for version in list(served)[:1]
+        ]
+
+    def group_of(self, pod: Pod) -> PodGroup | None:
+        """The PodGroup of a pod; None if it has none, or that is not known."""
+        return self.pod_groups.objects.get(pod.group_key)
 
     def _rules(self) -> list[Source]:
         """DeviceTaintRules in the newest version that the release serves."""

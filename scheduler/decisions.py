@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from threading import Condition
 from time import monotonic
+from types import MappingProxyType
 from typing import NamedTuple
 
 from allocator.answers import Answers
 from resourceapi.caches import WeighedCache
 from resourceapi.objects import Object
-from resourceapi.records.claims import Claim
+from resourceapi.records.claims import Claim, Consumer
 from scheduler.picture_lock import PAUSES
 
 #: How long the bind of a pod is waited for after its filter, in seconds, before the next pod is filtered. If it has not come by
 #: then, those of the namespace are not waited for `PAUSES` times as long.
 IN_FLIGHT_SECONDS = 0.05
+#: The same for the pods of a PodGroup of which enough fit, so that kube-scheduler binds all that do: a gang is not to be torn apart.
+GROUP_SECONDS = 2.0
 #: How much memory all decisions may take, and about how much each takes for a node.
 MOST_BYTES, NODE_BYTES = 192 << 20, 150
 #: About how much a claim takes, and each device that it has.
@@ -43,6 +46,7 @@ class Decision(NamedTuple):
     :param allocated: those that had devices already, in the same form.
     :param answers: what was found on the nodes, made when it is read; only for the thread that holds the picture's lock.
     :param places: where in ``answers`` each node is that fits.
+    :param shared: for whom those are reserved that the pod shares with its PodGroup, by key.
     :param alternatives: how far down their lists those are that ``allocated`` have.
     """
 
@@ -54,6 +58,7 @@ class Decision(NamedTuple):
     answers: Answers
     places: Mapping[str, int]
     alternatives: Sequence[int] = ()
+    shared: Mapping[str, Consumer] = MappingProxyType({})
 
     @property
     def weight(self) -> int:
@@ -74,6 +79,20 @@ class Decision(NamedTuple):
         return None if place is None else self.answers[place].result
 
 
+class _InFlight(NamedTuple):
+    """A pod whose bind may be on its way.
+
+    :param seconds: how long it is waited for.
+    :param until: when it is no longer.
+    :param group: its PodGroup (``namespace/name``), whose pods are bound once all have been filtered.
+    """
+
+    namespace: str
+    seconds: float
+    until: float
+    group: str
+
+
 class Decisions:
     """The latest decision about each pod, by its uid; may be used by many threads.
 
@@ -87,18 +106,23 @@ class Decisions:
         self._clock = clock
         # those of pods that are bound by others are pushed out in time
         self._decisions: WeighedCache[str, Decision] = WeighedCache(MOST_BYTES)
-        # by uid, the pod's namespace, and until when its bind is waited for
-        self._in_flight: dict[str, tuple[str, float]] = {}
+        self._in_flight: dict[str, _InFlight] = {}  # by uid
         self._not_waited_for_until: dict[str, float] = {}  # by namespace
         self._settled = Condition()  # its lock is for those above; one decision may be looked up without it
 
-    def put(self, decision: Decision) -> None:
-        """Keep a decision in place of an earlier one about the pod; its bind may come now."""
+    def put(self, decision: Decision, group: str = "", *, completes: bool = False) -> None:
+        """Keep a decision in place of an earlier one about the pod; its bind may come now.
+
+        :param group: its PodGroup (``namespace/name``), if it has one.
+        :param completes: whether enough pods of that fit with this one.
+        """
+        seconds = GROUP_SECONDS if completes else IN_FLIGHT_SECONDS
         with self._settled:
             self._decisions.put(decision.uid, decision, decision.weight, decision.namespace)
             now = self._clock()
             if self._not_waited_for_until.get(decision.namespace, now) <= now:
-                self._in_flight[decision.uid] = (decision.namespace, now + IN_FLIGHT_SECONDS)
+                self._in_flight[decision.uid] = _InFlight(decision.namespace, seconds, now + seconds, group)
+                self._in_flight |= self._fellows(group, seconds, now)
 
     def get(self, uid: str) -> Decision | None:
         """The decision about a pod, if there is one."""
@@ -122,27 +146,43 @@ class Decisions:
             self._in_flight.clear()
             self._settled.notify_all()
 
-    def wait_for_binds(self, uid: str) -> None:
+    def wait_for_binds(self, uid: str, group: str = "") -> None:
         """Wait until the binds of other pods have come, each as long as it may be on its way.
 
         :param uid: of the pod that is going to be filtered: kube-scheduler has given up on its own bind.
+        :param group: its PodGroup (``namespace/name``): the binds of that come only after its last filter.
         """
         with self._settled:
             self._in_flight.pop(uid, None)
             begin = self._clock()
+            fellows = self._fellows(group, IN_FLIGHT_SECONDS, begin)
+            self._in_flight = {other: each for other, each in self._in_flight.items() if other not in fellows}
             while self._in_flight:
                 now = self._clock()
                 self._note_those_in_vain(begin, now)
-                self._in_flight = {other: each for other, each in self._in_flight.items() if each[1] > now}
+                self._in_flight = {other: each for other, each in self._in_flight.items() if each.until > now}
                 if self._in_flight:
-                    self._settled.wait(max(end for _, end in self._in_flight.values()) - now)
+                    self._settled.wait(max(each.until for each in self._in_flight.values()) - now)
+            self._in_flight |= fellows
+
+    def _fellows(self, group: str, seconds: float, now: float) -> dict[str, _InFlight]:
+        """The pods of a group whose binds may still come, which are waited for anew, at least for so long."""
+        return {
+            uid: each._replace(seconds=most, until=now + most)
+            for uid, each in self._in_flight.items()
+            if group and each.group == group and (most := max(seconds, each.seconds))
+        }
 
     def _note_those_in_vain(self, begin: float, now: float) -> None:
         """Wait no more for a while for the namespaces whose binds have been waited for since `begin`, and are late."""
-        late = {namespace for namespace, end in self._in_flight.values() if begin < end <= now}
+        late = {
+            each.namespace: now + PAUSES * each.seconds
+            for each in sorted(self._in_flight.values(), key=lambda each: each.seconds)
+            if begin < each.until <= now
+        }
         if late:
             still = {name: until for name, until in self._not_waited_for_until.items() if until > now}
-            self._not_waited_for_until = still | dict.fromkeys(late, now + PAUSES * IN_FLIGHT_SECONDS)
+            self._not_waited_for_until = still | late
 
     def __len__(self) -> int:
         """How many decisions are kept."""

@@ -17,14 +17,14 @@ from allocator.time_limit import TimeLimit
 from cluster.store import Change
 from resourceapi.manifests import entries, mapping
 from resourceapi.objects import Object
-from resourceapi.records.claims import Claim
+from resourceapi.records.claims import Claim, Consumer
 from resourceapi.records.pods import Pod, read_pod
 from scheduler.binding_conditions import BindingConditions
 from scheduler.cluster_picture import ClusterPicture, HelpedBy, with_few_claims
 from scheduler.decisions import Decision, Decisions, kept_of
 from scheduler.extender_api import CandidateNodes, Verdicts
 from scheduler.picture_lock import SearchTime
-from scheduler.pod_claims import ClaimProblem, stored_claims_for
+from scheduler.pod_claims import ClaimProblem, shared_claims, stored_claims_for
 from scheduler.reasons import with_shortfalls
 from scheduler.refusals import Refusals
 from validation.pod_resources import container_requests
@@ -190,7 +190,7 @@ class Filter:
         pod = with_few_claims(read_pod(candidates.pod))
         if not pod.claims:
             return Verdicts(candidates.nodes, {}, {})
-        self._decisions.wait_for_binds(pod.uid)
+        self._decisions.wait_for_binds(pod.uid, pod.group_key)
         self._arrivals.wait_for_claims(pod)
         _insist(is_wanted)
         with self._search_time.holding(self._picture.lock, pod.namespace, len(candidates.nodes)):
@@ -205,11 +205,13 @@ class Filter:
         """The nodes on which a pod fits, or what was known before; else that it has been refused."""
         term = self._term()
         self._refusals.begin(term)
+        self._picture.group_devices.begin(pod)
         try:
             stored = stored_claims_for(pod, self._picture.claims)
         except ClaimProblem as problem:
             return self._refused_by_claims(pod, candidates, problem)
-        known = self._refusals.get(pod.uid, stored, candidates)
+        # what pods of its group have got meanwhile is not known to refusals
+        known = None if pod.group else self._refusals.get(pod.uid, stored, candidates)
         if known is not None:
             return known
         claims = list(map(Claim, stored))
@@ -219,6 +221,8 @@ class Filter:
         waiting = self._waiting(pod, claims)
         answer = self._decide(pod, term, claims, candidates, is_binding=not waiting)
         verdicts = self._verdicts(answer, candidates)
+        if pod.group and verdicts.fitting and not waiting:
+            verdicts = self._on_one_node(pod, verdicts)
         if not verdicts.fitting:
             return self._refused_by_devices(pod, candidates, claims, answer, verdicts)
         self._search_time.decided(pod)
@@ -228,8 +232,9 @@ class Filter:
 
     def _waiting(self, pod: Pod, claims: Sequence[Claim]) -> str:
         """For which conditions of its devices a pod has to wait; empty if bind has something to do for it."""
+        shared, own = shared_claims(pod, self._picture.group_of(pod)), Consumer.pod(pod.name, pod.uid)
         if self._conditions is None or not all(
-            each.is_allocated and each.is_reserved_for(pod.uid) for each in claims
+            each.is_allocated and each.is_reserved_for(shared.get(each.key, own).uid) for each in claims
         ):
             return ""
         delay = self._conditions.delay(each.key for each in claims)
@@ -264,10 +269,39 @@ class Filter:
         alternatives = [
             place for each in claims if each.is_allocated for place in places_of(each, each.allocation)
         ]
-        self._decisions.put(
-            Decision(pod.uid, pod.namespace, term, unallocated, allocated, answer.nodes, places, alternatives)
+        decision = Decision(
+            pod.uid,
+            pod.namespace,
+            term,
+            unallocated,
+            allocated,
+            answer.nodes,
+            places,
+            alternatives,
+            shared_claims(pod, self._picture.group_of(pod)),
         )
+        self._decisions.put(decision, pod.group_key, completes=self._completes(pod))
         return answer
+
+    def _completes(self, pod: Pod) -> bool:
+        """Whether enough pods of a pod's PodGroup fit with this one, so that kube-scheduler binds them."""
+        group = self._picture.group_of(pod)
+        if group is None:
+            return False
+        missing = group.min_count - self._picture.group_devices.fits(pod.uid)
+        if missing <= 0:
+            return True
+        pods = self._picture.pods.objects.values()
+        return sum(bool(each.node) for each in pods if each.group_key == pod.group_key) >= missing
+
+    def _on_one_node(self, pod: Pod, verdicts: Verdicts) -> Verdicts:
+        """The first node that fits a pod of a PodGroup, whose devices count as taken for the others of the group."""
+        node = verdicts.fitting[0]
+        decision = self._decisions.get(pod.uid)
+        results = decision.results(node) if decision is not None else None
+        if decision is not None and results is not None:
+            self._picture.group_devices.hold(zip(decision.claims, results, strict=True))
+        return verdicts._replace(fitting=(node,))
 
     def _verdicts(self, answer: PodAnswer, candidates: CandidateNodes) -> Verdicts:
         outcomes = dict(zip(answer.nodes.names, answer.nodes.outcomes, strict=True))

@@ -6,9 +6,10 @@ Who works on which claims, and what is still to be taken back from an attempt th
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from threading import Condition, Event, Lock
+from types import MappingProxyType
 from typing import NamedTuple
 
 from cluster.leading import Fence, NotLeading
@@ -49,6 +50,7 @@ class PodAllocation:
         fence: Fence,
         grants: Sequence[Grant],
         allocated: Sequence[Claim],
+        shared: Mapping[str, Consumer] = MappingProxyType({}),
     ) -> None:
         """Begin with nothing done.
 
@@ -56,6 +58,8 @@ class PodAllocation:
         :param fence: raises NotLeading once another process may allocate.
         :param grants: its claims that get devices.
         :param allocated: its claims that have theirs, and are only to be reserved for it.
+        :param shared: for whom those are reserved instead that it shares with its PodGroup, by key. They are not taken back:
+            other pods of the group may use them.
         """
         self._picture = picture
         self._writes = writes
@@ -63,6 +67,7 @@ class PodAllocation:
         self._fence = fence
         self._grants = grants
         self._allocated = allocated
+        self._shared = shared
         self._assumed: list[str] = []
         self._begun: list[_Begun] = []
         #: held while taking back: all who wait for one of the claims try
@@ -86,18 +91,27 @@ class PodAllocation:
         """
         protected = [self._protect(*grant) for grant in self._grants]
         for target, claim, allocation in protected:
-            self._writes.allocate(target, claim, allocation, self._consumer, self._fence)
+            self._writes.allocate(target, claim, allocation, self._consumer_of(target.key), self._fence)
         for each in self._allocated:
-            if not each.is_reserved_for(self._consumer.uid):
+            consumer = self._consumer_of(each.key)
+            if not each.is_reserved_for(consumer.uid):
                 target = Target.of(each.object)
-                self._begun.append(_Begun(target, None))
-                self._writes.reserve(target, each.object, self._consumer, self._fence)
+                self._begin(target, None)
+                self._writes.reserve(target, each.object, consumer, self._fence)
 
     def _protect(self, claim: Claim, allocation: Object) -> tuple[Target, Object, Object]:
         target = Target.of(claim.object)
         written = self._writes.written_form(target, allocation)
-        self._begun.append(_Begun(target, written))
+        self._begin(target, written)
         return target, self._writes.protect(target, claim.object), written
+
+    def _begin(self, target: Target, allocation: Object | None) -> None:
+        """Note what is to be taken back if something fails."""
+        if target.key not in self._shared:
+            self._begun.append(_Begun(target, allocation))
+
+    def _consumer_of(self, key: str) -> Consumer:
+        return self._shared.get(key, self._consumer)
 
     def release(self) -> None:
         """Count the devices of earlier attempts as those of this one, so that they are taken back, too."""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from resourceapi.errors import ClaimcheckError
 from resourceapi.limits import RESERVED_FOR
-from resourceapi.manifests import mapping
+from resourceapi.manifests import mapping, text
 from resourceapi.objects import Object
-from resourceapi.records.claims import Claim, is_reserved, owners_of, reservations
+from resourceapi.records.claims import Claim, Consumer, Owner, is_reserved, owners_of, reservations
+from resourceapi.records.pod_groups import KIND as POD_GROUP
+from resourceapi.records.pod_groups import RESOURCE, PodGroup
 from resourceapi.records.pods import Pod, PodClaim
 from scheduler.claim_ledger import ClaimLedger
 
@@ -52,15 +54,42 @@ def _claim(pod: Pod, entry: PodClaim, ledger: ClaimLedger) -> Object:
     found = ledger.get(key)
     if found is None:
         raise ClaimProblem(f"waiting for ResourceClaim {entry.claim!r}, which does not exist", key)
-    if entry.is_generated and not any(
-        each.uid == pod.uid and each.is_controller for each in owners_of(found)
-    ):
+    if entry.is_generated and not any(_has_made(pod, each) for each in owners_of(found)):
         # it may have been made for another pod of the same name
         raise ClaimProblem(f"ResourceClaim {entry.claim!r} was not created for this pod", key)
     if mapping(found, "metadata").get("deletionTimestamp"):
         raise ClaimProblem(f"ResourceClaim {entry.claim!r} is being deleted", key)
-    if len(reservations(found)) >= RESERVED_FOR and not is_reserved(found, pod.uid):
+    if len(reservations(found)) >= RESERVED_FOR and not _is_reserved(found, pod):
         raise ClaimProblem(
             f"ResourceClaim {entry.claim!r} is in use by {RESERVED_FOR} consumers already", key
         )
     return found
+
+
+def _has_made(pod: Pod, owner: Owner) -> bool:
+    """Whether a claim has been made for a pod, or for its PodGroup, of which a pod knows the name."""
+    return owner.is_controller and (
+        owner.uid == pod.uid or (bool(pod.group) and (owner.kind, owner.name) == (POD_GROUP, pod.group))
+    )
+
+
+def _is_reserved(claim: Object, pod: Pod) -> bool:
+    """Whether a claim is reserved for a pod, or for its PodGroup, of which a pod knows the name."""
+    return is_reserved(claim, pod.uid) or (
+        bool(pod.group)
+        and any(
+            (text(each, "resource"), text(each, "name")) == (RESOURCE, pod.group)
+            for each in reservations(claim)
+        )
+    )
+
+
+def shared_claims(pod: Pod, group: PodGroup | None) -> dict[str, Consumer]:
+    """For whom the claims of a pod are reserved that its PodGroup has as well: for that; by ``namespace/name``."""
+    if group is None:
+        return {}
+    return {
+        f"{pod.namespace}/{each.claim}": group.consumer
+        for each in pod.claims
+        if each.claim and group.shared(each) is not None
+    }

@@ -30,7 +30,7 @@ from scheduler.claim_writes import ClaimWrites
 from scheduler.cluster_picture import ClusterPicture
 from scheduler.picture_lock import SearchTime, work_in_turns
 from scheduler.pod_allocation import Grant, InUse, PodAllocation, Undoing
-from scheduler.pod_claims import ClaimProblem, claims_for
+from scheduler.pod_claims import ClaimProblem, claims_for, shared_claims
 from scheduler.reasons import with_shortfalls
 
 RETRY_SECONDS = 1.0
@@ -189,9 +189,11 @@ class PreScheduledPods:
                 return None
             if (grants := self._grants(pod, claims, new)) is None:
                 return None
-            allocation = PodAllocation(
-                self._picture, self._writes, Consumer.pod(pod.name, pod.uid), fence, grants, ()
+            consumer, shared = (
+                Consumer.pod(pod.name, pod.uid),
+                shared_claims(pod, self._picture.group_of(pod)),
             )
+            allocation = PodAllocation(self._picture, self._writes, consumer, fence, grants, (), shared)
             allocation.assume()
         return allocation
 

@@ -30,9 +30,9 @@ def reservations(claim: Object) -> Sequence[Object]:
     return entries(mapping(claim, "status"), "reservedFor")
 
 
-def is_reserved(claim: Object, pod_uid: str) -> bool:
-    """Whether a claim is reserved for a pod."""
-    return any(text(each, "uid") == pod_uid for each in reservations(claim))
+def is_reserved(claim: Object, uid: str) -> bool:
+    """Whether a claim is reserved for a pod or a PodGroup."""
+    return any(text(each, "uid") == uid for each in reservations(claim))
 
 
 class DeviceResult(NamedTuple):
@@ -322,7 +322,7 @@ class Claim:
         return text(mapping(self.object, "metadata", "annotations"), POD_CLAIM_NAME)
 
     def is_reserved_for(self, uid: str) -> bool:
-        """Whether it is reserved for a pod."""
+        """Whether it is reserved for a pod or a PodGroup."""
         return is_reserved(self.object, uid)
 
     @property

@@ -85,6 +85,11 @@ class Pod(NamedTuple):
         return f"{self.namespace}/{self.name}"
 
     @property
+    def group_key(self) -> str:
+        """Its PodGroup as ``namespace/name``; empty if it has none."""
+        return f"{self.namespace}/{self.group}" if self.group else ""
+
+    @property
     def owner(self) -> tuple[str, str] | None:
         """What makes another one once it has ended (kind, name); None if nothing does. kubelet's own pods have their Node."""
         return self.workloads[-1] if self.workloads and self.workloads[-1][0] != "Node" else None

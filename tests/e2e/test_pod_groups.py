@@ -1,10 +1,11 @@
-"""The cases of `tests/claimcheck/data/pod_groups.yaml`, put before a real kube-scheduler and kube-controller-manager of 1.37."""
+"""The cases of `tests/claimcheck/data/pod_groups.yaml`, put before a real control plane of 1.37: without the sidecar, and with it."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -13,7 +14,10 @@ from resourceapi.objects import Object
 from resourceapi.records.claims import Claim
 from tests.claimcheck.pod_group_cases import DEVICE_CLASS, GATES, Case, Outcome, cases
 from tests.e2e.client import Client
-from tests.e2e.control_plane import component, control_plane
+from tests.e2e.control_plane import ApiServer, component, control_plane
+from tests.e2e.deployed import NAMESPACE
+from tests.e2e.deployed_scheduler import SCHEDULER
+from tests.e2e.scheduling_cluster import SCHEDULER_NAME, SERVER_FLAGS, scheduling_cluster
 
 pytestmark = pytest.mark.e2e
 _GATES = f"--feature-gates={','.join(f'{gate}=true' for gate in GATES)}"
@@ -33,26 +37,71 @@ PATIENCE, STEADY = 60.0, 3.0
 
 
 @pytest.fixture(scope="module")
-def outcomes() -> Iterator[dict[str, Outcome]]:
-    """What a real control plane makes of every case, all of them at the same time."""
+def built_in() -> dict[str, Outcome]:
+    """What kube-scheduler by itself makes of every case."""
     controllers = "--controllers=resourceclaim-controller,podgroup-protection-controller"
     with (
         control_plane("1.37", flags=_SERVER) as server,
         component(server, "kube-controller-manager", [_GATES, controllers]),
         component(server, "kube-scheduler", [_GATES]),
-        ThreadPoolExecutor(8) as threads,
     ):
-        _make(server.client, [DEVICE_CLASS])
-        for case in cases():
-            _make(server.client, case.cluster())
-        found = threads.map(lambda case: _outcome(server.client, case), cases())
-        yield {str(case): outcome for case, outcome in zip(cases(), found, strict=True)}
+        return _outcomes(server.client, "default-scheduler")
+
+
+@pytest.fixture(scope="module")
+def with_sidecar() -> dict[str, Outcome]:
+    """What kube-scheduler makes of them when the sidecar gives out the devices."""
+    with scheduling_cluster(
+        replicas=1,
+        server_flags=[*SERVER_FLAGS, *_SERVER],
+        config={"apiServer": {"featureGates": GATES}},
+        controller_flags=[_GATES],
+        scheduler_flags=[_GATES],
+        beside=_rights_to_groups,
+    ) as cluster:
+        return _outcomes(cluster.client, SCHEDULER_NAME)
 
 
 @pytest.mark.parametrize("case", cases(), ids=str)
-def test_outcome(case: Case, outcomes: dict[str, Outcome]) -> None:
+def test_built_in(case: Case, built_in: dict[str, Outcome]) -> None:
     """kube-scheduler binds these pods, gives their claims so many devices, and reserves them so."""
-    assert case.seen(outcomes[str(case)]) == case.expected
+    assert case.seen(built_in[str(case)]) == case.expected
+
+
+@pytest.mark.parametrize("case", cases(), ids=str)
+def test_with_sidecar(case: Case, with_sidecar: dict[str, Outcome]) -> None:
+    """It does the same with the sidecar, and binds no half gang."""
+    assert case.seen(with_sidecar[str(case)]) == case.expected
+
+
+@contextmanager
+def _rights_to_groups(server: ApiServer) -> Iterator[None]:
+    """What docs/how-to/schedule.md adds to the ClusterRole of kube-scheduler."""
+    role = "/apis/rbac.authorization.k8s.io/v1"
+    resources = ["podgroups", "podgroups/status"]
+    verbs = ["get", "list", "watch", "update", "patch"]
+    rule = {"apiGroups": ["scheduling.k8s.io"], "resources": resources, "verbs": verbs}
+    name = {"metadata": {"name": "pod-groups"}}
+    _insist(server.client, "POST", f"{role}/clusterroles", {**name, "rules": [rule]})
+    group = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "pod-groups"}
+    account = {"kind": "ServiceAccount", "name": SCHEDULER, "namespace": NAMESPACE}
+    _insist(
+        server.client,
+        "POST",
+        f"{role}/clusterrolebindings",
+        {**name, "roleRef": group, "subjects": [account]},
+    )
+    yield
+
+
+def _outcomes(client: Client, scheduler: str) -> dict[str, Outcome]:
+    """What becomes of every case, all of them at the same time."""
+    _make(client, [DEVICE_CLASS])
+    for case in cases():
+        _make(client, case.cluster())
+    with ThreadPoolExecutor(8) as threads:
+        found = threads.map(lambda case: _outcome(client, case, scheduler), cases())
+        return {str(case): outcome for case, outcome in zip(cases(), found, strict=True)}
 
 
 def _make(client: Client, objects: Iterable[Object]) -> None:
@@ -75,10 +124,10 @@ def _insist(client: Client, verb: str, path: str, body: Object) -> None:
     assert answer.code < 300, (path, answer.body)
 
 
-def _outcome(client: Client, case: Case) -> Outcome:
+def _outcome(client: Client, case: Case, scheduler: str) -> Outcome:
     """The outcome as soon as it is the expected one for a while, or at last the one that there is."""
     _make(client, [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": case.namespace}}])
-    _make(client, case.objects())
+    _make(client, (_scheduled_by(each, scheduler) for each in case.objects()))
     deadline = time.monotonic() + PATIENCE
     since = 0.0
     while True:
@@ -90,6 +139,10 @@ def _outcome(client: Client, case: Case) -> Outcome:
         if (since and time.monotonic() > since + STEADY) or time.monotonic() > deadline:
             return found
         time.sleep(0.2)
+
+
+def _scheduled_by(obj: Object, scheduler: str) -> Object:
+    return obj if obj["kind"] != "Pod" else {**obj, "spec": {**obj["spec"], "schedulerName": scheduler}}
 
 
 def _read(client: Client, namespace: str) -> Outcome:

@@ -8,6 +8,7 @@ from resourceapi.objects import Object
 
 CORE, RESOURCE, CLASSIC = "/api/v1", "/apis/resource.k8s.io/v1", "/apis/resource.k8s.io/v1alpha2"
 PATCHES = "/apis/claimcheck.example.com/v1alpha3"
+SCHEDULING = "/apis/scheduling.k8s.io/v1beta1"
 COORDINATION, DISCOVERY = "/apis/coordination.k8s.io/v1", "/apis/discovery.k8s.io/v1"
 
 
@@ -39,6 +40,7 @@ RESOURCES = {
     (CLASSIC, "resourceclaims"): Resource("ResourceClaim", namespaced=True, has_status=True),
     (CLASSIC, "podschedulingcontexts"): Resource("PodSchedulingContext", namespaced=True, has_status=True),
     (PATCHES, "resourceslicepatches"): Resource("ResourceSlicePatch"),
+    (SCHEDULING, "podgroups"): Resource("PodGroup", namespaced=True, has_status=True),
     (COORDINATION, "leases"): Resource("Lease", namespaced=True),
     (DISCOVERY, "endpointslices"): Resource("EndpointSlice", namespaced=True),
 }

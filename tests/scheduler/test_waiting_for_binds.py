@@ -6,8 +6,10 @@ from threading import Thread
 from time import monotonic
 from typing import cast
 
+import pytest
+
 from allocator.answers import Answers
-from scheduler.decisions import IN_FLIGHT_SECONDS, Decision, Decisions
+from scheduler.decisions import GROUP_SECONDS, IN_FLIGHT_SECONDS, Decision, Decisions
 
 PODS = 40
 
@@ -68,3 +70,16 @@ def test_pause_ends() -> None:
     decisions.wait_for_binds("other")
     decisions.put(decision("p", "ns"))
     assert decisions._in_flight
+
+
+@pytest.mark.parametrize(("completes", "seconds"), [(False, IN_FLIGHT_SECONDS), (True, GROUP_SECONDS)])
+def test_binds_of_a_group(*, completes: bool, seconds: float) -> None:
+    """They come only after its last filter, so none of its pods waits; others do, for longer if enough pods of it fit."""
+    decisions = Decisions(clock=lambda: 0.0)
+    decisions.put(decision("a", "ns"), "ns/g")
+    decisions.wait_for_binds("b", "ns/g")
+    decisions.put(decision("b", "ns"), "ns/g", completes=completes)
+    assert {each.until for each in decisions._in_flight.values()} == {seconds}
+    for uid in "ab":
+        decisions.bound(uid)
+    decisions.wait_for_binds("c")

@@ -1,0 +1,125 @@
+"""Pods of PodGroups, which kube-scheduler filters all before it binds one: their devices, and for whom claims are reserved."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import pytest
+
+from resourceapi.objects import Object
+from tests.scheduler.small_cluster import (
+    CLAIMS,
+    PODS,
+    Sidecar,
+    assert_nothing_twice,
+    claim,
+    cluster,
+    devices_of,
+    node_of,
+    pod,
+    traces,
+)
+
+GATES = {"GenericWorkload": True, "DRAWorkloadResourceClaims": True}
+
+
+def group(name: str = "g", *claims: str) -> Object:
+    """A gang of two that shares claims."""
+    entries = [{"name": each, "resourceClaimName": each} for each in claims]
+    return {
+        "apiVersion": "scheduling.k8s.io/v1beta1",
+        "kind": "PodGroup",
+        "metadata": {"name": name, "namespace": "ns", "uid": f"uid-{name}"},
+        "spec": {"schedulingPolicy": {"gang": {"minCount": 2}}, "resourceClaims": entries},
+    }
+
+
+def member(name: str, *claims: str) -> Object:
+    """A pod of the group."""
+    return pod(name, *claims, schedulingGroup={"podGroupName": "g"})
+
+
+def sidecar_with(*objects: Object, **more: Any) -> Sidecar:
+    """A sidecar of a cluster where the gates are on."""
+    return Sidecar(cluster(*objects, **more), GATES)
+
+
+def users(sidecar: Sidecar, name: str) -> list[tuple[str, str]]:
+    """For whom a claim is reserved."""
+    status = sidecar.api.get(f"{CLAIMS}/{name}")["status"]
+    return [(each["resource"], each["name"]) for each in status["reservedFor"]]
+
+
+def test_the_pods_get_different_devices() -> None:
+    """What one pod of a group is going to get counts as taken for the next, before anything is bound."""
+    sidecar = sidecar_with(group(), claim("c"), claim("d"), member("p", "c"), member("q", "d"))
+    assert (sidecar.decide("p"), sidecar.decide("q")) == (["n1"], ["n1"])
+    assert [sidecar.bind(each) for each in "qp"] == ["", ""]
+    assert {node_of(sidecar.api, each) for each in "pq"} == {"n1"}
+    assert_nothing_twice(sidecar.api)
+
+
+def test_no_half_gang_is_bound() -> None:
+    """With devices for one pod, the other does not fit, so that kube-scheduler binds none; then another pod may have them."""
+    objects = (claim("c"), claim("d"), claim("e"), member("p", "c"), member("q", "d"), pod("other", "e"))
+    sidecar = sidecar_with(group(), *objects, count=1)
+    assert (sidecar.decide("p"), sidecar.decide("q")) == (["n1"], [])
+    assert sidecar.schedule("other") == ""
+    assert (sidecar.decide("p"), sidecar.decide("q")) == ([], [])
+
+
+def test_the_group_is_tried_again() -> None:
+    """What an attempt has found counts no longer in the next one of the same group."""
+    sidecar = sidecar_with(group(), claim("c"), claim("d"), member("p", "c"), member("q", "d"), count=1)
+    for _ in range(2):
+        assert (sidecar.decide("p"), sidecar.decide("q")) == (["n1"], [])
+    assert (sidecar.decide("q"), sidecar.decide("p")) == (["n1"], [])
+
+
+def test_a_pod_gets_one_node() -> None:
+    """kube-scheduler does not say which node it takes, so it gets one to choose from."""
+    sidecar = sidecar_with(
+        group(), claim("c"), member("p", "c"), claim("d"), pod("other", "d"), nodes=("n1", "n2")
+    )
+    assert sidecar.decide("p") == ["n1"]
+    assert sidecar.decide("other") == ["n1", "n2"]
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations("pqr")), ids="".join)
+def test_a_claim_of_the_group(order: tuple[str, ...]) -> None:
+    """It is allocated once, and reserved for the group, in whatever order the binds come."""
+    sidecar = sidecar_with(group("g", "c"), claim("c"), *(member(each, "c") for each in "pqr"), count=1)
+    assert [sidecar.decide(each) for each in "pqr"] == [["n1"]] * 3
+    assert [sidecar.bind(each) for each in order] == ["", "", ""]
+    assert devices_of(sidecar.api.get(f"{CLAIMS}/c")) == ["n1/gpu-0"]
+    assert users(sidecar, "c") == [("podgroups", "g")]
+
+
+def test_a_claim_that_the_pods_name_themselves() -> None:
+    """It is reserved for each of them, as the group does not have it."""
+    sidecar = sidecar_with(group(), claim("c"), member("p", "c"), member("q", "c"), count=1)
+    assert [sidecar.decide(each) for each in "pq"] == [["n1"]] * 2
+    assert [sidecar.bind(each) for each in "qp"] == ["", ""]
+    assert sorted(users(sidecar, "c")) == [("pods", "p"), ("pods", "q")]
+
+
+@pytest.mark.parametrize(("owner", "fitting"), [("g", ["n1"]), ("other", [])])
+def test_a_claim_made_for_the_group(owner: str, fitting: list[str]) -> None:
+    """A claim from a template that has been made for the pod's group is the pod's."""
+    made_by = {"kind": "PodGroup", "name": owner, "uid": f"uid-{owner}", "controller": True}
+    asking = member("p")
+    asking["spec"]["resourceClaims"] = [{"name": "gpu", "resourceClaimTemplateName": "t"}]
+    asking["status"] = {"resourceClaimStatuses": [{"name": "gpu", "resourceClaimName": "c"}]}
+    sidecar = sidecar_with(group(), claim("c", metadata={"ownerReferences": [made_by]}), asking)
+    assert sidecar.decide("p") == fitting
+
+
+def test_a_failed_bind_leaves_the_group_its_claim() -> None:
+    """Other pods of the group may use it, as kube-scheduler's own plugin leaves it to them."""
+    sidecar = sidecar_with(group("g", "c"), claim("c"), member("p", "c"), member("q", "c"))
+    assert [sidecar.decide(each) for each in "pq"] == [["n1"]] * 2
+    sidecar.api.request("DELETE", f"{PODS}/p")
+    assert sidecar.bind("p") != ""
+    assert sidecar.bind("q") == ""
+    assert traces(sidecar.api)[1:] == ["c: n1/gpu-0", "c: for g"]
