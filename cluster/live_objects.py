@@ -193,7 +193,15 @@ CHECKING = frozenset(("Namespace", "Node", "ResourceClass", *_OF_GROUP))
 SCHEDULING = frozenset(("Namespace", "Node", "Pod", pod_groups.KIND, *_OF_GROUP))
 #: The kinds that quota depends on: what is limited, what counts as which class, and what is there already.
 CHARGING = frozenset(
-    ("Namespace", quotas.KIND, "DeviceClass", "ResourceClaim", "ResourceClaimTemplate", "Pod")
+    (
+        "Namespace",
+        quotas.KIND,
+        "DeviceClass",
+        "ResourceClaim",
+        "ResourceClaimTemplate",
+        "Pod",
+        pod_groups.KIND,
+    )
 )
 
 

@@ -14,6 +14,8 @@ from resourceapi.model.versions import GROUP
 from resourceapi.model.workloads import TEMPLATES
 from resourceapi.objects import Object
 from resourceapi.quantity import Amounts
+from resourceapi.records.pod_groups import is_pod_group
+from resourceapi.records.pods import PodClaim, read_pod
 from validation.workloads import template_of
 
 if TYPE_CHECKING:
@@ -79,6 +81,9 @@ class Account:
             self.statements.append(statement)
 
     def _add(self, manifest: Manifest) -> None:
+        if is_pod_group(manifest.value):
+            self._add_claims_of_group(manifest)
+            return
         obj = self._accepted(manifest)
         if obj is None:
             return
@@ -94,18 +99,32 @@ class Account:
             self._add_created_claims(manifest, content, obj, pod or {})
 
     def _add_created_claims(self, manifest: Manifest, content: Namespace, obj: Object, pod: Object) -> None:
-        """Charge the claims that kube-controller-manager creates for the pods of a workload."""
+        """Charge the claims that kube-controller-manager creates for the pods of a workload, each for itself."""
         namespace = self.inventory.namespace_of(manifest)
-        for entry in pod.get("spec", {}).get("resourceClaims") or ():
-            template = entry.get("resourceClaimTemplateName", "")
-            known = content.stored(GROUP, TEMPLATE).get(template)
-            if known is None:
-                continue
-            claim = claim_from_template(known, namespace, "")
-            statement = Statement(manifest, namespace, claim, template=template)
-            statement.copies = pod_count(obj)
-            self._charge(statement, content, GROUP, CLAIM, claim)
-            self.statements.append(statement)
+        record = read_pod({**pod, "status": {}})
+        group = self.inventory.pod_groups.get((namespace, record.group))
+        for entry in record.claims:
+            if group is None or group.shared(entry) is None:
+                self._add_created(manifest, content, entry, pod_count(obj))
+
+    def _add_claims_of_group(self, manifest: Manifest) -> None:
+        """Charge the claims that kube-controller-manager creates for a PodGroup."""
+        namespace = self.inventory.namespace_of(manifest)
+        group = self.inventory.pod_groups.get((namespace, displayed_name(manifest.value)))
+        for entry in group.claims if group is not None else ():
+            self._add_created(manifest, self.inventory.namespace(namespace), entry, 1)
+
+    def _add_created(self, manifest: Manifest, content: Namespace, entry: PodClaim, copies: int) -> None:
+        """Charge the claims that are created from the template of an entry, if it names one that is known."""
+        known = content.stored(GROUP, TEMPLATE).get(entry.template)
+        if known is None:
+            return
+        namespace = self.inventory.namespace_of(manifest)
+        claim = claim_from_template(known, namespace, "")
+        statement = Statement(manifest, namespace, claim, template=entry.template)
+        statement.copies = copies
+        self._charge(statement, content, GROUP, CLAIM, claim)
+        self.statements.append(statement)
 
     def _accepted(self, manifest: Manifest) -> Object | None:
         """The object in v1 as the server would store it; one that it rejects becomes an invalid statement."""

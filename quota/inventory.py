@@ -16,6 +16,7 @@ from resourceapi.manifests import displayed_name, group_of, namespace_of
 from resourceapi.model.versions import GROUP
 from resourceapi.objects import Object
 from resourceapi.quantity import Amounts, added
+from resourceapi.records.pod_groups import CLAIMS_GATE, PodGroup, read_pod_group
 from validation.requests import Answer, create_request
 
 if TYPE_CHECKING:
@@ -42,6 +43,8 @@ class Inventory:
         self.resources = ExtendedResources()
         #: what was used of each quota, by namespace and name, before new objects are charged
         self.before: dict[tuple[str, str], Amounts] = {}
+        #: by namespace and name
+        self.pod_groups: dict[tuple[str, str], PodGroup] = {}
         self._default_namespace = default_namespace
         self._reject = reject
         self._namespaces: dict[str, Namespace] = {}
@@ -68,6 +71,12 @@ class Inventory:
             self._reject(manifest, problem, ())
             return
         content.quotas = (*others, quota)
+
+    def add_pod_group(self, manifest: Manifest) -> None:
+        """Add a PodGroup, whose claims are created once for all its pods, unless servers drop them."""
+        if CLAIMS_GATE in self.server.profile.gates:
+            group = read_pod_group(manifest.value)
+            self.pod_groups[self.namespace_of(manifest), group.name] = group
 
     def charge(self, manifests: Iterable[Manifest]) -> None:
         """Charge existing objects, whether they fit or not."""

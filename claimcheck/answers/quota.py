@@ -46,6 +46,7 @@ def charge(
     from claimcheck.answers.reading import unusable
     from quota.account import Account
     from quota.inventory import Inventory
+    from resourceapi.records.pod_groups import is_pod_group
     from validation.server import Server
 
     failures: list[Failure] = []
@@ -58,7 +59,7 @@ def charge(
     _learn(quotas, inventory, context, failures)
     added = _learn(new, inventory, context, failures)
     context.finish()
-    inventory.charge(before)
+    inventory.charge(each for each in before if not is_pod_group(each.value))
     inventory.open()
     account = Account(inventory)
     account.add(added)
@@ -95,11 +96,15 @@ def _learn(
     from claimcheck.answers.reading import readable
     from claimcheck.answers.treatment import ASK, CONTEXT, treatment
     from resourceapi.model.quotas import KIND as QUOTA
+    from resourceapi.records.pod_groups import is_pod_group
 
     validated = []
     for manifest in readable(found, failures):
         if (manifest.value.get("apiVersion"), manifest.value.get("kind")) == ("v1", QUOTA):
             inventory.add_quota(manifest)
+        elif is_pod_group(manifest.value):
+            inventory.add_pod_group(manifest)
+            validated.append(manifest)
         elif (how := treatment(manifest.value)) == CONTEXT:
             context.learn(manifest.value)
         elif how == ASK:

@@ -332,3 +332,31 @@ def test_no_manifest_makes_it_fail(tmp_path: Path, capsys: pytest.CaptureFixture
         sides.append(stored(tmp_path, yaml.safe_dump_all(changed), name))
     assert main(["quota", "-o", "json", "--inventory", *sides]) in (0, 1, 2)
     assert json.loads(capsys.readouterr().out).keys() == {"objects", "quotas", "failures"}
+
+
+@pytest.mark.parametrize(
+    ("gates", "used"),
+    [
+        ("GenericWorkload=true,DRAWorkloadResourceClaims=true", "1"),
+        # servers drop the claims of groups, or of which group a pod is
+        ("GenericWorkload=true", "3"),
+        ("DRADeviceTaints=true", "3"),
+    ],
+)
+def test_claims_of_pod_groups(
+    gates: str, used: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A claim that the pods of a PodGroup share is created once, for the group."""
+    group = """apiVersion: scheduling.k8s.io/v1beta1
+kind: PodGroup
+metadata: {name: g}
+spec:
+  schedulingPolicy: {basic: {}}
+  resourceClaims: [{name: gpu, resourceClaimTemplateName: t}]
+"""
+    pods = DEPLOYMENT.replace("resourceClaims:", "schedulingGroup: {podGroupName: g}\n      resourceClaims:")
+    file = tmp_path / "objects.yaml"
+    file.write_text(f"{QUOTA}---\n{TEMPLATE}---\n{pods}---\n{group}", encoding="utf-8")
+    main(["quota", str(file), "--feature-gates", gates, "-o", "json"])
+    (quota,) = json.loads(capsys.readouterr().out)["quotas"]
+    assert quota["resources"]["count/resourceclaims.resource.k8s.io"]["used"] == used
