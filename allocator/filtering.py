@@ -89,7 +89,7 @@ class Filtering:
                 if is_over:
                     places.append((None, False))
                     continue
-            is_away = claims.is_away_from(entry.node)
+            is_away = bool(claims.selectors) and claims.is_away_from(entry.node)
             if is_away and not claims.unallocated:
                 places.append((None, True))
                 continue

@@ -114,7 +114,7 @@ class Outcome:
     `error` has no names of devices and pools: it is the same on nodes with the same error.
     """
 
-    __slots__ = ("error", "error_kind", "fits", "fix", "is_undecided", "templates")
+    __slots__ = ("error", "error_kind", "fits", "fix", "is_undecided", "places", "templates")
 
     def __init__(
         self,
@@ -128,6 +128,8 @@ class Outcome:
         #: FATAL if other nodes cannot help, NODE if they may
         self.error_kind = error_kind
         self.fix = fix
+        #: how far down its list each chosen alternative is, for the requests that have a list (`firstAvailable`)
+        self.places = tuple([place for template in templates or () for place in template.places])
         #: whether the claims fit on the nodes
         self.fits = templates is not None
         #: whether the search was given up, or its time was over
@@ -143,11 +145,6 @@ class Outcome:
     def error_bytes(self) -> int:
         """About how many bytes its texts take."""
         return len(self.error)
-
-    @property
-    def places(self) -> tuple[int, ...]:
-        """How far down its list each chosen alternative is, for the requests that have a list (`firstAvailable`)."""
-        return tuple([place for template in self.templates or () for place in template.places])
 
     def error_on(self, states: Sequence[PoolState]) -> str:
         """The error in full, on a node where the pools are in these states."""
