@@ -6,6 +6,7 @@ import logging
 from contextlib import closing
 from random import random
 from threading import Condition, Event
+from time import monotonic
 from typing import Any
 
 from cluster.budget import Budget
@@ -18,6 +19,8 @@ from resourceapi.manifests import mapping, text
 WATCH_SECONDS = 60
 # More than a watch lasts: what takes longer is a connection that nobody answers any more.
 SOCKET_SECONDS = WATCH_SECONDS + 15.0
+# A watch that ends sooner is opened again as late as that; without any event it has failed.
+SHORT_SECONDS = 1.0
 ENDING_SECONDS = 1.0
 PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 1.0, 30.0
 NOT_SERVED_SECONDS = 15.0
@@ -70,8 +73,12 @@ class Reflector:
             try:
                 revision = self._list()
                 while not (ending.is_set() or self._interruption.is_requested):
+                    begun = monotonic()
                     revision = self._watch(revision)
-                    failures = 0
+                    missing = begun + SHORT_SECONDS - monotonic()
+                    if missing < 0:
+                        failures = 0
+                    self._rest(missing, ending)
                 continue
             except Unavailable as error:
                 if self._interruption.is_requested:
@@ -126,8 +133,9 @@ class Reflector:
     def _watch(self, revision: str) -> str:
         """Apply changes until the API server ends the watch; the revision to go on from.
 
-        :raises Unavailable: if the watch cannot be opened, breaks off, or the revision is too old (410).
+        :raises Unavailable: if the watch cannot be opened, breaks off or ends at once, or the revision is too old (410).
         """
+        begun, is_empty = monotonic(), True
         query = {
             "watch": "true",
             "resourceVersion": revision,
@@ -137,6 +145,7 @@ class Reflector:
         stream = self._watches.within(Budget()).events(self.path, query, SOCKET_SECONDS, self._interruption)
         with closing(stream) as events:
             for event in events:
+                is_empty = False
                 kind, changed = text(event, "type"), mapping(event, "object")
                 if kind == "ERROR":
                     raise Unavailable(text(changed, "message") or "the watch has ended with an error")
@@ -145,6 +154,8 @@ class Reflector:
                 elif kind in ("ADDED", "MODIFIED"):
                     self._collection.put(changed)
                 revision = text(mapping(changed, "metadata"), "resourceVersion") or revision
+        if is_empty and monotonic() - begun < SHORT_SECONDS and not self._interruption.is_requested:
+            raise Unavailable(f"the watch has ended within {SHORT_SECONDS:g} s, without an event")
         return revision
 
 

@@ -16,6 +16,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from cluster import reflector
 from cluster.access import service_account
 from cluster.client import Client
 from cluster.reflector import Reflector, _pause
@@ -297,6 +298,41 @@ def test_listed_again_where_it_is_not_served(watch: Following, cluster: Cluster)
     watch.watch.relist(PATIENCE_SECONDS)
     assert watch.labels == {}
     cluster.events.put(None)
+
+
+def test_watches_that_end_at_once(
+    watch: Following, cluster: Cluster, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server that ends each watch at once is asked again after ever longer pauses; it was asked 260 times a second."""
+    pauses: list[int] = []
+
+    def pause(failures: int) -> float:
+        pauses.append(failures)
+        return 0.0
+
+    monkeypatch.setattr(reflector, "_pause", pause)
+    caplog.set_level("WARNING", "claimcheck")
+    monkeypatch.setattr(reflector, "SHORT_SECONDS", PATIENCE_SECONDS)
+    assert watch.watch.synced.wait(PATIENCE_SECONDS)
+    for _ in range(4):
+        cluster.events.put(None)
+    until(lambda: pauses == [0, 1, 2, 3] and len(cluster.watched) == 5)
+    assert caplog.messages == ["watch failed"] * 4
+
+
+def test_watches_that_end_at_once_with_events(
+    watch: Following, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor is there one watch after another if each brings a bookmark; the next one goes on where that has ended."""
+    rests: list[float] = []
+    monkeypatch.setattr(watch.watch, "_rest", lambda seconds, _: rests.append(seconds))
+    monkeypatch.setattr(reflector, "SHORT_SECONDS", PATIENCE_SECONDS)
+    assert watch.watch.synced.wait(PATIENCE_SECONDS)
+    for revision in ("20", "30"):
+        cluster.send("BOOKMARK", {"metadata": {"resourceVersion": revision}})
+        cluster.events.put(None)
+    until(lambda: cluster.watched == ["10", "20", "30"])
+    assert [0 < seconds <= PATIENCE_SECONDS for seconds in rests] == [True, True]
 
 
 def test_pauses_grow() -> None:
