@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 
+from resourceapi.printable import is_printable
+
 #: What the flags of a server take as a boolean.
 BOOLEANS = {
     **dict.fromkeys(("1", "t", "T", "true", "TRUE", "True"), True),
@@ -57,12 +59,15 @@ def quote(text: str) -> str:
     """
     if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
         return f'"{text}"'
-    return f'"{"".join(map(_quoted_character, text))}"'
+    return f'"{_escaped(text, _quoted_character)}"'
+
+
+def _escaped(text: str, escape: Callable[[str], str]) -> str:
+    """The text with each of its characters escaped, each different one only once."""
+    return text.translate({ord(character): escape(character) for character in set(text)})
 
 
 def _quoted_character(character: str) -> str:
-    from resourceapi.printable import is_printable
-
     escape = QUOTE_ESCAPES.get(character)
     if escape is not None:
         return escape
@@ -82,7 +87,7 @@ def json_string(text: str) -> str:
     """The text as a JSON string, with the characters escaped that matter in HTML (encoding/json)."""
     if text.isprintable() and not any(character in text for character in _JSON_PLAIN_BUT):
         return f'"{text}"'
-    return f'"{"".join(map(_json_character, text))}"'
+    return f'"{_escaped(text, _json_character)}"'
 
 
 def _json_character(character: str) -> str:

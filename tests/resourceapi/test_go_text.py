@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from resourceapi import go_text
 from resourceapi.go_text import json_float, json_string, json_text, quote
 from resourceapi.printable import is_printable
 from resourceapi.quantity import parse
@@ -27,6 +28,21 @@ def test_quotes_a_lone_surrogate() -> None:
     """What no UTF-8 can hold is printed as the replacement character."""
     assert quote("\ud800") == '"\ufffd"'
     assert json_string("\ud800") == '"\\ufffd"'
+
+
+@pytest.mark.parametrize("unit", ["é", "\n", "\x80", "\ud800", "\U0001f600", '"'], ids=ascii)
+def test_each_different_character_is_looked_at_once(unit: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name of 1.4 million characters took 13 s."""
+    looked_at = []
+
+    def remember(character: str) -> bool:
+        looked_at.append(character)
+        return is_printable(character)
+
+    monkeypatch.setattr(go_text, "is_printable", remember)
+    one, many = quote(unit), quote(unit * 1_400_000)
+    assert many == f'"{one[1:-1] * 1_400_000}"'
+    assert len(looked_at) <= 2
 
 
 @pytest.mark.parametrize("case", table("floats"))
