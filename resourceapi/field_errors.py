@@ -7,8 +7,10 @@ value and an explanation.  Texts are made only when asked for.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from json.encoder import encode_basestring
 
 from resourceapi.go_text import json_string, quote
+from resourceapi.phrases import shortened
 
 # Where in an object something stands.
 # A path is a tuple of segments, from the root: ``str`` for a field, ``int`` for a list index and
@@ -66,12 +68,15 @@ _TITLES = {
     TOO_MANY: "Too many",
     INTERNAL: "Internal error",
 }
-# Characters of errors in an answer, which may repeat a name of megabytes as often as there are slashes in it.
+# Bytes of errors in an answer, which may repeat a name of megabytes as often as there are slashes in it.
 MOST_TOLD = 1024 * 1024
+# Characters of a path, a message or a name in an answer: any of them has room, whatever JSON escapes in it.
+MOST_SHOWN = MOST_TOLD // 32
 # Errors that one generation of rules finds in one object: an empty entry, 4 bytes, has several.
 MOST_FOUND = 10_000
 # Characters of their explanations, each of which may name thousands of others; no answer has room for as many.
 MOST_DETAIL = 4 * MOST_TOLD
+_IN_AN_ANSWER = 2  # an error is in the message of a status, and in its causes
 _WITHOUT_VALUE = frozenset((REQUIRED, FORBIDDEN, TOO_LONG, INTERNAL))
 
 
@@ -134,8 +139,9 @@ class FieldError:
         return f"{text}: {self.detail}" if self.detail else text
 
     def cause(self) -> dict[str, str]:
-        """The error as an entry of ``status.details.causes``."""
-        return {"field": self.field, "message": self.message, "reason": self.kind}
+        """The error as an entry of ``status.details.causes``; what is very long is cut."""
+        field, message = shortened(self.field, MOST_SHOWN), shortened(self.message, MOST_SHOWN)
+        return {"field": field, "message": message, "reason": self.kind}
 
     def __str__(self) -> str:
         return f"{self.field}: {self.message}"
@@ -172,14 +178,17 @@ def is_full(errors: Sequence[FieldError]) -> bool:
     return len(errors) >= MOST_FOUND or sum(len(each.detail) for each in errors) > MOST_DETAIL
 
 
-def how_many_to_tell(errors: Sequence[FieldError]) -> int:
-    """How many of the errors, from the first on, have texts that an answer has room for; at least one if there is one."""
-    room = MOST_TOLD
-    for index, error in enumerate(errors):
-        room -= len(str(error))
+def causes(errors: Iterable[FieldError]) -> list[dict[str, str]]:
+    """The entries of ``status.details.causes``: as many of the errors, from the first on, as an answer has room for."""
+    told: list[dict[str, str]] = []
+    room = MOST_TOLD // _IN_AN_ANSWER
+    for error in errors:
+        cause = error.cause()
+        room -= sum(len(encode_basestring(text).encode(errors="surrogatepass")) for text in cause.values())
         if room < 0:
-            return index or 1
-    return len(errors)
+            break
+        told.append(cause)
+    return told
 
 
 def render_value(value: object) -> str:

@@ -69,7 +69,7 @@ def _seconds(duration: str) -> float | None:
 # A body or handler that takes longer than a millisecond or so must not keep health checks and small requests waiting.
 LARGE_BYTES = 64 * 1024
 MAX_MESSAGE = 2000
-_to_json = json.JSONEncoder(separators=(",", ":")).encode
+_to_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 class HTTPError(Exception):
@@ -110,8 +110,13 @@ def decode_json(body: bytes, *, keep_repeated: bool = False) -> Any:
 
 
 def encode_json(body: bytes, answer: Any) -> bytes:
-    """An answer as compact JSON, all ASCII; the body of the request does not matter."""
-    return _to_json(answer).encode("ascii")
+    """An answer as compact JSON; the body of the request does not matter."""
+    return json_bytes(_to_json(answer))
+
+
+def json_bytes(text: str) -> bytes:
+    """JSON as UTF-8; lone surrogates, which that cannot hold, stay the escapes of JSON that they came as."""
+    return text.encode("utf-8", "backslashreplace")
 
 
 def _is_quick(decoded: Any, size: int) -> bool:

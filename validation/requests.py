@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from resourceapi.decoding import Problem
-from resourceapi.field_errors import FieldError, Path, how_many_to_tell
+from resourceapi.field_errors import FieldError, Path
 from resourceapi.kinds import KINDS
 from resourceapi.manifests import namespace_of
 from resourceapi.objects import Object
@@ -159,10 +159,7 @@ class Answer:
         }
         if self.reason:
             status["reason"] = self.reason
-        if self.errors:
-            causes = [error.cause() for error in self.errors[: how_many_to_tell(self.errors)]]
-            status["details"] = {**(self.details or {}), "causes": causes}
-        elif self.details is not None:
+        if self.details is not None:
             status["details"] = dict(self.details)
         status["code"] = self.code
         return status

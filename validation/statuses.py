@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from resourceapi.field_errors import FieldError, Path, how_many_to_tell
+from deviceselectors.request_budget import insist
+from resourceapi.field_errors import MOST_SHOWN, FieldError, Path, causes
 from resourceapi.field_errors import invalid as invalid_value
 from resourceapi.go_text import listed, quote
 from resourceapi.kind import Kind
 from resourceapi.model.versions import GROUP
 from resourceapi.objects import Object
+from resourceapi.phrases import shortened
 from resourceapi.releases import split_api_version
 from validation.requests import Answer, Request
 
@@ -53,31 +55,37 @@ def refuse_size(raw: str | bytes | None) -> Answer | None:
 
 
 def invalid(kind: str, name: str, errors: list[FieldError], group: str = GROUP) -> Answer:
-    """An object with field errors; the message lists each text once, up to a limit for all of them."""
-    told = how_many_to_tell(errors)
-    texts = list(dict.fromkeys(map(str, errors[:told])))
-    if told < len(errors):
-        texts.append(f"and {len(errors) - told} more")
+    """An object with field errors; the message lists each text once, up to a limit for all of them.
+
+    :raises BudgetSpentError: if nobody waits for the answer any more.
+    """
+    insist()
+    name = shortened(name, MOST_SHOWN)
+    told = causes(errors)
+    texts = list(dict.fromkeys(f"{cause['field']}: {cause['message']}" for cause in told))
+    if len(told) < len(errors):
+        texts.append(f"and {len(errors) - len(told)} more")
     message = f"{_qualified(kind, group)} {quote(name)} is invalid: {listed(texts)}"
-    return _refusal(422, "Invalid", message, kind, name, group, errors)
+    details = {**_details(kind, name, group), "causes": told}
+    return Answer(422, reason="Invalid", message=message, errors=errors, details=details)
 
 
 def conflict(resource: str, name: str, why: str, group: str = GROUP) -> Answer:
     """An update that was not made from the newest state of the object."""
     message = f'Operation cannot be fulfilled on {_qualified(resource, group)} "{name}": {why}'
-    return _refusal(409, "Conflict", message, resource, name, group)
+    return Answer(409, reason="Conflict", message=message, details=_details(resource, name, group))
 
 
 def forbidden(resource: str, name: str, why: str, group: str = GROUP) -> Answer:
     """A request that admission refuses."""
     message = f'{_qualified(resource, group)} "{name}" is forbidden: {why}'
-    return _refusal(403, "Forbidden", message, resource, name, group)
+    return Answer(403, reason="Forbidden", message=message, details=_details(resource, name, group))
 
 
 def already_exists(resource: str, name: str, group: str = GROUP) -> Answer:
     """A create under a name that an object has."""
     message = f'{_qualified(resource, group)} "{name}" already exists'
-    return _refusal(409, "AlreadyExists", message, resource, name, group)
+    return Answer(409, reason="AlreadyExists", message=message, details=_details(resource, name, group))
 
 
 def _qualified(name: str, group: str) -> str:
@@ -85,17 +93,8 @@ def _qualified(name: str, group: str) -> str:
     return f"{name}.{group}" if group else name
 
 
-def _refusal(
-    code: int,
-    reason: str,
-    message: str,
-    kind: str,
-    name: str,
-    group: str,
-    errors: list[FieldError] | None = None,
-) -> Answer:
-    details = {key: value for key, value in (("name", name), ("group", group), ("kind", kind)) if value}
-    return Answer(code, reason=reason, message=message, errors=errors, details=details)
+def _details(kind: str, name: str, group: str) -> Object:
+    return {key: value for key, value in (("name", name), ("group", group), ("kind", kind)) if value}
 
 
 def identify_new(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from itertools import islice
-from json.encoder import encode_basestring_ascii
+from json.encoder import encode_basestring
 from typing import Any
 
 from deviceselectors.request_budget import RequestBudget
@@ -16,7 +16,7 @@ from resourceapi.kinds import KINDS
 from resourceapi.model.versions import GROUP
 from resourceapi.objects import Object
 from resourceapi.releases import split_api_version
-from serving.routes import encode_json
+from serving.routes import encode_json, json_bytes
 from validation.server import Server
 from webhook.context import Context
 from webhook.reviews import ConversionRequest, converted, not_converted, parse_conversion
@@ -71,7 +71,7 @@ def answer(request: ConversionRequest, context: Context, budget: RequestBudget |
 
 
 def encode(body: bytes, answer: Object) -> bytes | bytearray:
-    """The answer to a conversion as JSON, all ASCII.
+    """The answer to a conversion as JSON.
 
     Only converted objects can have numbers that must be written as they came, or be nested over many levels; encoding
     takes several times as long then.
@@ -81,10 +81,10 @@ def encode(body: bytes, answer: Object) -> bytes | bytearray:
     if not may_have_literals(body):
         with suppress(RecursionError):
             return encode_json(body, answer)
-    parts = json_parts(answer, encode_basestring_ascii)
+    parts = json_parts(answer, encode_basestring)
     encoded = bytearray()
     while some := "".join(islice(parts, _PARTS)):
-        encoded += some.encode("ascii")
+        encoded += json_bytes(some)
     return encoded
 
 

@@ -12,9 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from advice.lints import Facts
+from deviceselectors.request_budget import BudgetSpentError, RequestBudget, within
 from resourceapi.json_text import parse
 from resourceapi.kinds import KINDS
 from resourceapi.model.versions import GROUP
+from serving.routes import encode_json
 from tests.fuzz.objects import make_object
 from tests.webhook.examples import (
     ADMIN,
@@ -355,6 +357,35 @@ def test_errors_that_show_a_long_value_again_and_again_are_bounded() -> None:
     assert status["message"].endswith(" more]")
     assert 100 < len(status["details"]["causes"]) < 300
     assert sum(len(cause["message"]) for cause in status["details"]["causes"]) < 1_100_000
+
+
+@pytest.mark.parametrize("unit", ["é", "\U0001f600", "\ue000", "\x01", "\ud800", '"'], ids=ascii)
+@pytest.mark.parametrize("where", ["name", "annotation", "expression"])
+def test_answers_are_bounded_whatever_they_show(unit: str, where: str) -> None:
+    """31 KB of expressions made 18 MB, as each error shows the whole line, and JSON of ASCII has twelve bytes for an emoji."""
+    obj = claim()
+    if where == "name":
+        obj["metadata"]["name"] = unit * 500_000
+    elif where == "annotation":
+        obj["metadata"]["annotations"] = {unit * 500_000: ""}
+    else:
+        selectors = [{"cel": {"expression": unit * 1000 + f"//{number}"}} for number in range(32)]
+        obj["spec"]["devices"]["requests"][0]["exactly"]["selectors"] = selectors
+    review = admission(obj)
+    review["request"].pop("name", None)
+    answer = validate(review, context())
+    assert not answer["response"]["allowed"]
+    assert len(encode_json(b"", answer)) < 2_000_000
+
+
+def test_refusals_ask_for_the_budget_first() -> None:
+    """A name that is long to show is not shown to whoever no longer waits."""
+    obj = claim()
+    obj["metadata"]["name"] = "é"
+    budget = RequestBudget(10, 10)
+    budget.stop()
+    with within(budget), pytest.raises(BudgetSpentError):
+        validate(admission(obj), context())
 
 
 def test_long_lists_are_compared_with_long_stored_ones_in_proportion() -> None:
