@@ -6,14 +6,15 @@ import json
 import logging
 import sys
 from collections.abc import Callable, Hashable
+from json.encoder import encode_basestring_ascii
 from time import gmtime, monotonic, strftime
 from typing import Any, TextIO
 
 from resourceapi.logs import LOGGER
-from resourceapi.phrases import shortened
 
-# Names and refusals can be long: lines stay readable.
-MAX_CHARACTERS, MAX_ENTRIES = 2000, 20
+# Names and refusals can be long: lines stay readable. The bytes are those of JSON.
+MAX_BYTES, MAX_ENTRIES = 2000, 20
+_ELLIPSIS = "…"
 
 
 class JSONFormatter(logging.Formatter):
@@ -37,10 +38,27 @@ class JSONFormatter(logging.Formatter):
 
 def _cut(value: Any) -> Any:
     if isinstance(value, str):
-        return shortened(value, MAX_CHARACTERS)
+        return _with_room(value)
     if isinstance(value, list | tuple | frozenset):
-        return [_cut(each) for each in list(value)[:MAX_ENTRIES]] + ["…"] * (len(value) > MAX_ENTRIES)
+        return [_cut(each) for each in list(value)[:MAX_ENTRIES]] + [_ELLIPSIS] * (len(value) > MAX_ENTRIES)
     return value
+
+
+def _with_room(text: str) -> str:
+    """The text, cut where its JSON would be too long."""
+    if _bytes(text[: MAX_BYTES + 1]) <= MAX_BYTES:
+        return text
+    room = MAX_BYTES - _bytes(_ELLIPSIS)
+    for index, character in enumerate(text):
+        room -= _bytes(character)
+        if room < 0:
+            return text[:index] + _ELLIPSIS
+    return text
+
+
+def _bytes(text: str) -> int:
+    """Of a text as JSON, without the quotation marks."""
+    return len(encode_basestring_ascii(text)) - 2
 
 
 def configure_logs(level: str, stream: TextIO | None = None) -> None:

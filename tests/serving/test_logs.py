@@ -9,7 +9,7 @@ import logging
 import pytest
 
 from resourceapi.logs import LOGGER, log
-from serving.logs import MAX_CHARACTERS, MAX_ENTRIES, JSONFormatter
+from serving.logs import MAX_BYTES, MAX_ENTRIES, JSONFormatter
 
 
 @pytest.mark.parametrize(
@@ -17,10 +17,19 @@ from serving.logs import MAX_CHARACTERS, MAX_ENTRIES, JSONFormatter
     [
         ('a\nb\r{"level": "error"}\u2028\u2029\x1b[31m\x00', None),
         ("\ud800", None),
-        ("x" * MAX_CHARACTERS, None),
-        ("x" * (MAX_CHARACTERS + 1), "x" * (MAX_CHARACTERS - 1) + "…"),
+        ("x" * MAX_BYTES, None),
+        ("x" * (MAX_BYTES + 1), "x" * (MAX_BYTES - 6) + "…"),
+        ("\U0001f600" * 5000, "\U0001f600" * ((MAX_BYTES - 6) // 12) + "…"),
+        ("\\" * (MAX_BYTES // 2), None),
     ],
-    ids=["lines-and-controls", "no-text", "longest", "too-long"],
+    ids=[
+        "lines-and-controls",
+        "no-text",
+        "longest",
+        "too-long",
+        "escapes-of-twelve-bytes",
+        "escapes-of-two-bytes",
+    ],
 )
 def test_what_others_write_stays_in_its_place(text: str, shown: str | None) -> None:
     """Nothing that comes from a request can begin a line, colour a terminal, or fill a disk."""
@@ -44,7 +53,7 @@ def test_what_others_write_stays_in_its_place(text: str, shown: str | None) -> N
     [
         (("a", "b"), ["a", "b"]),
         (frozenset(("a",)), ["a"]),
-        (["x" * 5000], ["x" * (MAX_CHARACTERS - 1) + "…"]),
+        (["x" * 5000], ["x" * (MAX_BYTES - 6) + "…"]),
         (["a"] * (MAX_ENTRIES + 5), ["a"] * MAX_ENTRIES + ["…"]),
     ],
 )
