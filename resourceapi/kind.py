@@ -90,11 +90,6 @@ class Kind:
         self.schema = schema
 
     @property
-    def has_expressions(self) -> bool:
-        """Whether its objects can hold CEL expressions."""
-        return _holds(self.schema, self.name, "CELDeviceSelector")
-
-    @property
     def has_status(self) -> bool:
         """Whether its objects have a status, which is changed through a URL of its own."""
         return "status" in self.schema[self.name].by_name

@@ -8,7 +8,6 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from deviceselectors.request_budget import BudgetSpentError, RequestBudget, within
-from resourceapi.kinds import KINDS
 from resourceapi.limits import CLAIM_EXPRESSIONS_BYTES, STORED_OBJECT_BYTES
 from resourceapi.logs import LOGGER, log
 from resourceapi.objects import Object
@@ -31,10 +30,8 @@ if TYPE_CHECKING:
 
 ADMISSION_BYTES = 3 * 1024 * 1024
 CONVERSION_BYTES = 32 * 1024 * 1024
-# Compiling expressions takes up to 10 µs a byte: for an object of this size that may have some, health checks wait no
-# longer than that.
-WITH_EXPRESSIONS_BYTES = 8 * 1024
-_WITH_EXPRESSIONS = frozenset(kind.name for kind in KINDS.values() if kind.has_expressions)
+# A review takes up to 4 µs a byte whatever its kind, and where it has expressions 10 µs: health checks wait for none that is larger.
+BRIEF_BYTES = 8 * 1024
 # No object that can be stored has more.
 EXPRESSIONS_BYTES = min(CLAIM_EXPRESSIONS_BYTES, STORED_OBJECT_BYTES)
 _ADMISSION, _CONVERSION = "admission", "conversion"
@@ -91,17 +88,13 @@ def _admission_route(
         path,
         handler,
         limits.admission,
-        may_block=_has_many_expressions,
+        may_block=lambda request, size: size >= BRIEF_BYTES,
         decode=lambda body: parse_admission(decode_json(body, keep_repeated=keeps_repeated)),
         lane=_ADMISSION,
         namespace=namespace_in_head,
         answered=partial(_admission_answered, metrics, path[1:]),
         log_fields=_log_fields,
     )
-
-
-def _has_many_expressions(request: AdmissionRequest, size: int) -> bool:
-    return size >= WITH_EXPRESSIONS_BYTES and request.kind in _WITH_EXPRESSIONS
 
 
 def _validate(context: Context, request: AdmissionRequest, caller: Caller) -> Object | Waiting:
