@@ -2,7 +2,7 @@
 
 Anybody who reaches the port can open connections at no cost.  So they are limited, and a new one takes the place of an idle
 one: connections without any answer so far keep at most half of the places; of the others the one is closed whose last
-answer is the oldest.  A connection whose request is being handled is never closed.
+answer is the oldest.  A connection whose request is being handled is never closed, one whose client does not read is.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from time import monotonic
 
 from resourceapi.logs import log
 from serving.logs import LogLimit
+from serving.unsent import UnsentAnswers
 
 # How many seconds beyond its idle time a connection has to end by itself.
 GRACE_SECONDS = 10.0
@@ -46,6 +47,7 @@ class Connections:
         self._fresh: dict[object, tuple[asyncio.BaseTransport, float]] = {}
         self._answered: dict[object, tuple[asyncio.BaseTransport, float]] = {}
         self._working: dict[object, asyncio.BaseTransport] = {}
+        self._unsent = UnsentAnswers(clock)
         self._log_limit = LogLimit(clock)
 
     @property
@@ -68,6 +70,7 @@ class Connections:
         self._fresh.pop(key, None)
         self._answered.pop(key, None)
         self._working.pop(key, None)
+        self._unsent.remove(key)
 
     def works(self, transport: asyncio.BaseTransport | None) -> None:
         """Note that a whole request has arrived, which is being handled from now on."""
@@ -76,8 +79,11 @@ class Connections:
         if known is not None:
             self._working[key] = known[0]
 
-    def answered(self, transport: asyncio.BaseTransport | None) -> None:
-        """Note that a request has been answered."""
+    def answered(self, transport: asyncio.BaseTransport | None, size: int = 0) -> None:
+        """Note that a request has been answered, by so many bytes, which are written now.
+
+        If there is no room for them, connections are closed whose clients do not read.
+        """
         key = _key(transport)
         known = self._working.pop(key, None)
         if known is None:
@@ -86,9 +92,13 @@ class Connections:
                 return
             known = waiting[0]
         self._answered[key] = (known, self._clock())
+        assert isinstance(transport, asyncio.WriteTransport)
+        assert isinstance(known, asyncio.WriteTransport)
+        self._end_unread(self._unsent.add(key, {transport, known}, size))
 
     def expire(self) -> None:
-        """Close connections without a request or answer for too long, even if bytes trickle in or are not read."""
+        """Close connections without a request or answer for too long, even if bytes trickle in, and those that do not read."""
+        self._end_unread(self._unsent.unread())
         due = self._clock() - self._longest
         for waiting in (self._fresh, self._answered):
             for transport, since in list(waiting.values()):
@@ -101,9 +111,16 @@ class Connections:
         waiting = self._fresh if len(self._fresh) > self.half or not self._answered else self._answered
         transport, _ = next(iter(waiting.values()))
         self._shed()
-        if self._log_limit.left_out("") is not None:
+        if self._log_limit.left_out("crowded") is not None:
             log(logging.WARNING, "too many connections: the oldest idle ones are closed", limit=self._most)
         self._end(transport)
+
+    def _end_unread(self, unread: list[object]) -> None:
+        for key in unread:
+            transport, _ = self._answered.get(key) or (self._working[key], 0.0)
+            if self._log_limit.left_out("unread") is not None:
+                log(logging.WARNING, "clients do not read their answers: their connections are closed")
+            self._end(transport)
 
     def _end(self, transport: asyncio.BaseTransport) -> None:
         """Close a connection at once: an idle client would not take part in a TLS shutdown."""

@@ -127,7 +127,7 @@ class Server:
                 outcome = self.dispatcher.refused(route, error)
             if isinstance(outcome, Reply):
                 code = outcome.code
-                self.connections.answered(transport)
+                self.connections.answered(transport, len(outcome.body))
             return outcome
         finally:
             self.metrics.leave(route.name, entered, code)
@@ -139,7 +139,7 @@ class Server:
             response = await self._measured(route, request, unfinished)
         else:
             response = await self.pages.answer(request)
-        self.connections.answered(request.transport)
+        self.connections.answered(request.transport, response.content_length or 0)
         if self.pages.draining:
             response.force_close()
         return response

@@ -17,6 +17,7 @@ import pytest
 
 from serving.connections import BUFFER_BYTES, GRACE_SECONDS, Connections, TLSConnection
 from serving.slots import SharedSlot
+from serving.unsent import MOST_BYTES, UNREAD_SECONDS
 from tests.webhook.examples import admission, claim
 from tests.webhook.running import PATIENCE_SECONDS, Running, running
 
@@ -29,6 +30,10 @@ class Transport(asyncio.Transport):
     def __init__(self) -> None:
         super().__init__({"socket": object()})
         self.is_there = True
+        self.unsent = 0
+
+    def get_write_buffer_size(self) -> int:
+        return self.unsent
 
     def abort(self) -> None:
         self.is_there = False
@@ -117,6 +122,45 @@ def test_nothing_lasts_without_requests() -> None:
     clock.now += 50
     connections.expire()
     assert [each.is_there for each in (silent, answered, working)] == [False, False, True]
+
+
+def test_who_reads_nothing_is_closed() -> None:
+    """After a while without any progress; slow readers stay."""
+    clock = Clock()
+    connections = Connections(9, clock=clock)
+    silent, slow, quick = some(connections, 3)
+    for each in (silent, slow, quick):
+        connections.answered(each, 1000)
+    silent.unsent = slow.unsent = 1000
+    for clock.now in (1.0, UNREAD_SECONDS):
+        slow.unsent -= 1
+        connections.expire()
+    clock.now += UNREAD_SECONDS - 2
+    connections.expire()
+    assert [each.is_there for each in (silent, slow, quick)] == [False, True, True]
+    clock.now += 2
+    connections.expire()
+    assert [each.is_there for each in (slow, quick)] == [False, True]
+
+
+def test_answers_that_nobody_reads_are_bounded(caplog: pytest.LogCaptureFixture) -> None:
+    """Beyond the limit for all of them, who has read nothing for longest goes; whoever reads takes no room."""
+    clock = Clock()
+    connections = Connections(99, clock=clock)
+    unread, reading = some(connections, 4), some(connections, 4)
+    for each in (*reading, *unread):
+        connections.answered(each, MOST_BYTES // 4)
+        clock.now += 0.1
+        each.unsent = MOST_BYTES // 4 if each in unread else 0
+    assert all(each.is_there for each in (*reading, *unread))
+    connections.answered(reading[0], MOST_BYTES // 4 + 1)
+    assert [each.is_there for each in (*reading, *unread)] == [True] * 4 + [False, False, True, True]
+    assert len(connections) == 6
+    connections.closed(unread[2])
+    connections.closed(unread[3])
+    connections.answered(reading[1], MOST_BYTES // 2)
+    assert all(each.is_there for each in reading)
+    assert caplog.messages == ["clients do not read their answers: their connections are closed"]
 
 
 def test_buffers_are_small() -> None:

@@ -17,6 +17,7 @@ from queue import Queue
 
 import pytest
 
+from serving.unsent import MOST_BYTES
 from tests.webhook.examples import admission, claim, conversion
 from tests.webhook.running import PATIENCE_SECONDS, Running, running
 from tests.webhook.wire import Wire
@@ -330,6 +331,25 @@ def test_senders_without_end(impatient: Running, name: str) -> None:
     assert sent < WITHOUT_END
     assert impatient.ask("GET", "/healthz") == (200, b"ok\n")
     assert memory(impatient) - before < HELD
+
+
+def test_answers_that_nobody_reads(tmp_path: Path) -> None:
+    """Twelve conversions of 8 MB: the connections of those that were answered first end. A hundred took 1.7 GB."""
+    large = {
+        **claim("v1beta1"),
+        "metadata": {"name": "a", "namespace": "team", "annotations": {"a": "x" * 100_000}},
+    }
+    body = json.dumps(conversion([large] * 80, "v1")).encode()
+    head = (
+        b"POST /convert HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+    )
+    with attacked(tmp_path, workers=1, body=600, idle=600, review=30) as service, ExitStack() as opened:
+        wires = [opened.enter_context(service.wire()) for _ in range(MOST_BYTES // len(body) + 4)]
+        for wire in wires:
+            wire.sendall(head % len(body) + body)
+            assert wire.recv(1) == b"H"
+        service.wait_for("clients do not read their answers: their connections are closed")
+        assert len(wires[0].rest()) < len(body)
 
 
 def memory(service: Running) -> int:
