@@ -129,11 +129,11 @@ class Comparison(Result):
         if not self._show:
             print(without_commands(on_one_line(f"would change: {file}")))
             return
-        from difflib import unified_diff
+        from commandline.differences import differences
 
-        name = on_one_line(file)
         before, after = (each.removesuffix("\n").split("\n") for each in (text, converted))
-        for line in unified_diff(before, after, name, name, lineterm=""):
+        shown = list(differences(before, after))
+        for line in [f"--- {file}", f"+++ {file}", *shown] if shown else []:
             print(without_commands(paint(on_one_line(line), _color_of(line), self._colored)))
 
     def finish(self) -> int:
