@@ -2,7 +2,12 @@
 
 Scored as its default profile does: DynamicResources (which alternatives the claims would get, KEP-4816), NodeResourcesFit
 (`LeastAllocated`), NodeResourcesBalancedAllocation, NodeAffinity (preferred terms) and TaintToleration (`PreferNoSchedule`).
-PodTopologySpread, InterPodAffinity and ImageLocality score as well, by pods and images, and are left out.
+PodTopologySpread, InterPodAffinity and ImageLocality score as well, by pods and images, and are left out. For pods of the
+scheduling sidecar, its scores take the place of DynamicResources.
+
+KEP-4816 gives a request 8 points for the first alternative of its list (`firstAvailable`) and 1 for the eighth, and spreads
+the sums of the nodes from 0 (worst) to 100 (best). kube-scheduler 1.37.1 does otherwise: 100 times the sum over the highest
+sum. An extender gives scores from 0 to 10, which kube-scheduler takes times 10 and times the extender's weight.
 
 Of nodes with equal scores it takes any: up to 1.34 it draws, later it depends on which of its 16 workers has looked at its node
 first. Here it is the first of them, in the order of nodes.
@@ -15,7 +20,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from allocator.node_resources import Load, NodeResources, PodNeeds
-from allocator.pod_nodes import PREFERRED, tolerated
+from allocator.pod_nodes import PREFERRED, SIDECAR, tolerated
 from allocator.scheduling_outcome import feasible_nodes
 from allocator.time_limit import UNLIMITED, TimeLimit
 from resourceapi.limits import SUBREQUESTS
@@ -23,10 +28,10 @@ from resourceapi.manifests import entries, mapping
 from resourceapi.node_selection import selects
 from resourceapi.objects import EMPTY, Object
 
-#: The highest score of a plugin.
-MAX_SCORE = 100
+#: The highest scores of a plugin, and of an extender.
+MAX_SCORE, MAX_EXTENDER_SCORE = 100, 10
 _DEVICES, _AFFINITY, _TAINTS = 2, 2, 3
-"""The weights of plugins; those of the others are 1."""
+"""The weights of plugins; those of the others are 1. The sidecar has that of DynamicResources."""
 
 
 class Candidate(NamedTuple):
@@ -46,12 +51,14 @@ class RawScores(NamedTuple):
     :param preference: the weights of the terms of node affinity that select it.
     :param disliked: how many taints it has that the pod had better avoid.
     :param resources: the scores for what it has left of CPU and memory, which are final.
+    :param of_sidecar: whether the sidecar scores the alternatives, as KEP-4816 says.
     """
 
     points: int
     preference: int
     disliked: int
     resources: int
+    of_sidecar: bool = False
 
 
 class Choice(NamedTuple):
@@ -134,18 +141,21 @@ class NodeScores:
         resources = 0
         if needs is not None and self._resources is not None and self._resources.are_known:
             resources = self._for_resources(self._resources.loads(candidate.node, needs))
+        of_sidecar = pod_spec.get("schedulerName") == SIDECAR
+        are_scored = of_sidecar or self._minor >= 35
         return RawScores(
-            points_of((*allocated, *candidate.places)) if self._minor >= 35 else 0,
+            points_of((*allocated, *candidate.places)) if are_scored else 0,
             preference(pod_spec, node),
             _disliked_taints(pod_spec, node),
             resources,
+            of_sidecar,
         )
 
     @staticmethod
     def totals(different: Collection[RawScores]) -> dict[RawScores, int]:
         """What the plugins' scores add up to, by what they see in nodes."""
         raw = list(different)
-        devices = normalized([each.points for each in raw])
+        devices = _for_alternatives(raw)
         preferences = normalized([each.preference for each in raw])
         disliked = normalized([each.disliked for each in raw])
         taints = [MAX_SCORE - each for each in disliked] if any(disliked) else disliked
@@ -165,6 +175,54 @@ class NodeScores:
 def points_of(places: Iterable[int]) -> int:
     """The points for alternatives, added up: 8 for the first of a list, 1 for the eighth."""
     return sum([SUBREQUESTS - place for place in places])
+
+
+def kep_percent(places: Sequence[Sequence[int]], allocated: Sequence[int] = ()) -> list[int]:
+    """The scores of KEP-4816, from 0 to 100; claims that are `allocated` already are not scored.
+
+    :param places: for each node, those of the alternatives that the other claims would get.
+    """
+    return _spread([points_of(each) for each in places])
+
+
+def _spread(points: Sequence[int]) -> list[int]:
+    least, most = min(points, default=0), max(points, default=0)
+    if least == most:
+        return [0] * len(points)
+    return [(each - least) * MAX_SCORE // (most - least) for each in points]
+
+
+def _for_alternatives(raw: Sequence[RawScores]) -> list[int]:
+    """The scores for alternatives: DynamicResources' own, or what the sidecar can say of those of KEP-4816."""
+    points = [each.points for each in raw]
+    if not any(each.of_sidecar for each in raw):
+        return normalized(points)
+    return [each * MAX_SCORE // MAX_EXTENDER_SCORE for each in in_tenths(_spread(points))]
+
+
+def upstream_percent(places: Sequence[Sequence[int]], allocated: Sequence[int] = ()) -> list[int]:
+    """The scores of kube-scheduler 1.37.1, from 0 to 100; claims that are `allocated` already count, too."""
+    return normalized([points_of((*allocated, *each)) for each in places])
+
+
+def in_tenths(percent: Sequence[int]) -> list[int]:
+    """Scores from 0 to 100 as an extender can give them: tenths, rounded so that no better node is equal to a worse one.
+
+    Up to 11 different scores stay different; of more, only the highest stays apart.
+    """
+    levels = sorted(set(percent))
+    tenths = [(each * MAX_EXTENDER_SCORE + MAX_SCORE // 2) // MAX_SCORE for each in levels]
+    if len(levels) <= MAX_EXTENDER_SCORE + 1:
+        for upper in range(1, len(levels)):
+            tenths[upper] = max(tenths[upper], tenths[upper - 1] + 1)
+        limit = MAX_EXTENDER_SCORE
+        for index in reversed(range(len(levels))):
+            tenths[index] = limit = min(tenths[index], limit)
+            limit -= 1
+    else:
+        tenths[:-1] = [min(each, tenths[-1] - 1) for each in tenths[:-1]]
+    found = dict(zip(levels, tenths, strict=True))
+    return [found[each] for each in percent]
 
 
 def normalized(values: Sequence[int]) -> list[int]:

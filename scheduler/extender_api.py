@@ -13,8 +13,8 @@ from resourceapi.manifests import entries, mapping, name_of, text
 from resourceapi.objects import Object
 from serving.routes import HTTPError, decode_json
 
-#: The scores that an extender may give.
-MIN_SCORE, MAX_SCORE = 0, 10
+#: The lowest score that an extender may give.
+MIN_SCORE = 0
 
 
 class CandidateNodes(NamedTuple):

@@ -13,6 +13,7 @@ from allocator.pod_claims import asks_for_devices, classes_by_resource
 from allocator.results import places_of
 from allocator.scheduler_messages import device_reason
 from allocator.scheduling import PodAnswer
+from allocator.scheduling_outcome import SchedulingOutcome
 from allocator.time_limit import TimeLimit
 from cluster.store import Change
 from resourceapi.manifests import entries, mapping
@@ -304,6 +305,10 @@ class Filter:
         return verdicts._replace(fitting=(node,))
 
     def _verdicts(self, answer: PodAnswer, candidates: CandidateNodes) -> Verdicts:
+        """What each node has for the pod; as with kube-scheduler's plugin, an error on one of them fails the attempt."""
+        if answer.outcome is SchedulingOutcome.ERROR and answer.error is not None:
+            reason = device_reason(answer.error.unnamed)
+            return Verdicts((), {}, dict.fromkeys(candidates.nodes, reason))
         outcomes = dict(zip(answer.nodes.names, answer.nodes.outcomes, strict=True))
         fitting: list[str] = []
         failed: dict[str, str] = {}

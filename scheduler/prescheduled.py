@@ -31,7 +31,7 @@ from scheduler.cluster_picture import ClusterPicture
 from scheduler.picture_lock import SearchTime, work_in_turns
 from scheduler.pod_allocation import Grant, InUse, PodAllocation, Undoing
 from scheduler.pod_claims import ClaimProblem, claims_for, shared_claims
-from scheduler.reasons import with_shortfalls
+from scheduler.refusal_notes import Case, note_on
 
 RETRY_SECONDS = 1.0
 #: How long a look may take for the pods of one namespace; after that it is the others' turn.
@@ -183,7 +183,7 @@ class PreScheduledPods:
             if not new:
                 # the labels of a node may change when the pod runs there
                 if not pod.is_running and self._is_away(pod, claims):
-                    self._note(pod, f"on its node: {device_reason(AWAY)}")
+                    self._note(pod, device_reason(AWAY))
                 else:
                     self._close(pod)
                 return None
@@ -209,9 +209,8 @@ class PreScheduledPods:
             return [Grant(claim, result) for claim, result in zip(new, results, strict=True)]
         reason = f"node {pod.node} is not known to the scheduling sidecar yet"
         if found:
-            allocators = {pod.node: device_reason(found[0].unnamed)}
-            reason = with_shortfalls(self._picture, claims, allocators)[pod.node]
-        self._note(pod, f"on its node: {reason}")
+            reason = device_reason(found[0].unnamed)
+        self._note(pod, reason)
         if found and found[0].error == OUT_OF_TIME:
             self._search_time.late(pod)
         else:
@@ -234,7 +233,9 @@ class PreScheduledPods:
         findings, now = self._open.get(pod.key, _Findings()), self._clock()
         if findings.reason and findings.due <= now:
             findings.due = now + REPEAT_SECONDS
-            self._tell(pod, findings.reason)
+            is_known = pod.node in self._picture.state.nodes
+            note = note_on(Case(pod, (pod.node,), 1), self._picture) if is_known else ""
+            self._tell(pod, note or findings.reason)
 
     def _put_off(self, pod: Pod, *, gains: int | None = None, refused: _Refused | None = None) -> None:
         """Do not try the pod again as long as the picture has these gains, or a claim is as it was, unless the pod has changed."""

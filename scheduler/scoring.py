@@ -1,9 +1,6 @@
 """The scores of nodes: which of a pod's alternatives its claims get there, and with best-fit what that wastes.
 
-KEP-4816 gives a request 8 points for the first alternative of its list (`firstAvailable`) and 1 for the eighth, and spreads
-the sums of the nodes from 0 (worst) to 100 (best). kube-scheduler 1.37.1 does otherwise: 100 times the sum over the highest
-sum. An extender gives scores from 0 to 10, which kube-scheduler takes times 10 and times the extender's weight.
-`docs/explanation/scoring.md` has the reasons and examples.
+`allocator.node_scores` has the formulas, `docs/explanation/scoring.md` the reasons and examples.
 """
 
 from __future__ import annotations
@@ -14,13 +11,10 @@ from typing import NamedTuple
 
 from allocator.best_fit import Proposal
 from allocator.fitting.waste import Waste
-from allocator.node_scores import normalized, points_of
+from allocator.node_scores import MAX_EXTENDER_SCORE, in_tenths, kep_percent, upstream_percent
 from resourceapi.manifests import uid_of
 from scheduler.decisions import Decision, Decisions
-from scheduler.extender_api import MAX_SCORE, MIN_SCORE, CandidateNodes
-
-#: The highest score of a plugin of kube-scheduler.
-PERCENT = 100
+from scheduler.extender_api import MIN_SCORE, CandidateNodes
 
 
 class Offer(NamedTuple):
@@ -48,51 +42,17 @@ def scores(scoring: Scoring, offers: Sequence[Offer], allocated: Sequence[int] =
     :param offers: what the nodes have for the pod's claims that are not allocated yet.
     :param allocated: places of the alternatives that the pod's other claims have, for :attr:`Scoring.UPSTREAM`.
     """
-    percent = _FORMULAS[scoring](offers, allocated)
+    percent = _FORMULAS[scoring]([each.places for each in offers], allocated)
     found = dict(zip((offer.node for offer in offers), in_tenths(percent), strict=True))
     if all(offer.waste is None for offer in offers):
         return found
     return _with_less_waste_first(offers, percent, found)
 
 
-def kep_percent(offers: Sequence[Offer], allocated: Sequence[int] = ()) -> list[int]:
-    """The scores of KEP-4816, from 0 to 100; claims that are allocated already are not scored."""
-    points = [points_of(offer.places) for offer in offers]
-    least, most = min(points, default=0), max(points, default=0)
-    if least == most:
-        return [0] * len(points)
-    return [(each - least) * PERCENT // (most - least) for each in points]
-
-
-def upstream_percent(offers: Sequence[Offer], allocated: Sequence[int] = ()) -> list[int]:
-    """The scores of kube-scheduler 1.37.1, from 0 to 100; claims that are allocated already count, too."""
-    return normalized([points_of((*allocated, *offer.places)) for offer in offers])
-
-
-_FORMULAS: dict[Scoring, Callable[[Sequence[Offer], Sequence[int]], list[int]]] = {
+_FORMULAS: dict[Scoring, Callable[[Sequence[Sequence[int]], Sequence[int]], list[int]]] = {
     Scoring.KEP: kep_percent,
     Scoring.UPSTREAM: upstream_percent,
 }
-
-
-def in_tenths(percent: Sequence[int]) -> list[int]:
-    """Scores from 0 to 100 as an extender can give them: tenths, rounded so that no better node is equal to a worse one.
-
-    Up to 11 different scores stay different; of more, only the highest stays apart.
-    """
-    levels = sorted(set(percent))
-    tenths = [(each * MAX_SCORE + PERCENT // 2) // PERCENT for each in levels]
-    if len(levels) <= MAX_SCORE + 1:
-        for upper in range(1, len(levels)):
-            tenths[upper] = max(tenths[upper], tenths[upper - 1] + 1)
-        limit = MAX_SCORE
-        for index in reversed(range(len(levels))):
-            tenths[index] = limit = min(tenths[index], limit)
-            limit -= 1
-    else:
-        tenths[:-1] = [min(each, tenths[-1] - 1) for each in tenths[:-1]]
-    found = dict(zip(levels, tenths, strict=True))
-    return [found[each] for each in percent]
 
 
 def _with_less_waste_first(
@@ -107,7 +67,7 @@ def _with_less_waste_first(
     result: dict[str, int] = {}
     for level, below in zip(levels, [levels[0], *levels], strict=False):
         members = [node for node in worth if found[node] == level]
-        top, room = (level, (level - below) // 2) if len(levels) > 1 else (MAX_SCORE,) * 2
+        top, room = (level, (level - below) // 2) if len(levels) > 1 else (MAX_EXTENDER_SCORE,) * 2
         ranks = sorted({worth[node] for node in members})
         steps = max(len(ranks) - 1, 1)
         lost = {each: (rank * room + steps - 1) // steps for rank, each in enumerate(ranks)}

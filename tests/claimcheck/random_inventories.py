@@ -29,9 +29,16 @@ class Inventory(NamedTuple):
     pods: list[Json]
 
     @property
-    def has_patches(self) -> bool:
-        """Whether devices are not as slices have them, which stock kube-scheduler does not know."""
-        return any(each["kind"] == "ResourceSlicePatch" for each in self.cluster)
+    def is_for_sidecar(self) -> bool:
+        """Whether devices are patched or have compatibility groups, neither of which stock kube-scheduler remembers."""
+        return any(each["kind"] == "ResourceSlicePatch" or _has_groups(each) for each in self.cluster)
+
+
+def _has_groups(obj: Json) -> bool:
+    devices = obj["spec"].get("devices", ()) if obj["kind"] == "ResourceSlice" else ()
+    return any(
+        "compatibilityGroups" in consumed for each in devices for consumed in each.get("consumesCounters", ())
+    )
 
 
 def inventory(seed: object, *, patches: bool = True, named_nodes: bool = False) -> Inventory:

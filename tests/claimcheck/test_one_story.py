@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import pytest
 
 import claimcheck
-from allocator.explaining import in_words
 from allocator.simulation import UNHURRIED
 from claimcheck import FakeCluster, Unschedulable
-from claimcheck.answers.explain import Explained, explain_all
+from claimcheck.answers.explain import explain_all
 from claimcheck.answers.simulate import simulate
 from claimcheck.inputs import values_in
 from claimcheck.placements import AllocatedDevice
 from cluster.group_snapshots import InConfiguration
-from commandline.explain import text_report
 from commandline.simulate import json_report
 from resourceapi import deep_json
 from resourceapi.encoding import encode
@@ -28,6 +25,7 @@ from scheduler.decisions import Decisions
 from scheduler.extender_api import CandidateNodes
 from scheduler.filtering import Filter, Refused
 from scheduler.refusal_notes import case_of, note_on
+from tests.claimcheck.first_lines import FirstLine, begins, first_lines, for_events
 from tests.claimcheck.random_inventories import GATES, Inventory, Json, inventory
 
 ON = dict.fromkeys(GATES, True)
@@ -35,9 +33,6 @@ ON = dict.fromkeys(GATES, True)
 EACH, LEAST = 10, 20
 #: More than any machine needs.
 SECONDS = 1e6
-FIRST_LINE = re.compile(r"^Pod (\S+) \(.*?\): (.*)$")
-#: What errors name that events leave out.
-NAMED = {r" on device \S+(?=:)": "", r"\bresource pool \S+": "a resource pool"}
 
 
 class Used(NamedTuple):
@@ -134,32 +129,10 @@ class Sidecar:
         return note_on(case_of(refused[-1]), self._picture, SECONDS)
 
 
-def for_events(line: str, explained: Explained) -> str:
-    """The line without what `in_words.verdict` and docs/how-to/schedule.md say that events leave out."""
-    assert explained.explanation is not None
-    cause = in_words.in_the_way(explained.explanation)
-    line = line.removesuffix(f": {cause}").removesuffix(f"; {cause}") if cause else line
-    for mistake in explained.explanation.mistakes[:1]:
-        if not mistake.for_tenants:
-            line = line.removesuffix(f": {mistake}")
-    for named, instead in NAMED.items():
-        line = re.sub(named, instead, line)
-    return line
-
-
-def begins(event: str, line: str) -> bool:
-    """Whether an event's first sentence is this one; others follow a semicolon, or a space after a question."""
-    return f"{event}; ".replace("? ", "?; ").startswith(f"{line}; ".replace("? ", "?; "))
-
-
-def explained_by(found: Used) -> Iterator[tuple[str, Explained]]:
+def explained_by(found: Used) -> Iterator[FirstLine]:
     """The first line of `explain` for each pod that waits."""
     scenario = found.cluster.scenario(list(values_in([*found.claims, *found.waiting], found.cluster.profile)))
-    answer = explain_all(scenario)
-    matches = filter(None, map(FIRST_LINE.match, text_report.lines(answer)))
-    lines = {each[1]: each[2] for each in matches}
-    for each in answer.explained:
-        yield lines[each.workload.full_name], each
+    return first_lines(explain_all(scenario))
 
 
 def simulated(found: Used) -> dict[str, str]:
@@ -172,7 +145,7 @@ def simulated(found: Used) -> dict[str, str]:
 
 @pytest.mark.parametrize("start", [0, 10, 20, 60], ids=lambda start: f"inventories {start} and more")
 def test_same_words_and_same_devices(start: int) -> None:
-    """On random clusters, but for pods that the sidecar binds although a selector fails on some other node."""
+    """On random clusters."""
     told = 0
     for seed in range(start, start + EACH):
         found = used(inventory(seed))
@@ -181,7 +154,8 @@ def test_same_words_and_same_devices(start: int) -> None:
             continue
         reasons, sidecar = simulated(found), Sidecar(found)
         pods = {_name(each): each for each in found.waiting}
-        for line, explained in explained_by(found):
+        for first in explained_by(found):
+            line, explained = first
             name = explained.workload.full_name
             assert reasons[name] == line, seed
             assert explained.explanation is not None
@@ -189,11 +163,8 @@ def test_same_words_and_same_devices(start: int) -> None:
             if not nodes:
                 continue  # kube-scheduler has rejected all, and asks about none
             event = sidecar.event(pods[name], nodes)
-            if event:
-                assert begins(event, for_events(line, explained)), (seed, name, line, event)
-                told += 1
-            else:
-                assert explained.explanation.errors, (seed, name, line)
+            assert begins(event, for_events(first)), (seed, name, line, event)
+            told += 1
     assert told >= LEAST
 
 

@@ -26,7 +26,7 @@ from commandline.main import main as claimcheck
 from resourceapi.gates import UNRELEASED_GATES
 from resourceapi.objects import Object
 from tests.commandline.explain.carried_out import APPLIED, Objects
-from tests.e2e.client import Client
+from tests.e2e.live_objects import OWNERS, LiveObjects, refusal
 from tests.e2e.random_waiting import NAMESPACE, WAITING, objects_of
 from tests.e2e.scheduling_cluster import SchedulingCluster, scheduling_cluster, until
 
@@ -34,23 +34,6 @@ _GATES = "--feature-gates=" + ",".join(
     f"{gate}=true" for gate in sorted(GATES - {"DRAPrioritizedList"} - UNRELEASED_GATES.keys())
 )
 _OWNERS = "--controllers=deployment,replicaset,job,statefulset,daemonset"
-#: Where the objects of a kind are.
-PATHS = {
-    "Node": "/api/v1/nodes",
-    "ResourceSlice": "/apis/resource.k8s.io/v1/resourceslices",
-    "DeviceClass": "/apis/resource.k8s.io/v1/deviceclasses",
-    "DeviceTaintRule": "/apis/resource.k8s.io/v1/devicetaintrules",
-    "ResourceClaimTemplate": f"/apis/resource.k8s.io/v1/namespaces/{NAMESPACE}/resourceclaimtemplates",
-    "ResourceClaim": f"/apis/resource.k8s.io/v1/namespaces/{NAMESPACE}/resourceclaims",
-    "Deployment": f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments",
-    "StatefulSet": f"/apis/apps/v1/namespaces/{NAMESPACE}/statefulsets",
-    "DaemonSet": f"/apis/apps/v1/namespaces/{NAMESPACE}/daemonsets",
-    "ReplicaSet": f"/apis/apps/v1/namespaces/{NAMESPACE}/replicasets",
-    "Job": f"/apis/batch/v1/namespaces/{NAMESPACE}/jobs",
-    "Pod": f"/api/v1/namespaces/{NAMESPACE}/pods",
-}
-_OWNING = ("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job")
-_MERGE = "application/merge-patch+json"
 
 
 class Trial(NamedTuple):
@@ -95,7 +78,7 @@ class Live:
 
     def __init__(self, cluster: SchedulingCluster, seconds: float) -> None:
         """`seconds`: how long a pod is waited for that a remedy should have helped."""
-        self.client: Client = cluster.client
+        self.there = LiveObjects(cluster.client, [NAMESPACE])
         self.kubeconfig = str(cluster.server.kubeconfig)
         self._seconds = seconds
         self._renewed = 0
@@ -143,85 +126,48 @@ class Live:
         self._change(before.cluster, after.cluster)
         self._replace(after.workloads)
         with contextlib.suppress(AssertionError):
-            until(lambda: bool(self.node(WAITING)), "", self._seconds)
-        taken_by = sorted(each for each in waiting - {WAITING} if self.node(each))
-        pod = self.client.ask("GET", f"{PATHS['Pod']}/{WAITING}").body
-        conditions = pod.get("status", {}).get("conditions") or ()
-        message = "; ".join(each.get("message", "") for each in conditions)
-        return Trial(remedy, self.node(WAITING), taken_by, message)
+            until(lambda: bool(self.there.node(WAITING)), "", self._seconds)
+        taken_by = sorted(each for each in waiting - {WAITING} if self.there.node(each))
+        condition = refusal(self.there.get("Pod", WAITING)) or {}
+        return Trial(remedy, self.there.node(WAITING), taken_by, condition.get("message", ""))
 
     # --- what there is
 
     def _set_up(self, objects: Sequence[Object]) -> bool:
         """Make all of it; whether the pod waits then."""
-        self.clear()
-        self.client.ask("POST", "/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
+        self.there.clear()
         for each in objects:
             if not _is_own(each):
-                self._make(each)
+                self.there.make(each)
         until(self._is_settled, lambda: f"pods wait that should not: {self._unplaced()}")
         for each in objects:
             if _is_own(each):
-                self._make(each)
-        until(lambda: bool(self.node(WAITING)) or self._is_refused(), "nobody looks at the pod")
-        return not self.node(WAITING)
-
-    def clear(self) -> None:
-        """Delete all that tests have made."""
-        background = {"propagationPolicy": "Background"}
-        for kind in (*_OWNING, "Pod", "ResourceClaim", "ResourceClaimTemplate", *PATHS):
-            self.client.ask("DELETE", PATHS[kind], query=background)
-
-        def is_clear() -> bool:
-            left = [kind for kind in PATHS if kind != "Node" and self._list(kind)]
-            for kind in left:
-                self.client.ask("DELETE", PATHS[kind], query=background)
-            return not left
-
-        until(is_clear, "objects are not deleted")
+                self.there.make(each)
+        until(lambda: bool(self.there.node(WAITING)) or self._is_refused(), "nobody looks at the pod")
+        return not self.there.node(WAITING)
 
     def _unplaced(self) -> list[str]:
-        return [each["metadata"]["name"] for each in self._list("Pod") if not each["spec"].get("nodeName")]
+        return [each["metadata"]["name"] for each in self.there.of("Pod") if not each["spec"].get("nodeName")]
 
     def _is_settled(self) -> bool:
         """Whether each owner has as many pods as it wants, and all that can be are on nodes."""
-        pods = self._list("Pod")
-        wanted = sum(_copies(each) for kind in (*_OWNING[:-2], "Job") for each in self._list(kind))
+        pods = self.there.of("Pod")
+        wanted = sum(_copies(each) for kind in (*OWNERS[:-2], "Job") for each in self.there.of(kind))
         made = [each for each in pods if each["metadata"].get("ownerReferences")]
-        return len(made) >= wanted and all(each["spec"].get("nodeName") or _refused(each) for each in pods)
+        return len(made) >= wanted and all(
+            each["spec"].get("nodeName") or refusal(each) is not None for each in pods
+        )
 
     def _is_refused(self) -> bool:
-        return _refused(self.client.ask("GET", f"{PATHS['Pod']}/{WAITING}").body)
-
-    def node(self, pod: str) -> str:
-        """Where a pod is; empty if it is nowhere."""
-        return str(self.client.ask("GET", f"{PATHS['Pod']}/{pod}").body.get("spec", {}).get("nodeName", ""))
+        return refusal(self.there.get("Pod", WAITING)) is not None
 
     def _objects(self) -> Objects:
         """Pods that wait, with what they ask for, and the rest."""
-        listed = [{**each, "kind": kind} for kind in PATHS for each in self._list(kind)]
+        listed = self.there.all()
         own = [each for each in listed if _is_own(each)]
         return Objects(own, [each for each in listed if not _is_own(each)])
 
-    def _list(self, kind: str) -> list[Object]:
-        return list(self.client.ask("GET", PATHS[kind]).body["items"])
-
     # --- changes
-
-    def _make(self, obj: Object) -> None:
-        kind = obj["kind"]
-        known = {
-            key: obj["metadata"][key] for key in ("name", "labels", "annotations") if key in obj["metadata"]
-        }
-        body = {**obj, "metadata": known}
-        if kind == "Pod":
-            body.pop("status", None)
-        answer = self.client.ask("POST", PATHS[kind], body)
-        assert answer.code == 201, answer.body
-        if kind == "Node":  # admission taints what nobody reports on
-            spec = {key: obj.get("spec", {}).get(key) for key in ("taints", "unschedulable")}
-            path = f"{PATHS[kind]}/{obj['metadata']['name']}"
-            assert self.client.ask("PATCH", path, {"spec": spec}, content_type=_MERGE).code == 200
 
     def _change(self, before: Sequence[Object], after: Sequence[Object]) -> None:
         """What differs among others' objects."""
@@ -229,25 +175,24 @@ class Live:
         new = {(each["kind"], each["metadata"]["name"]): each for each in after}
         for key, obj in new.items():
             if key not in old:
-                self._make(obj)
+                self.there.make(obj)
             elif obj != old[key]:
-                path = f"{PATHS[key[0]]}/{key[1]}"
-                there = self.client.ask("GET", path).body
-                answer = self.client.ask("PUT", path, {**there, "spec": obj["spec"]})
+                there = self.there.get(*key)
+                answer = self.there.client.ask("PUT", self.there.path(*key), {**there, "spec": obj["spec"]})
                 assert answer.code == 200, answer.body
         for kind, name in old.keys() - new.keys():
-            self._gone(kind, name)
+            self.there.delete(kind, name)
 
     def _replace(self, objects: Sequence[Object]) -> None:
         """Make the pod anew, with its claims and templates.
 
         These get other names: controllers and kube-scheduler may know for a while only what had the old ones.
         """
-        self._gone("Pod", WAITING)
+        self.there.delete("Pod", WAITING)
         for kind in ("ResourceClaim", "ResourceClaimTemplate"):
-            for each in self._list(kind):
+            for each in self.there.of(kind):
                 if _is_own({**each, "kind": kind}) and not each["metadata"].get("ownerReferences"):
-                    self._gone(kind, each["metadata"]["name"])
+                    self.there.delete(kind, each["metadata"]["name"])
         self._renewed += 1
         for each in sorted(copy.deepcopy(list(objects)), key=lambda each: each["kind"] == "Pod"):
             if each["metadata"].get("ownerReferences"):
@@ -258,15 +203,10 @@ class Live:
                         claim[key] = self._renamed(claim[key])
             else:
                 each["metadata"]["name"] = self._renamed(each["metadata"]["name"])
-            self._make(each)
+            self.there.make(each)
 
     def _renamed(self, name: str) -> str:
         return re.sub(r"(-\d+)?$", f"-{self._renewed}", name, count=1)
-
-    def _gone(self, kind: str, name: str) -> None:
-        path = f"{PATHS[kind]}/{name}"
-        self.client.ask("DELETE", path)
-        until(lambda: self.client.ask("GET", path).code == 404, f"{kind} {name} is not deleted")
 
     def _release(self, text: str) -> None:
         """Do what a text says about others' pods."""
@@ -279,28 +219,24 @@ class Live:
         first = re.search(r"to \d+, (.*) first", text)
         for pod in re.findall(r"[^/ ]+/([^, ]+)", first[1]) if first else ():
             cost = {"metadata": {"annotations": {"controller.kubernetes.io/pod-deletion-cost": "-1"}}}
-            self._patch("Pod", pod, cost)
-        self._patch(kind, name, {"spec": {"replicas": int(left)}})
+            self.there.patch("Pod", pod, cost)
+        self.there.patch(kind, name, {"spec": {"replicas": int(left)}})
 
     def _keep_off(self, text: str) -> None:
         name, pods = re.search(r"DaemonSet [^/ ]+/(\S+) were kept off the nodes? of (.*)", text).groups()  # type: ignore[union-attr]
-        nodes = [self.node(each) for each in re.findall(r"[^/ ]+/([^, ]+)", pods)]
+        nodes = [self.there.node(each) for each in re.findall(r"[^/ ]+/([^, ]+)", pods)]
         elsewhere = {"key": "kubernetes.io/hostname", "operator": "NotIn", "values": nodes}
         terms = {"nodeSelectorTerms": [{"matchExpressions": [elsewhere]}]}
         affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
-        self._patch("DaemonSet", name, {"spec": {"template": {"spec": {"affinity": affinity}}}})
+        self.there.patch("DaemonSet", name, {"spec": {"template": {"spec": {"affinity": affinity}}}})
 
     def _end_owner(self, text: str) -> None:
         kind, name = re.search(r"(\w+) [^/ ]+/(\S+) ended", text).groups()  # type: ignore[union-attr]
-        self.client.ask("DELETE", f"{PATHS[kind]}/{name}", query={"propagationPolicy": "Background"})
+        self.there.delete(kind, name)
 
     def _end_pods(self, text: str) -> None:
         for name in re.findall(r"[^/ ]+/([^, ]+)", text.partition(" ended")[0]):
-            self._gone("Pod", name)
-
-    def _patch(self, kind: str, name: str, body: Object) -> None:
-        answer = self.client.ask("PATCH", f"{PATHS[kind]}/{name}", body, content_type=_MERGE)
-        assert answer.code == 200, answer.body
+            self.there.delete("Pod", name)
 
 
 _ACTS = (
@@ -320,11 +256,6 @@ def _is_own(obj: Object) -> bool:
     return obj["kind"] in ("Pod", "ResourceClaim", "ResourceClaimTemplate") and (
         name == WAITING or name.startswith(f"{WAITING}-")
     )
-
-
-def _refused(pod: Object) -> bool:
-    conditions = pod.get("status", {}).get("conditions") or ()
-    return any(each["type"] == "PodScheduled" and each["status"] == "False" for each in conditions)
 
 
 def _copies(owner: Object) -> int:

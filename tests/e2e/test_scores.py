@@ -6,13 +6,13 @@ import re
 from random import Random
 
 from allocator.features import Features
+from allocator.node_scores import upstream_percent
 from allocator.results import places_of
 from allocator.time_limit import UNLIMITED
 from resourceapi.manifests import name_of
 from resourceapi.objects import Object
 from resourceapi.records.claims import Claim
 from resourceapi.releases import Profile
-from scheduler.scoring import Offer, upstream_percent
 from tests.allocator.objects import (
     DRIVER,
     alternative,
@@ -106,14 +106,14 @@ def scores_of(of: Setting) -> dict[str, int]:
     for each in of.claims:
         state.hold(Claim(each))
     answers = state.filter([Claim(each) for each in of.claims], UNLIMITED).nodes
-    offers = [
-        Offer(answers[place].node, outcome.places)
+    places = {
+        answers[place].node: outcome.places
         for place, outcome in enumerate(answers.outcomes)
         if outcome.fits
-    ]
+    }
     allocated = [place for each in map(Claim, of.claims) for place in places_of(each, each.allocation)]
-    percent = upstream_percent(offers, allocated)
-    return {offer.node: WEIGHT * score for offer, score in zip(offers, percent, strict=True)}
+    percent = upstream_percent(list(places.values()), allocated)
+    return {node: WEIGHT * score for node, score in zip(places, percent, strict=True)}
 
 
 def test_upstream() -> None:

@@ -176,6 +176,20 @@ def test_nodes_with_the_same_error_have_the_same_reason(
     assert cluster.ask(pod("p", "c")) == ([], {}, dict.fromkeys(NODES, reason))
 
 
+def test_error_on_one_node_fails_the_attempt() -> None:
+    """As with kube-scheduler's plugin; the pod is not put on the other node, where its claim fits."""
+    cluster = Cluster(gpus=2)
+    cluster.picture.claim_objects.put(_with_failing_selector(cluster))
+    fitting = slice_of("n2", 1)
+    fitting["spec"]["devices"][0]["attributes"] = {"gpu.example.com/model": {"string": "a100"}}
+    cluster.picture.slices.put(fitting)
+    assert cluster.ask(pod("p", "c"), ("n2",))[0] == ["n2"]
+    _, _, beyond = cluster.ask(pod("p", "c"))
+    assert [reason.partition(".")[0] for reason in beyond.values()] == [
+        "claim ns/c: selector #0: CEL runtime error: no such key: model"
+    ] * 2
+
+
 def test_pod_fits_where_devices_are() -> None:
     """What else is said does not matter if there is such a node, and costs nothing."""
     cluster = Cluster()

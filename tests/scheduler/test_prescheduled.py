@@ -166,7 +166,9 @@ def test_a_pod_waits_for_devices() -> None:
     looking = Looking(api)
     assert looking.sidecar.schedule("q") == ""
     looking.look()
-    assert looking.said() == ["p: on its node: request g: too few devices left after allocated devices"]
+    (said,) = looking.said()
+    assert said.startswith("p: does not fit on n1; ")
+    assert "it would fit with a count of 1 instead of 2 in request g of claim ns/c (on n1)" in said
     assert len(looking.said(REPEAT_SECONDS)) == 1
     api.remove(f"{PODS}/q")
     api.remove(f"{CLAIMS}/d")
@@ -183,14 +185,14 @@ def test_a_selector_that_fails() -> None:
     looking = Looking(cluster(wanted, pod("p", "c", nodeName="n1")))
     looking.look()
     (said,) = looking.said()
-    assert said.startswith("p: on its node: claim ns/c: selector #0: CEL runtime error: no such key: model")
+    assert said.startswith("p: cannot be scheduled because of an error on n1: claim ns/c: selector #0: CEL runtime error: no such key: model")
 
 
 def test_an_unknown_node() -> None:
     """There are no devices on it."""
     looking = Looking(cluster(claim("c"), pod("p", "c", nodeName="n9")))
     looking.look()
-    assert looking.said() == ["p: on its node: node n9 is not known to the scheduling sidecar yet"]
+    assert looking.said() == ["p: node n9 is not known to the scheduling sidecar yet"]
 
 
 def test_a_claim_with_devices_of_another_node() -> None:
@@ -200,7 +202,7 @@ def test_a_claim_with_devices_of_another_node() -> None:
     assert looking.sidecar.decide("o") == ["n1", "n2"]
     assert looking.sidecar.bind("o", "n1") == ""
     looking.look()
-    assert looking.said() == ["p: on its node: resourceclaim not available on the node"]
+    assert looking.said() == ["p: does not fit on n2; claim ns/c is allocated on n1 (used by pod ns/o)"]
     api.remove(f"{PODS}/o")
     api.change(f"{CLAIMS}/c", {"status": {"reservedFor": None, "allocation": None}})
     assert looking.said() == []

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from allocator.node_scores import points_of
+from allocator.node_scores import in_tenths, kep_percent, points_of, upstream_percent
 from allocator.results import places_of
 from allocator.time_limit import UNLIMITED
 from resourceapi.objects import Object
@@ -22,10 +22,7 @@ from scheduler.scoring import (
     Offer,
     Scorer,
     Scoring,
-    in_tenths,
-    kep_percent,
     scores,
-    upstream_percent,
 )
 from tests.allocator.objects import (
     alternative,
@@ -56,8 +53,9 @@ def test_cases(case: Any) -> None:
     """Both formulas from 0 to 100, and the scores of an extender."""
     offers, allocated = offers_of(case), case.get("allocated", [])
     names = list(case["offers"])
-    assert dict(zip(names, kep_percent(offers, allocated), strict=True)) == case["kep"]
-    assert dict(zip(names, upstream_percent(offers, allocated), strict=True)) == case["upstream"]
+    places = list(case["offers"].values())
+    assert dict(zip(names, kep_percent(places, allocated), strict=True)) == case["kep"]
+    assert dict(zip(names, upstream_percent(places, allocated), strict=True)) == case["upstream"]
     for scoring in Scoring:
         assert scores(scoring, offers, allocated) == case["scores"][scoring.value]
 

@@ -1,0 +1,49 @@
+"""The first line of `explain` about a pod, and what events keep of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from allocator.explaining import in_words
+from claimcheck.answers.explain import Answer, Explained
+from commandline.explain import text_report
+
+_FIRST_LINE = re.compile(r"^Pod (\S+) \(.*?\): (.*)$")
+#: What errors name that events leave out.
+_NAMED = {r" on device \S+(?=:)": "", r"\bresource pool \S+": "a resource pool"}
+
+
+class FirstLine(NamedTuple):
+    """What `explain` says first of a pod, without its name, and all that it has found."""
+
+    text: str
+    explained: Explained
+
+
+def first_lines(answer: Answer) -> Iterator[FirstLine]:
+    """Those of pods, in the order of the answer."""
+    matches = filter(None, map(_FIRST_LINE.match, text_report.lines(answer)))
+    lines = {each[1]: each[2] for each in matches}
+    for each in answer.explained:
+        yield FirstLine(lines[each.workload.full_name], each)
+
+
+def for_events(line: FirstLine) -> str:
+    """The line without what `in_words.verdict` and docs/how-to/schedule.md say that events leave out."""
+    text, explanation = line.text, line.explained.explanation
+    assert explanation is not None
+    cause = in_words.in_the_way(explanation)
+    text = text.removesuffix(f": {cause}").removesuffix(f"; {cause}") if cause else text
+    for mistake in explanation.mistakes[:1]:
+        if not mistake.for_tenants:
+            text = text.removesuffix(f": {mistake}")
+    for named, instead in _NAMED.items():
+        text = re.sub(named, instead, text)
+    return text
+
+
+def begins(event: str, line: str) -> bool:
+    """Whether an event's first sentence is this one; others follow a semicolon, or a space after a question."""
+    return f"{event}; ".replace("? ", "?; ").startswith(f"{line}; ".replace("? ", "?; "))
