@@ -9,10 +9,10 @@ from typing import Any
 from deviceselectors.ast import Call, Comprehension, Ident, ListLiteral, Literal, Node, Select
 from deviceselectors.lookups import (
     ATTRIBUTES,
-    as_lookup,
     children,
     device_map,
     domain_of,
+    looked_up,
     member,
     presence_test,
     walk,
@@ -24,7 +24,7 @@ from deviceselectors.runtime.evaluator import Evaluator
 from deviceselectors.runtime.planning import Plan, ProgramError
 from deviceselectors.runtime.program import COST_LIMIT
 from deviceselectors.runtime.showing import show
-from deviceselectors.runtime.values import MISSING, CelError, CelPanic
+from deviceselectors.runtime.values import MISSING, NONE, CelError, CelPanic
 from deviceselectors.types import TYPE
 from deviceselectors.unparsing import unparse
 from resourceapi.phrases import shortened
@@ -193,13 +193,20 @@ class _Explanation:
         for operand in _operands(node):
             operand_value = self._explainer.value(operand, self._device, wrap, scope)
             if operand_value.__class__ is not CelError and operand_value is not MISSING:
-                found.append((_label(operand), _shown(operand_value)))
+                is_missing = self._is_missing(operand, wrap, scope)
+                found.append((_label(operand), "missing" if is_missing else _shown(operand_value)))
         seen = tuple(dict.fromkeys(found))
         details = map(_is, seen) if seen else dict.fromkeys(self._absent(node))
         outcome = f"is {_shown(value)}"
         verdict = outcome if isinstance(value, bool) else "is not true"
         wanted = _wanted(node, value) if len(seen) == 1 else ""
         return Reason(_quoted(node), node.position, outcome, tuple(details), verdict, seen, wanted)
+
+    def _is_missing(self, node: Node, wrap: _Wrap, scope: tuple[int, ...]) -> bool:
+        """Whether a part is what `orValue` gives where the device has no such attribute."""
+        if not isinstance(node, Call) or node.target is None or node.function != "orValue":
+            return False
+        return self._explainer.value(node.target, self._device, wrap, scope) is NONE
 
     def _absent(self, node: Node) -> list[str]:
         """What a test for presence has not found."""
@@ -313,7 +320,7 @@ def _operands(node: Node) -> Iterator[Node]:
 
 
 def _is_lookup(node: Node) -> bool:
-    return as_lookup(node) is not None
+    return looked_up(node) is not None
 
 
 def _is_named(node: Node) -> bool:
@@ -356,7 +363,7 @@ def _is(seen: tuple[str, str]) -> str:
 
 
 def _label(node: Node) -> str:
-    lookup = as_lookup(node)
+    lookup = looked_up(node)
     if lookup is not None:
         return lookup.name
     if isinstance(node, Select) and isinstance(node.operand, Ident):

@@ -97,6 +97,13 @@ def as_lookup(node: Node) -> Lookup | None:
     return Lookup(domain[0], domain[1], name, node, optional or domain[2])
 
 
+def looked_up(node: Node) -> Lookup | None:
+    """The look-up that a node is, or whose value it is: `x.?model`, `x.?model.value()`, `x.?model.orValue("")`."""
+    if isinstance(node, Call) and node.target is not None and node.function in ("orValue", "value"):
+        node = node.target
+    return as_lookup(node)
+
+
 def children(node: Node) -> Iterator[Node]:
     """The parts of a node, in the order of the source as far as macros keep it."""
     if isinstance(node, Select):
@@ -173,7 +180,7 @@ def compared_texts(root: Node) -> list[Comparison]:
         left, right = node.args
         if isinstance(left, Literal):
             left, right = right, left
-        lookup = as_lookup(left)
+        lookup = looked_up(left)
         if _is_driver(left) or (lookup is not None and lookup.map == ATTRIBUTES):
             others = right.elements if isinstance(right, ListLiteral) and node.function == "@in" else [right]
             found += [Comparison(node, lookup, each) for each in others if isinstance(each, Literal)]

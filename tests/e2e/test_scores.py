@@ -107,9 +107,7 @@ def scores_of(of: Setting) -> dict[str, int]:
         state.hold(Claim(each))
     answers = state.filter([Claim(each) for each in of.claims], UNLIMITED).nodes
     places = {
-        answers[place].node: outcome.places
-        for place, outcome in enumerate(answers.outcomes)
-        if outcome.fits
+        answers[place].node: outcome.places for place, outcome in enumerate(answers.outcomes) if outcome.fits
     }
     allocated = [place for each in map(Claim, of.claims) for place in places_of(each, each.allocation)]
     percent = upstream_percent(list(places.values()), allocated)

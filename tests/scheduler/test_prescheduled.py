@@ -185,7 +185,9 @@ def test_a_selector_that_fails() -> None:
     looking = Looking(cluster(wanted, pod("p", "c", nodeName="n1")))
     looking.look()
     (said,) = looking.said()
-    assert said.startswith("p: cannot be scheduled because of an error on n1: claim ns/c: selector #0: CEL runtime error: no such key: model")
+    assert said.startswith(
+        "p: cannot be scheduled because of an error on n1: claim ns/c: selector #0: CEL runtime error: no such key: model"
+    )
 
 
 def test_an_unknown_node() -> None:

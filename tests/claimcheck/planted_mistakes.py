@@ -1,0 +1,238 @@
+"""Pods that wait because of one typing mistake, in random clusters in which they would fit without it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+from typing import NamedTuple
+
+from tests.claimcheck.random_inventories import Json
+
+_DRIVERS = ("accel.acme.io", "npu.vendor.dev", "fpga.example.org", "gpu.chips.net")
+_MODELS = ("blackwell-b200", "mi300x", "gaudi-3", "hopper", "trainium2", "v100-sxm2")
+_ATTRIBUTES = ("model", "firmware", "partition", "architecture", "linkType")
+_CAPACITIES = ("memory", "bandwidth", "encoders", "throughput")
+_LABELS = {"zone": ("east", "west", "north"), "rack": ("r-17", "r-18"), "hardware": ("dense", "light")}
+_CLASSES = ("training", "inference", "rendering", "batch-jobs")
+_TAINTS = ("acme.io/degraded", "maintenance", "vendor.dev/overheated")
+_NAMESPACES = ("research", "production", "staging-area")
+
+
+class Planted(NamedTuple):
+    """A cluster and a pod with a mistake in it.
+
+    :param wrong: what is misspelt; empty where it depends on the object in which it is.
+    :param meant: what is there.
+    """
+
+    objects: list[Json]
+    wrong: str
+    meant: str
+
+
+class _Words(NamedTuple):
+    """What the objects of a cluster are called: each of these can be misspelt."""
+
+    driver: str
+    device_class: str
+    attribute: str
+    value: str
+    capacity: str
+    label: str
+    label_value: str
+    taint: str
+    counters: str
+    claim: str
+    namespace: str
+
+
+def misspelt(draw: Random, word: str) -> str:
+    """A word as somebody types it who is in a hurry."""
+    letters = [place for place, each in enumerate(word) if each.isalpha()]
+    place = draw.choice(letters[1:-1] if len(letters) > 3 else letters)
+    ways: tuple[Callable[[], str], ...] = (
+        lambda: word[:place] + word[place + 1 :],
+        lambda: word[:place] + word[place] + word[place:],
+        lambda: word[:place] + word[place + 1 : place + 2] + word[place] + word[place + 2 :],
+        lambda: word[:place] + draw.choice("aeiourstn") + word[place + 1 :],
+    )
+    while (found := draw.choice(ways)()) == word or not (found[:1].isalnum() and found[-1:].isalnum()):
+        pass
+    return found
+
+
+def planted(kind: str, seed: object) -> Planted:
+    """One of a kind of mistake, of those in `KINDS`."""
+    draw = Random(f"planted {kind} {seed}")
+    label = draw.choice(sorted(_LABELS))
+    right = _Words(
+        driver=draw.choice(_DRIVERS),
+        device_class=draw.choice(_CLASSES),
+        attribute=draw.choice(_ATTRIBUTES),
+        value=draw.choice(_MODELS),
+        capacity=draw.choice(_CAPACITIES),
+        label=label,
+        label_value=draw.choice(_LABELS[label]),
+        taint=draw.choice(_TAINTS),
+        counters=draw.choice(("card-counters", "slots", "engines")),
+        claim=draw.choice(("workspace-accelerator", "trainer", "shared-npu")),
+        namespace=draw.choice(_NAMESPACES),
+    )
+    return KINDS[kind](draw, right)
+
+
+# --- the kinds
+
+
+def _of(field: str, *, upper: bool = False) -> Callable[[Random, _Words], Planted]:
+    """A mistake in what the pod, its claim or a slice says."""
+
+    def made(draw: Random, right: _Words) -> Planted:
+        meant = getattr(right, field)
+        wrong = meant.upper() if upper else misspelt(draw, meant)
+        return Planted(_objects(draw, right, right._replace(**{field: wrong})), wrong, meant)
+
+    return made
+
+
+def _in_slice(draw: Random, right: _Words) -> Planted:
+    wrong = misspelt(draw, right.counters)
+    return Planted(_objects(draw, right, right, drawn_from=wrong), wrong, right.counters)
+
+
+def _other_namespace(draw: Random, right: _Words) -> Planted:
+    wrong = misspelt(draw, right.namespace)
+    objects = _objects(draw, right, right._replace(namespace=wrong))
+    return Planted(objects, wrong, right.namespace)
+
+
+def _template(draw: Random, right: _Words) -> Planted:
+    wrong = misspelt(draw, right.claim)
+    return Planted(_objects(draw, right, right._replace(claim=wrong), template=right.claim), wrong, right.claim)
+
+
+def _only(part: str, field: str) -> Callable[[Random, _Words], Planted]:
+    """A mistake in a part of the claim that names what others name, too."""
+
+    def made(draw: Random, right: _Words) -> Planted:
+        meant = getattr(right, field)
+        wrong = misspelt(draw, meant)
+        return Planted(_objects(draw, right, right, **{part: wrong}), wrong, meant)
+
+    return made
+
+
+KINDS: dict[str, Callable[[Random, _Words], Planted]] = {
+    "value": _of("value"),
+    "value in capitals": _of("value", upper=True),
+    "attribute": _of("attribute"),
+    "domain": _only("domain", "driver"),
+    "driver": _only("driver", "driver"),
+    "constraint": _only("constraint", "attribute"),
+    "capacity": _of("capacity"),
+    "capacity in a selector": _only("measured", "capacity"),
+    "class": _of("device_class"),
+    "label": _of("label"),
+    "label value": _of("label_value"),
+    "taint": _of("taint"),
+    "counter set": _in_slice,
+    "claim": _of("claim"),
+    "template": _template,
+    "namespace": _other_namespace,
+}
+
+
+# --- the cluster
+
+
+def _objects(
+    draw: Random,
+    right: _Words,
+    said: _Words,
+    *,
+    template: str = "",
+    drawn_from: str = "",
+    domain: str = "",
+    driver: str = "",
+    constraint: str = "",
+    measured: str = "",
+) -> list[Json]:
+    """The nodes and slices as they are, and a pod with a claim that asks for them in other words."""
+    found: list[Json] = [_class(each) for each in _CLASSES]
+    for number in range(draw.randint(2, 5)):
+        found += _node(draw, right, f"node-{number}", is_labelled=number != 1, drawn_from=drawn_from)
+    own = f'device.attributes["{domain or said.driver}"]'
+    selectors = [f'{own}.?{said.attribute}.orValue("") == "{said.value}"']
+    if driver:
+        selectors.append(f'device.driver == "{driver}"')
+    if measured:
+        selectors.append(
+            f'device.capacity["{right.driver}"].?{measured}.orValue(quantity("0")).compareTo(quantity("1Gi")) > 0'
+        )
+    exactly = {
+        "deviceClassName": said.device_class,
+        "count": 2 if constraint else 1,
+        "selectors": [{"cel": {"expression": each}} for each in selectors],
+        "capacity": {"requests": {said.capacity: "2Gi"}},
+        "tolerations": [{"key": said.taint, "operator": "Exists"}],
+    }
+    spec: Json = {"devices": {"requests": [{"name": "devices", "exactly": exactly}]}}
+    if constraint:
+        spec["devices"]["constraints"] = [{"matchAttribute": f"{right.driver}/{constraint}"}]
+    metadata = {"name": right.claim, "namespace": right.namespace}
+    if template:
+        found.append(_typed("ResourceClaimTemplate", metadata, {"spec": spec}))
+    else:
+        found.append(_typed("ResourceClaim", metadata, spec))
+    source = {"resourceClaimTemplateName" if template else "resourceClaimName": said.claim}
+    pod = {
+        "nodeSelector": {said.label: said.label_value},
+        "containers": [{"name": "main", "image": "x", "resources": {"requests": {"cpu": "1"}}}],
+        "resourceClaims": [{"name": "devices", **source}],
+    }
+    metadata = {"name": "waiting", "namespace": said.namespace}
+    return [*found, {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": pod}]
+
+
+def _typed(kind: str, metadata: Json, spec: Json) -> Json:
+    return {"apiVersion": "resource.k8s.io/v1", "kind": kind, "metadata": metadata, "spec": spec}
+
+
+def _class(name: str) -> Json:
+    return _typed("DeviceClass", {"name": name}, {"selectors": [{"cel": {"expression": "true"}}]})
+
+
+def _node(draw: Random, right: _Words, name: str, *, is_labelled: bool, drawn_from: str) -> list[Json]:
+    labels = {key: draw.choice(values) for key, values in _LABELS.items()}
+    if is_labelled:
+        labels[right.label] = right.label_value
+    amounts = {"cpu": "16", "memory": "64Gi", "pods": "110"}
+    node = {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": labels},
+        "status": {"allocatable": amounts, "capacity": amounts},
+    }
+    pool = {"name": name, "generation": 1, "resourceSliceCount": 2}
+    spec = {"driver": right.driver, "nodeName": name, "pool": pool}
+    counters = [{"name": right.counters, "counters": {"units": {"value": "16"}}}]
+    devices = [_device(draw, right, f"device-{number}", drawn_from) for number in range(draw.randint(2, 4))]
+    return [
+        node,
+        _typed("ResourceSlice", {"name": f"{name}-counters"}, {**spec, "sharedCounters": counters}),
+        _typed("ResourceSlice", {"name": f"{name}-devices"}, {**spec, "devices": devices}),
+    ]
+
+
+def _device(draw: Random, right: _Words, name: str, drawn_from: str) -> Json:
+    attributes = {each: {"string": draw.choice(_MODELS)} for each in _ATTRIBUTES}
+    attributes[right.attribute] = {"string": right.value}
+    counters = {"units": {"value": "1"}}
+    return {
+        "name": name,
+        "attributes": attributes,
+        "allowMultipleAllocations": True,
+        "capacity": {each: {"value": "64Gi", "requestPolicy": {"default": "1Gi"}} for each in _CAPACITIES},
+        "taints": [{"key": right.taint, "value": "x", "effect": "NoSchedule"}],
+        "consumesCounters": [{"counterSet": drawn_from or right.counters, "counters": counters}],
+    }
