@@ -44,6 +44,11 @@ if TYPE_CHECKING:
     from documents.manifest import Manifest
 
 
+#: Owners whose pods kube-scheduler spreads over nodes and zones by default, and what else makes it look at other pods.
+SPREAD = frozenset(("Deployment", "ReplicaSet", "StatefulSet", "ReplicationController"))
+POD_AFFINITIES = frozenset(("podAffinity", "podAntiAffinity"))
+
+
 class Workload:
     """The pods of one object of the input, all alike, or a claim or template without a pod.
 
@@ -110,6 +115,13 @@ class Workload:
     def is_pod(self) -> bool:
         """Whether it is a pod, or makes pods: a claim or template without a pod needs nothing but devices."""
         return bool(self.pod_spec)
+
+    @property
+    def is_spread(self) -> bool:
+        """Whether kube-scheduler chooses among nodes by where other pods are, too; those of Services aside."""
+        affinity = self.pod_spec.get("affinity") or EMPTY
+        asks = self.pod_spec.get("topologySpreadConstraints") or affinity.keys() & POD_AFFINITIES
+        return bool(asks or SPREAD & {self.kind, *(kind for kind, _ in self.pod.workloads)})
 
     @property
     def extended_resources(self) -> list[str]:

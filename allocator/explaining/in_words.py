@@ -63,7 +63,8 @@ def _said(explanation: Explanation, listing: bool) -> str:
     if explanation.verdict not in (MISFIT, ERROR) or not explanation.mistakes:
         return ""
     first = explanation.mistakes[0]
-    return str(first) if listing or first.for_tenants else ""
+    is_said = (listing or first.for_tenants) and (first.refuses or not explanation.refusal)
+    return str(first) if is_said else ""
 
 
 def _outcome(explanation: Explanation, nodes: Nodes | None) -> str:
@@ -81,14 +82,23 @@ def _outcome(explanation: Explanation, nodes: Nodes | None) -> str:
 def headline(explanation: Explanation) -> str:
     """The verdict with what is in the way on the closest node, if it does not say that."""
     said = verdict(explanation)
-    cause = "" if _said(explanation, listing=True) or explanation.refusal else in_the_way(explanation)
+    cause = in_the_way(explanation)
     if not cause:
         return said
-    return f"{said}: {cause}" if said == _outcome(explanation, None) else f"{said}; {cause}"
+    joint = ":" if said == _outcome(explanation, None) else "" if said.endswith("?") else ";"
+    return f"{said}{joint} {cause}"
 
 
 def in_the_way(explanation: Explanation) -> str:
-    """What most of the devices that the closest node lacks are refused for, or why no node is eligible."""
+    """What most of the devices that the closest node lacks are refused for, or why no node is eligible.
+
+    Beside a mistake that the verdict tells, only the patches that have given what devices have instead.
+    """
+    if explanation.refusal:
+        return ""
+    if _said(explanation, listing=True):
+        closest_kind = explanation.kinds[:1] if explanation.verdict == MISFIT else ()
+        return next(patched((each for kind in closest_kind for each in kind.patched), MAX_PATCHES), "")
     if explanation.verdict == ERROR and explanation.error is not None:
         failing = explanation.error.node
         patches = (each for kind in explanation.kinds if failing in kind.nodes for each in kind.patched)
@@ -120,7 +130,7 @@ def findings(explanation: Explanation, listing: bool = True) -> Iterator[str]:
     said = _said(explanation, listing)
     if said and explanation.error is not None:
         yield _failure(explanation.error, listing, " fails each attempt")
-    mistakes = explanation.mistakes[1:MAX_MISTAKES] if listing else ()
+    mistakes = explanation.mistakes[:MAX_MISTAKES] if listing else ()
     for line in chain(
         away(explanation),
         unknown_classes(explanation, listing),

@@ -31,11 +31,13 @@ class Mistake(NamedTuple):
     :param meant: what is there instead.
     :param for_tenants: whether tenants may read it: `meant` is the name of a class, attribute or capacity. Values, taints and
         counters of devices, and labels of nodes, are for readers of these.
+    :param refuses: whether kube-scheduler refuses the pod for it before it looks at nodes.
     """
 
     text: str
     meant: str
     for_tenants: bool = False
+    refuses: bool = False
 
     def __str__(self) -> str:
         return f"{self.text}; did you mean {self.meant}?"
@@ -74,7 +76,8 @@ def in_classes(named: Iterable[str], known: Iterable[str]) -> Iterator[Mistake]:
     """The classes that requests name but that do not exist."""
     known = list(known)
     for name in named:
-        yield from _mistake(f"there is no DeviceClass {name}", nearest(name, known), for_tenants=True)
+        if meant := nearest(name, known):
+            yield Mistake(f"there is no DeviceClass {name}", meant, for_tenants=True, refuses=True)
 
 
 def in_labels(pod_spec: Object, nodes: Iterable[Object]) -> Iterator[Mistake]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from claimcheck.answers.caveats import consequences, group_notes, pod_group_notes, undecidable
 from resourceapi.errors import Unanswerable
 from resourceapi.manifests import existing_pods
+from resourceapi.phrases import number
 
 #: What is to be said wherever patches apply to devices.
 WITH_PATCHES = (
@@ -81,6 +82,12 @@ class Scenario:
         else:
             not_checked.insert(0, f"{resources} (no Node with status.allocatable is known)")
         sentences = [f"Checked: {', '.join(checked)}. Not checked: {', '.join(not_checked)}."]
+        if spread := [each.title for each in self.workloads if each.is_spread]:
+            more = f" and {number(len(spread) - 1, 'other')}" if len(spread) > 1 else ""
+            sentences.append(
+                "Where several nodes fit, kube-scheduler may choose another one, since topology spread, affinity to other pods and "
+                f"images are not scored here: {spread[0]}{more}."
+            )
         if self.node_resources.are_known and not self.state.pods.objects and "Pod" not in self.state.unread:
             sentences.append("No Pods on nodes are known, so all that nodes have counts as free.")
         sentences += consequences(self.state.unread)

@@ -35,10 +35,14 @@ def for_events(line: FirstLine) -> str:
     text, explanation = line.text, line.explained.explanation
     assert explanation is not None
     cause = in_words.in_the_way(explanation)
-    text = text.removesuffix(f": {cause}").removesuffix(f"; {cause}") if cause else text
+    if cause:
+        text = re.sub(rf"[:;]? {re.escape(cause)}$", "", text)
     for mistake in explanation.mistakes[:1]:
-        if not mistake.for_tenants:
+        if not mistake.for_tenants and text.endswith(f": {mistake}"):
             text = text.removesuffix(f": {mistake}")
+            # the error that the mistake stands for
+            if explanation.error is not None:
+                text += f" because of an error on {explanation.error.node}: {explanation.error.error}"
     for named, instead in _NAMED.items():
         text = re.sub(named, instead, text)
     return text

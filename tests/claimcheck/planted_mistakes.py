@@ -108,7 +108,9 @@ def _other_namespace(draw: Random, right: _Words) -> Planted:
 
 def _template(draw: Random, right: _Words) -> Planted:
     wrong = misspelt(draw, right.claim)
-    return Planted(_objects(draw, right, right._replace(claim=wrong), template=right.claim), wrong, right.claim)
+    return Planted(
+        _objects(draw, right, right._replace(claim=wrong), template=right.claim), wrong, right.claim
+    )
 
 
 def _only(part: str, field: str) -> Callable[[Random, _Words], Planted]:

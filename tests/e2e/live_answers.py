@@ -21,7 +21,8 @@ from typing import Any, NamedTuple
 
 from allocator.explaining.explanation import CHANCE, ERROR, FITS
 from allocator.pod_nodes import DEFAULT_SCHEDULER
-from allocator.simulation import UNHURRIED
+from allocator.simulation import Limits
+from allocator.time_limit import TimeLimit
 from claimcheck import Cluster
 from claimcheck.answers.explain import Explained, explain_all
 from claimcheck.answers.scenario import Scenario
@@ -33,9 +34,8 @@ from resourceapi.records.claims import Allocation, Claim
 from tests.claimcheck.first_lines import begins, first_lines, for_events
 from tests.claimcheck.random_inventories import GATES, NAMESPACES, Inventory, Json, inventory
 from tests.e2e.control_plane import component
-from tests.e2e.live_objects import LiveObjects, refusal
+from tests.e2e.live_objects import LiveObjects, refusal, with_patches
 from tests.e2e.scheduling_cluster import SCHEDULER_NAME, SchedulingCluster, scheduling_cluster, until
-from tests.e2e.test_device_patches import install
 
 ON = dict.fromkeys(GATES, True)
 _FLAG = "--feature-gates=" + ",".join(f"{gate}=true" for gate in GATES)
@@ -48,6 +48,8 @@ _KINDS = (
     "DeviceTaintRule",
     "ResourceSlicePatch",
 )
+#: What others do on the machine does not count.
+_UNHURRIED = TimeLimit(clock=time.process_time)
 #: How long something is waited for that should come, in seconds.
 SECONDS = 20.0
 #: What `devices` says of a device that a rule refuses because of what is in use.
@@ -84,10 +86,10 @@ def two_schedulers() -> Iterator[SchedulingCluster]:
             config={"apiServer": {"featureGates": ON}},
             controller_flags=[_FLAG],
             scheduler_flags=[_FLAG],
+            beside=with_patches,
         ) as cluster,
         component(cluster.server, "kube-scheduler", [_FLAG, "--kube-api-qps=500", "--kube-api-burst=1000"]),
     ):
-        install(cluster.client)
         cluster.client.ask("DELETE", "/api/v1/nodes/node-a")
         yield cluster
 
@@ -95,9 +97,8 @@ def two_schedulers() -> Iterator[SchedulingCluster]:
 class Told:
     """What is said of a pod before anybody has scheduled it."""
 
-    def __init__(self, scenario: Scenario, node: str = "") -> None:
-        """`node`: the only one that is considered."""
-        (self.first,) = first_lines(explain_all(scenario, node))
+    def __init__(self, scenario: Scenario) -> None:
+        (self.first,) = first_lines(explain_all(scenario, limit=_UNHURRIED))
         self._scenario = scenario
 
     @property
@@ -127,7 +128,9 @@ class Told:
         return devices_in(dict(zip(names, explanation.placed.result or (), strict=True)))
 
     def simulated(self) -> Report:
-        return simulate(self._scenario, ["kube-scheduler"], batch=False, templates=(), limits=UNHURRIED)
+        return simulate(
+            self._scenario, ["kube-scheduler"], batch=False, templates=(), limits=Limits(_UNHURRIED)
+        )
 
 
 def devices_in(allocations: dict[str, Json]) -> set[Device]:
@@ -318,7 +321,7 @@ def _simulated(told: Told) -> Iterator[tuple[str, object, object]]:
             yield "simulate", (placement.node, devices), (told.first.text, told.devices)
         return
     groups = json_report.document(report)["unplaced"]
-    causes = [each["causes"][0] for each in groups if each["causes"]]
+    causes = [each["causes"][0] for each in groups if each.get("causes")]
     if causes != [told.first.text]:
         yield "simulate", causes or placement.error, told.first.text
 

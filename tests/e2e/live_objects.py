@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import contextlib
+from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from resourceapi.model.versions import OWN_GROUP
 from resourceapi.objects import Object
 from tests.e2e.client import Client
+from tests.e2e.control_plane import ApiServer
 from tests.e2e.scheduling_cluster import until
+from tests.e2e.test_device_patches import install
 
 #: Kinds whose objects make pods, those first that make others of them.
 OWNERS = ("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job")
@@ -127,6 +130,13 @@ class LiveObjects:
 
     def _namespaces_of(self, kind: str) -> list[str]:
         return self._namespaces if _RESOURCES[kind].is_namespaced else [""]
+
+
+@contextlib.contextmanager
+def with_patches(server: ApiServer) -> Iterator[None]:
+    """ResourceSlicePatches are served before anybody looks for them, as sidecars look again only now and then."""
+    install(server.client)
+    yield
 
 
 def refusal(pod: Object) -> Object | None:

@@ -1,9 +1,10 @@
 """Carries out what `claimcheck explain` suggests, at a real server with kube-scheduler and the owners of pods.
 
-python -m tests.e2e.live_remedies --seed 7 --count 50
+python -m tests.e2e.live_remedies --seed 7 --count 50 [--sidecar]
 
 Each cluster is random, and has a pod `w` that waits. Every remedy is carried out by itself: in other objects, or in a pod that is
-made anew; then kube-scheduler has to place it on a node that the remedy names.
+made anew; then kube-scheduler has to place it on a node that the remedy names. With the sidecar, pods wait for what only that knows: devices
+as patches have them, and compatibility groups, the gate for which is off there at first.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from commandline.main import main as claimcheck
 from resourceapi.gates import UNRELEASED_GATES
 from resourceapi.objects import Object
 from tests.commandline.explain.carried_out import APPLIED, Objects
-from tests.e2e.live_objects import OWNERS, LiveObjects, refusal
+from tests.e2e.live_objects import OWNERS, LiveObjects, refusal, with_patches
 from tests.e2e.random_waiting import NAMESPACE, WAITING, objects_of
 from tests.e2e.scheduling_cluster import SchedulingCluster, scheduling_cluster, until
 
@@ -63,11 +64,15 @@ class Trial(NamedTuple):
 
 
 @contextlib.contextmanager
-def cluster_with_owners() -> Iterator[SchedulingCluster]:
-    """A control plane with kube-scheduler as it is, and controllers for all that makes pods."""
+def cluster_with_owners(sidecars: int = 0) -> Iterator[SchedulingCluster]:
+    """A control plane with kube-scheduler, as it is or with sidecars, and controllers for all that makes pods."""
     flags = [_GATES, "--runtime-config=api/all=true"]
     with scheduling_cluster(
-        replicas=0, server_flags=flags, controller_flags=[_OWNERS, _GATES], scheduler_flags=[_GATES]
+        replicas=sidecars,
+        server_flags=flags,
+        controller_flags=[_OWNERS, _GATES],
+        scheduler_flags=[_GATES],
+        beside=with_patches,
     ) as cluster:
         cluster.client.ask("DELETE", "/api/v1/nodes/node-a")
         yield cluster
@@ -79,20 +84,21 @@ class Live:
     def __init__(self, cluster: SchedulingCluster, seconds: float) -> None:
         """`seconds`: how long a pod is waited for that a remedy should have helped."""
         self.there = LiveObjects(cluster.client, [NAMESPACE])
+        self._sidecars = cluster.sidecars
         self.kubeconfig = str(cluster.server.kubeconfig)
         self._seconds = seconds
         self._renewed = 0
 
     def trials(self, seed: int) -> Iterator[Trial]:
         """All remedies, each carried out; releases end pods, so that each needs the cluster anew."""
-        objects = objects_of(seed)
+        objects = objects_of(seed, for_sidecar=bool(self._sidecars))
         if not self._set_up(objects):
             return
         place = 0
         # names of pods and claims change each time, so that they are suggested anew
-        while place < len(found := self.remedies()):
+        while (waiting := self._unplaced()) and place < len(found := self.remedies()):
             remedy, before = found[place], self._objects().cluster
-            yield self._tried(remedy)
+            yield self._tried(remedy, {*waiting})
             place += 1
             if place == len(found):
                 return
@@ -114,9 +120,8 @@ class Live:
         found: list[Object] = json.loads(output.getvalue())["objects"][0].get("remedies", [])
         return found
 
-    def _tried(self, remedy: Object) -> Trial:
+    def _tried(self, remedy: Object, waiting: set[str]) -> Trial:
         before = self._objects()
-        waiting = set(self._unplaced())
         after = copy.deepcopy(before)
         for each in remedy.get("changes", [remedy]):
             if each["kind"] == "release":
@@ -124,12 +129,24 @@ class Live:
             else:
                 APPLIED[each["kind"]](after, each)
         self._change(before.cluster, after.cluster)
-        self._replace(after.workloads)
-        with contextlib.suppress(AssertionError):
-            until(lambda: bool(self.there.node(WAITING)), "", self._seconds)
+        with self._switched_on(after.options):
+            self._replace(after.workloads)
+            with contextlib.suppress(AssertionError):
+                until(lambda: bool(self.there.node(WAITING)), "", self._seconds)
         taken_by = sorted(each for each in waiting - {WAITING} if self.there.node(each))
         condition = refusal(self.there.get("Pod", WAITING)) or {}
         return Trial(remedy, self.there.node(WAITING), taken_by, condition.get("message", ""))
+
+    @contextlib.contextmanager
+    def _switched_on(self, options: Sequence[str]) -> Iterator[None]:
+        """The gates that options of the command name are on in sidecars meanwhile."""
+        gates = {each.partition("=")[0] for option in options[1:] for each in option.split(",")}
+        for is_on in (True, False):
+            for sidecar in self._sidecars if gates else ():
+                sidecar.restart(apiServer={"featureGates": dict.fromkeys(gates, is_on)})
+                until(sidecar.leads, "the sidecar does not lead")
+            if is_on:
+                yield
 
     # --- what there is
 
@@ -270,11 +287,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--seed", type=int, required=True)
     parser.add_argument("--count", type=int, default=50, metavar="N", help="clusters")
+    parser.add_argument("--sidecar", action="store_true", help="with the scheduling sidecar")
     options = parser.parse_args(arguments)
     tried: Counter[tuple[str, str]] = Counter()
     # ended from outside, it has to stop the control plane and tell what it has found
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    with contextlib.suppress(KeyboardInterrupt), cluster_with_owners() as cluster:
+    with contextlib.suppress(KeyboardInterrupt), cluster_with_owners(int(options.sidecar)) as cluster:
         live = Live(cluster, seconds=25)
         for seed in range(options.seed, options.seed + options.count):
             try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from random import Random
 
+from resourceapi.model.versions import OWN_GROUP
 from resourceapi.objects import Object
 from tests.e2e.scheduling_cluster import SCHEDULER_NAME
 
@@ -36,12 +37,17 @@ WRONG = (
     "counters",
     "two-requests",
 )
+#: What only pods of the scheduling sidecar wait for: patches of devices, and the gate for compatibility groups.
+WRONG_FOR_SIDECAR = ("patch", "gate")
 
 
-def objects_of(seed: int) -> list[Object]:
+def objects_of(seed: int, *, for_sidecar: bool = False) -> list[Object]:
     """The objects of a cluster, in the order in which they can be made; those of the pod have names that begin with its own."""
     random = Random(seed)
-    wrong = {random.choice(WRONG), *random.sample(WRONG, random.choice((0, 0, 1)))}
+    wrong = {
+        random.choice(WRONG_FOR_SIDECAR if for_sidecar else WRONG),
+        *random.sample(WRONG, random.choice((0, 0, 1))),
+    }
     shared = bool(wrong & {"capacity", "policy"})
     nodes = [f"n{number}" for number in range(random.randint(1, 3))]
     found = [_class("gpu", [f"device.driver == '{DRIVER}'"]), _class("any", [])]
@@ -49,16 +55,20 @@ def objects_of(seed: int) -> list[Object]:
     devices = {name: _devices(random, wrong, shared) for name in nodes}
     for number, name in enumerate(nodes):
         found.append(_node(random, name, wrong, number))
-        pool = {"name": name, "generation": 1, "resourceSliceCount": 2 if "counters" in wrong else 1}
+        with_counters = bool(wrong & {"counters", "gate"})
+        pool = {"name": name, "generation": 1, "resourceSliceCount": 1 + with_counters}
         spec = {"driver": DRIVER, "nodeName": name, "pool": pool}
         found.append(_object("ResourceSlice", f"s-{name}", {**spec, "devices": devices[name]}))
-        if "counters" in wrong:
+        if with_counters:
             counters = [{"name": "card", "counters": {"memory": {"value": "40Gi"}}}]
             found.append(_object("ResourceSlice", f"c-{name}", {**spec, "sharedCounters": counters}))
     if "rule" in wrong:
         taint = {"deviceSelector": {"driver": DRIVER}, "taint": {**_TAINT, "key": "example.com/service"}}
         found.append(_object("DeviceTaintRule", "service", taint))
-    if not wrong & {"taint", "rule", "cordon", "node-taint"} and not shared:
+    if "patch" in wrong:
+        worn = {"filter": {"driver": DRIVER}, "attributes": {f"{DRIVER}/model": {"string": "worn"}}}
+        found.append(_object("ResourceSlicePatch", "worn", {"devices": worn}))
+    if not wrong & {"taint", "rule", "cordon", "node-taint", "gate"} and not shared:
         # of those that draw on counters, each node has room for one at least
         usable = len(nodes) if "counters" in wrong else sum(map(len, devices.values()))
         found += _holders(random, usable, "held" in wrong)
@@ -66,7 +76,7 @@ def objects_of(seed: int) -> list[Object]:
 
 
 def _object(kind: str, name: str, spec: Object) -> Object:
-    group = {"Node": "v1", "Pod": "v1", "Job": "batch/v1"}
+    group = {"Node": "v1", "Pod": "v1", "Job": "batch/v1", "ResourceSlicePatch": f"{OWN_GROUP}/v1alpha3"}
     apps = ("Deployment", "StatefulSet", "DaemonSet")
     version = "apps/v1" if kind in apps else group.get(kind, "resource.k8s.io/v1")
     return {"apiVersion": version, "kind": kind, "metadata": {"name": name}, "spec": spec}
@@ -119,9 +129,11 @@ def _devices(random: Random, wrong: set[str], shared: bool) -> list[Object]:
             device["capacity"]["memory"]["requestPolicy"] = policy
         if "taint" in wrong:
             device["taints"] = [_TAINT]
-        if "counters" in wrong:
+        if wrong & {"counters", "gate"}:
             draws = {"memory": {"value": random.choice(("10Gi", "20Gi", "30Gi"))}}
             device["consumesCounters"] = [{"counterSet": "card", "counters": draws}]
+        if "gate" in wrong:
+            device["consumesCounters"][0]["compatibilityGroups"] = ["mig"]
         found.append(device)
     return found
 
@@ -191,6 +203,8 @@ def _waiting(random: Random, wrong: set[str], nodes: list[str]) -> Iterator[Obje
     selectors: list[str] = []
     if "value" in wrong:
         selectors.append(f"{OWN}.model == '{random.choice(_MODELS).upper()}'")
+    if "patch" in wrong:
+        selectors.append(f"{OWN}.model in ['a100', 'h100']")
     if "name" in wrong:
         selectors.append(f"{OWN}.modle == 'a100'")
     if "lacking" in wrong:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from difflib import SequenceMatcher
 
 from resourceapi.objects import Object
 
@@ -85,9 +86,17 @@ def _selector(objects: Objects, remedy: Object) -> None:
         details = objects.request(remedy["subject"])
     else:
         details = objects.named(remedy["subject"], "DeviceClass")["spec"]
-    assert len(details["selectors"]) == 1
     whole = remedy.get("value")
-    details["selectors"] = [{"cel": {"expression": whole}}] if whole else []
+    old = [each["cel"]["expression"] for each in details["selectors"]]
+    # the report quotes one that is left out; one that is corrected is like what it becomes
+    changed = max(
+        old,
+        key=lambda each: (
+            SequenceMatcher(None, each, whole).ratio() if whole else f"`{each}`" in remedy["text"]
+        ),
+    )
+    new = (whole if each == changed else each for each in old)
+    details["selectors"] = [{"cel": {"expression": each}} for each in new if each]
 
 
 def _name(objects: Objects, remedy: Object) -> None:
