@@ -19,7 +19,7 @@ from allocator.explaining.snapshot import Snapshot
 from allocator.explaining.trials import Trials, Variation
 from allocator.node_resources import NodeResources, Shortage
 from allocator.node_scores import NodeScores
-from allocator.pod_claims import ClaimsOnNodes, claim_for, classes_by_resource
+from allocator.pod_claims import ClaimsOnNode, ClaimsOnNodes, claim_for, classes_by_resource
 from allocator.pod_nodes import (
     AFFINITY,
     RESOURCES,
@@ -432,7 +432,8 @@ def _on_its_node(
 ) -> Explained | None:
     """A pod that is on a node: with all that it needs, or never to be looked at by the scheduler.
 
-    :returns: None for one that is to get devices there; for extended resources nobody makes a claim then.
+    :returns: None for one that is to get devices there, and for one that waits there for a claim with devices of another node;
+        for extended resources nobody makes a claim then.
     """
     claims = next((each.claims for each in instead if node in each.nodes), workload.claims)
     if not all(claim.is_allocated for claim in claims):
@@ -441,5 +442,8 @@ def _on_its_node(
         known = scenario.snapshot.nodes.get(node)
         host = node if known is None else host_name(known)
         return Explained(workload, None, passed_over(workload.pod_spec, host))
+    there = scenario.snapshot.nodes.get(node)
+    if not workload.pod.is_running and there is not None and ClaimsOnNode.of(claims).is_away_from(there):
+        return None
     explained = Explained(workload, None, bound=node)
     return explained._replace(resource_notes=_resource_notes(scenario, explained))

@@ -87,3 +87,28 @@ def test_name_of_the_sidecars_pods() -> None:
     """It is the one that its configuration has by default."""
     schema = json.loads(SCHEMA.read_text("utf-8"))
     assert schema["properties"]["scheduling"]["properties"]["schedulerName"]["default"] == SIDECAR
+
+
+def test_claim_with_devices_of_another_node(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """kubelet waits, until the pod runs: then the node has changed since."""
+    selector = {"nodeSelectorTerms": [{"matchFields": [_is_named("n2")]}]}
+    allocation = {"devices": {"results": []}, "nodeSelector": selector}
+    exactly = {"deviceClassName": "any", "count": 1}
+    spec = {"devices": {"requests": [{"name": "r", "exactly": exactly}]}}
+    with open(files / "cluster.yaml", "a", encoding="utf-8") as cluster:
+        claim = {**of_group("ResourceClaim", "c", spec=spec), "status": {"allocation": allocation}}
+        cluster.write("---\n" + yaml.safe_dump(claim))
+    spec = {
+        "nodeName": "n1",
+        "containers": [{"name": "c", "image": "i"}],
+        "resourceClaims": [{"name": "g", "resourceClaimName": "c"}],
+    }
+    pod = {**of_group("Pod", "p", spec=spec), "apiVersion": "v1"}
+    for status, expected in (({}, "does not fit on n1"), ({"phase": "Running"}, "is on n1")):
+        (files / "pod.yaml").write_text(yaml.safe_dump({**pod, "status": status}), encoding="utf-8")
+        main(["explain", "-f", str(files / "pod.yaml"), "--inventory", str(files / "cluster.yaml")])
+        assert expected in capsys.readouterr().out.partition("\n")[0]
+
+
+def _is_named(node: str) -> Object:
+    return {"key": "metadata.name", "operator": "In", "values": [node]}

@@ -134,7 +134,12 @@ REASONS = [
     ),
     pytest.param(
         f'{D}.?nope.orValue("z") == "a"',
-        [f'{D}.?nope.orValue("z") == "a" is false: nope is optional.none()'],
+        [f'{D}.?nope.orValue("z") == "a" is false: nope is missing'],
+        id="missing",
+    ),
+    pytest.param(
+        f'{D}.?model.orValue("z") == "a"',
+        [f'{D}.?model.orValue("z") == "a" is false: model is "h100"'],
         id="optional",
     ),
     pytest.param("device.allowMultipleAllocations", ["device.allowMultipleAllocations is false"], id="field"),

@@ -20,6 +20,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from allocator.explaining.explanation import CHANCE, ERROR, FITS
+from allocator.pod_claims import ClaimsOnNode
 from allocator.pod_nodes import DEFAULT_SCHEDULER
 from allocator.simulation import Limits
 from allocator.time_limit import TimeLimit
@@ -117,7 +118,8 @@ class Told:
     @property
     def node(self) -> str:
         explanation = self.explained.explanation
-        return "" if explanation is None or explanation.placed is None else explanation.placed.node
+        placed = explanation.placed if explanation is not None else None
+        return self.explained.bound if placed is None else placed.node
 
     @property
     def devices(self) -> set[Device]:
@@ -287,9 +289,11 @@ class LiveCluster:
 
     def _is_placed(self, pod: Json) -> bool:
         """Whether it is on a node, and its claims have devices for it."""
-        if not self.there.node(pod["metadata"]["name"], pod["metadata"]["namespace"]):
+        if not (node := self.there.node(pod["metadata"]["name"], pod["metadata"]["namespace"])):
             return False
-        return all((claim.get("status") or {}).get("allocation") for _, claim in self._claims_of(pod))
+        claims = [Claim(each) for _, each in self._claims_of(pod)]
+        away = ClaimsOnNode.of(claims).is_away_from(self.there.get("Node", node))
+        return all(each.is_allocated for each in claims) and not away
 
     def _is_refused(self, pod: Json, told: Told) -> bool:
         if pod["spec"]["schedulerName"] == SCHEDULER_NAME and told.is_asked:
