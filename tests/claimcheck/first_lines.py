@@ -11,8 +11,6 @@ from claimcheck.answers.explain import Answer, Explained
 from commandline.explain import text_report
 
 _FIRST_LINE = re.compile(r"^Pod (\S+) \(.*?\): (.*)$")
-#: What errors name that events leave out.
-_NAMED = {r" on device \S+(?=:)": "", r"\bresource pool \S+": "a resource pool"}
 
 
 class FirstLine(NamedTuple):
@@ -34,6 +32,7 @@ def for_events(line: FirstLine) -> str:
     """The line without what `in_words.verdict` and docs/how-to/schedule.md say that events leave out."""
     text, explanation = line.text, line.explained.explanation
     assert explanation is not None
+    error = explanation.error
     cause = in_words.in_the_way(explanation)
     if cause:
         text = re.sub(rf"[:;]? {re.escape(cause)}$", "", text)
@@ -41,11 +40,9 @@ def for_events(line: FirstLine) -> str:
         if not mistake.for_tenants and text.endswith(f": {mistake}"):
             text = text.removesuffix(f": {mistake}")
             # the error that the mistake stands for
-            if explanation.error is not None:
-                text += f" because of an error on {explanation.error.node}: {explanation.error.error}"
-    for named, instead in _NAMED.items():
-        text = re.sub(named, instead, text)
-    return text
+            if error is not None:
+                text += f" because of an error on {error.node}: {error.error}"
+    return text if error is None else text.replace(error.error, error.unnamed)
 
 
 def begins(event: str, line: str) -> bool:

@@ -98,14 +98,13 @@ def test_claim_with_devices_of_another_node(files: Path, capsys: pytest.CaptureF
     with open(files / "cluster.yaml", "a", encoding="utf-8") as cluster:
         claim = {**of_group("ResourceClaim", "c", spec=spec), "status": {"allocation": allocation}}
         cluster.write("---\n" + yaml.safe_dump(claim))
-    spec = {
-        "nodeName": "n1",
+    uses = {
         "containers": [{"name": "c", "image": "i"}],
         "resourceClaims": [{"name": "g", "resourceClaimName": "c"}],
     }
-    pod = {**of_group("Pod", "p", spec=spec), "apiVersion": "v1"}
-    for status, expected in (({}, "does not fit on n1"), ({"phase": "Running"}, "is on n1")):
-        (files / "pod.yaml").write_text(yaml.safe_dump({**pod, "status": status}), encoding="utf-8")
+    pod = {**of_group("Pod", "p", spec={"nodeName": "n1", **uses}), "apiVersion": "v1"}
+    for phase, expected in (("Pending", "does not fit on n1"), ("Running", "is on n1")):
+        (files / "pod.yaml").write_text(yaml.safe_dump({**pod, "status": {"phase": phase}}), encoding="utf-8")
         main(["explain", "-f", str(files / "pod.yaml"), "--inventory", str(files / "cluster.yaml")])
         assert expected in capsys.readouterr().out.partition("\n")[0]
 
