@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from claimcheck.answers.caveats import consequences, group_notes, pod_group_notes, undecidable
+from claimcheck.answers.evictions import evicted, notes
 from resourceapi.errors import Unanswerable
+from resourceapi.kinds import DEVICE_TAINT_RULE
 from resourceapi.manifests import existing_pods
 from resourceapi.phrases import number
 
@@ -68,7 +71,10 @@ class Scenario:
     def checked(self) -> list[str]:
         """What of the scheduler's checks has been made, what has not, and with which devices, in sentences."""
         patches = [WITH_PATCHES] if self.has_patched_devices else []
-        return [*self._checks(), *patches, *group_notes(self.state), *pod_group_notes(self.state)]
+        rules, now = self.state.of(DEVICE_TAINT_RULE.name).values(), datetime.now(UTC)
+        leaving = notes(evicted(self.state, self.snapshot.inventory.published(), rules, now), now)
+        groups = [*group_notes(self.state), *pod_group_notes(self.state)]
+        return [*self._checks(), *patches, *groups, *leaving]
 
     def _checks(self) -> list[str]:
         if not any(each.is_pod for each in self.workloads):
@@ -154,7 +160,7 @@ def snapshot_of(state: ClusterState, seconds: float) -> Snapshot:
     """
     from allocator.explaining.snapshot import Snapshot
     from allocator.time_limit import UNLIMITED, TimeLimit
-    from resourceapi.kinds import DEVICE_TAINT_RULE, RESOURCE_SLICE, RESOURCE_SLICE_PATCH
+    from resourceapi.kinds import RESOURCE_SLICE, RESOURCE_SLICE_PATCH
 
     patches = state.of(RESOURCE_SLICE_PATCH.name)
     return Snapshot(

@@ -16,7 +16,7 @@ from claimcheck.answers.devices.comparison import (
     PodOutcome,
 )
 from claimcheck.answers.scenario import WITH_PATCHES
-from commandline.devices.json_report import encoded
+from commandline.devices.json_report import encoded, eviction
 from resourceapi.kinds import RESOURCE_SLICE
 from resourceapi.objects import Object
 from resourceapi.records.pools import DeviceId
@@ -42,6 +42,7 @@ def document(comparison: Comparison) -> Json:
             "undecided": comparison.undecided,
         },
         "claims": [_claim(each) for each in comparison.lost],
+        "evictions": [eviction(*each) for each in comparison.evicted],
         "withPatches": comparison.with_patches,
         "notes": [WITH_PATCHES] if comparison.with_patches else [],
         "patchesWithoutDevices": comparison.idle,

@@ -9,6 +9,7 @@ from allocator.patches.sources import Giver
 from allocator.rules.standing import spelled
 from claimcheck.answers.devices.cluster_devices import failure_text
 from claimcheck.answers.devices.comparison import ATTRIBUTE, CAPACITY, Change, Comparison, Hidden, PodOutcome
+from claimcheck.answers.evictions import because
 from claimcheck.answers.scenario import WITH_PATCHES
 from commandline.devices import words
 from resourceapi.kinds import RESOURCE_SLICE_PATCH
@@ -47,6 +48,7 @@ def lines(comparison: Comparison, *, wide: bool = False) -> Iterator[str]:
     )
     if comparison.undecided:
         yield f"not decided in time (--timeout): {_listed(comparison.undecided, MAX_CLAIMS, 'pod')}"
+    yield from _evicted(comparison, None if wide else MAX_CLAIMS)
     yield from _lost(comparison, None if wide else MAX_CLAIMS)
     if comparison.with_patches:
         yield ""
@@ -108,6 +110,18 @@ def _pods(pods: Sequence[PodOutcome], one: str, many: str) -> Iterator[str]:
         yield f"  and {number(len(pods) - MAX_CLAIMS, 'other')}"
     if len(pods) > 1:
         yield "  (each by itself: together they may need the same devices)"
+
+
+def _evicted(comparison: Comparison, most: int | None) -> Iterator[str]:
+    if not comparison.evicted:
+        return
+    yield ""
+    count = len(comparison.evicted)
+    yield f"{_counted(count, 'pod would be evicted', 'pods would be evicted')}:"
+    for each, when in comparison.evicted[:most]:
+        yield f"  {each.pod.key} {when}: {because(each)}"
+    if most is not None and count > most:
+        yield f"  and {number(count - most, 'other')}"
 
 
 def _lost(comparison: Comparison, most: int | None) -> Iterator[str]:

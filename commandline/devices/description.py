@@ -11,6 +11,7 @@ from allocator.patches.patch import removes
 from allocator.patches.sources import Given
 from allocator.rules.standing import spelled
 from claimcheck.answers.devices.cluster_devices import ClusterDevices, Use
+from claimcheck.answers.evictions import because, when
 from commandline.devices import words
 from commandline.reports.escaping import on_one_line
 from resourceapi.kinds import RESOURCE_SLICE
@@ -53,6 +54,9 @@ def lines(devices: ClusterDevices, device: Device) -> Iterator[str]:
         )
     yield from _section("Taints", [(spelled(each.value), _from(each)) for each in sources.taints])
     yield from _section("Claims", [_use(each) for each in devices.uses(device)])
+    if leaving := devices.evicted_from(device):
+        rows = [(each.pod.key, when(each, devices.now), because(each)) for each in leaving]
+        yield from _section("Evictions", rows)
 
 
 def _given(

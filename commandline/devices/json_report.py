@@ -8,9 +8,11 @@ from itertools import chain
 from typing import Any
 
 from allocator.devices import Device
+from allocator.evictions import Eviction
 from allocator.patches.patch import NULL, removes
 from allocator.patches.sources import Given, Giver
 from claimcheck.answers.devices.cluster_devices import ClusterDevices, CounterLeft, GroupsOn, Use
+from claimcheck.answers.evictions import when
 from commandline.devices.options import YAML
 from commandline.reports.escaping import write_json, write_json_entries
 from commandline.reports.writing import failure_documents
@@ -83,7 +85,15 @@ def device_document(devices: ClusterDevices, device: Device) -> Json:
         document["compatibilityGroups"] = [_groups(each) for each in groups]
     document["taints"] = [_said("DeviceTaint", each.value, each.giver, slice.name) for each in sources.taints]
     document["claims"] = [_use(each) for each in devices.uses(device)]
+    if leaving := devices.evicted_from(device):
+        document["evictions"] = [eviction(each, when(each, devices.now)) for each in leaving]
     return document
+
+
+def eviction(found: Eviction, when: str) -> Json:
+    """A pod that is evicted."""
+    document: Json = {"namespace": found.pod.namespace, "name": found.pod.name, "when": when}
+    return document | {"taints": [str(each) for each in found.taints]}
 
 
 def _place(device: Device) -> Json:

@@ -57,7 +57,7 @@ def schedule(client: Client, settings: Sequence[Setting], classes: Iterable[Obje
         _make(client, f"{GROUP}/deviceclasses", _encoded("DeviceClass", each))
     with ThreadPoolExecutor(THREADS) as threads:
         list(threads.map(lambda setting: _prepare(client, setting), settings))
-        _settle(client)
+        settle(client)
         list(threads.map(lambda setting: _make(client, _PODS, _pod(setting)), settings))
         return _outcomes(client, [each.name for each in settings])
 
@@ -123,18 +123,19 @@ def _pod(setting: Setting) -> Object:
     return {"metadata": {"name": setting.name}, "spec": spec}
 
 
-def _settle(client: Client) -> None:
+def settle(client: Client) -> None:
     """Wait until the scheduler knows all: a pod that is made after the rest has been bound. It must go, as it counts for scores."""
+    _make(client, "/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
     plain = {"metadata": {"name": "settled"}, "spec": {"containers": [{"name": "c", "image": "x"}]}}
     _make(client, _PODS, plain)
-    _until(lambda: bool(client.ask("GET", f"{_PODS}/settled").body["spec"].get("nodeName")))
+    until(lambda: bool(client.ask("GET", f"{_PODS}/settled").body["spec"].get("nodeName")))
     client.ask("DELETE", f"{_PODS}/settled", query={"gracePeriodSeconds": "0"})
-    _until(lambda: client.ask("GET", f"{_PODS}/settled").code == 404)
+    until(lambda: client.ask("GET", f"{_PODS}/settled").code == 404)
     # Objects of different kinds come by different watches.
     time.sleep(2)
 
 
-def _until(done: Callable[[], bool]) -> None:
+def until(done: Callable[[], bool]) -> None:
     deadline = time.monotonic() + MAX_SECONDS
     while not done():
         if time.monotonic() > deadline:
@@ -147,15 +148,15 @@ def _outcomes(client: Client, names: Sequence[str]) -> dict[str, PodOutcome]:
 
     def all_known() -> bool:
         for pod in client.ask("GET", _PODS).body["items"]:
-            found[pod["metadata"]["name"]] = _outcome(pod)
+            found[pod["metadata"]["name"]] = state_of(pod)
         return all(found.get(name, PodOutcome(UNKNOWN)).outcome != UNKNOWN for name in names)
 
     with contextlib.suppress(TimeoutError):
-        _until(all_known)
+        until(all_known)
     return {name: found.get(name, PodOutcome(UNKNOWN)) for name in names}
 
 
-def _outcome(pod: Object) -> PodOutcome:
+def state_of(pod: Object) -> PodOutcome:
     node = pod["spec"].get("nodeName", "")
     if node:
         return PodOutcome(BOUND, node)

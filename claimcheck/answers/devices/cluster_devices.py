@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from functools import cached_property
 from typing import NamedTuple
 
 from allocator.allocated import Common, admits
 from allocator.devices import Device
+from allocator.evictions import Eviction
 from allocator.explaining.holders import Holder, holder
 from allocator.ledgers import Ledger
 from allocator.patches import PatchFailure
@@ -15,8 +18,10 @@ from allocator.pod_nodes import Refusal, closed_by_taints
 from allocator.pools import Pool, hidden_by_gate, pool_of, visible_by_pool
 from allocator.rules.standing import GROUPS_OFF, is_selectable
 from claimcheck.answers.cluster_state import ClusterState
+from claimcheck.answers.evictions import evicted
 from claimcheck.answers.scenario import snapshot_of
-from resourceapi.kinds import RESOURCE_SLICE_PATCH
+from resourceapi.kinds import DEVICE_TAINT_RULE, RESOURCE_SLICE_PATCH
+from resourceapi.objects import Object
 from resourceapi.quantity import Quantity
 from resourceapi.records.claims import DeviceResult
 from resourceapi.records.pools import DeviceId, PoolId, newest
@@ -64,6 +69,8 @@ class ClusterDevices:
         :raises OutOfTime: if it takes longer.
         """
         self.state = state
+        #: when all of it is so
+        self.now = datetime.now(UTC)
         self.snapshot = snapshot_of(state, seconds)
         self.cluster, self._nodes = self.snapshot.cluster, self.snapshot.nodes
         self.inventory, self.allocated = self.cluster.inventory, self.cluster.allocated
@@ -105,6 +112,21 @@ class ClusterDevices:
     def is_obsolete(self, device: Device) -> bool:
         """Whether the pool has slices of a newer generation than that of the device."""
         return device.slice.generation < self.inventory.of_pool(device.slice.pool).newest
+
+    @cached_property
+    def evictions(self) -> list[Eviction]:
+        """The pods that are evicted from devices, as things are now."""
+        return self.evictions_with({})
+
+    def evictions_with(self, rules: Mapping[str, Object]) -> list[Eviction]:
+        """The same with other DeviceTaintRules, by name, beside those of the cluster or instead of them."""
+        all_rules = {**self.state.of(DEVICE_TAINT_RULE.name), **rules}
+        return evicted(self.state, self.inventory.published(), all_rules.values(), self.now)
+
+    def evicted_from(self, device: Device) -> list[Eviction]:
+        """Those of them that use a device."""
+        pods = {pod for use in self.uses(device) for pod in use.holder.pods}
+        return [each for each in self.evictions if each.pod.key in pods]
 
     def uses(self, device: Device) -> list[Use]:
         """The claims that have the device, those with admin access last; no claim has a device of an obsolete slice."""

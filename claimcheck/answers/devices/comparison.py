@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from allocator.devices import Device, Slice
+from allocator.evictions import Eviction
 from allocator.explaining.holders import Holder, holder
 from allocator.explaining.reallocation import Refused
 from allocator.patches import PatchFailure
@@ -15,6 +17,7 @@ from claimcheck.answers.devices.cluster_devices import ClusterDevices
 from claimcheck.answers.devices.pending_pods import Places, PodsThatFit
 from claimcheck.answers.devices.proposal import Proposal
 from claimcheck.answers.devices.reallocations import Reallocations
+from claimcheck.answers.evictions import when
 from cluster.workloads import Workload
 from resourceapi.kinds import RESOURCE_SLICE_PATCH
 from resourceapi.objects import Object
@@ -76,6 +79,7 @@ class Comparison(NamedTuple):
     :param misfitting: pending pods that fit now, and would not then.
     :param undecided: pending pods of which that is not known.
     :param lost: allocated claims that could be allocated to their devices now, and could not then.
+    :param evicted: pods that would be evicted from their devices then, or earlier than now, and when that would be.
     :param idle: patches whose filters choose no device, by their names; none where patches have no effect at all.
     :param failures: why patches do not apply to devices, by their names.
     :param with_patches: whether something changes, and patches apply to some device then.
@@ -86,6 +90,7 @@ class Comparison(NamedTuple):
     misfitting: list[PodOutcome]
     undecided: list[str]
     lost: list[LostClaim]
+    evicted: list[tuple[Eviction, str]]
     idle: list[str]
     failures: Mapping[str, PatchFailure]
     with_patches: bool = False
@@ -106,6 +111,7 @@ def compare(
     :raises OutOfTime: if the patches or the allocated claims take longer; pods are undecided then.
     """
     pods = PodsThatFit(devices, workloads, limit)
+    already = {each.pod.key: each.when for each in devices.evictions}
     before = {slice.name: slice for slice in devices.inventory}
     now = pods.places()
     proposal.apply(devices.cluster)
@@ -118,12 +124,18 @@ def compare(
     then = pods.places()
     refused = Reallocations(devices, limit).refused(_holding(devices, changed))
     proposal.undo(devices.cluster)
+    evictions = [
+        (each, when(each, devices.now))
+        for each in devices.evictions_with(proposal.rules)
+        if each.pod.key not in already or each.when < already[each.pod.key]
+    ]
     return Comparison(
         changed,
         list(_only_in(then, now)),
         list(_only_in(now, then)),
         [pod for pod in then if now[pod] is None or then[pod] is None],
-        list(_lost(refused, Reallocations(devices, limit))),
+        list(_lost(refused, Reallocations(devices, limit), {each.pod.key for each, _ in evictions})),
+        evictions,
         [name for name in sorted(proposal.patches) if name not in applied and name not in failures]
         if devices.state.features.device_patches
         else [],
@@ -147,12 +159,15 @@ def _holding(devices: ClusterDevices, changed: Iterable[ChangedDevice]) -> Itera
             yield claim
 
 
-def _lost(refused: Sequence[tuple[Claim, Refused]], now: Reallocations) -> Iterator[LostClaim]:
-    """Of claims that would not get their devices again those that would get them as things are."""
+def _lost(
+    refused: Sequence[tuple[Claim, Refused]], now: Reallocations, evicted: AbstractSet[str]
+) -> Iterator[LostClaim]:
+    """Of claims that would not get their devices again those that would get them as things are, and whose pods are not all evicted."""
     already = {claim.key for claim, _ in now.refused(claim for claim, _ in refused)}
     for claim, why in refused:
-        if claim.key not in already:
-            yield LostClaim(holder(claim), why)
+        who = holder(claim)
+        if claim.key not in already and not (who.pods and evicted >= set(who.pods)):
+            yield LostClaim(who, why)
 
 
 def _changed(

@@ -11,7 +11,7 @@ from claimcheck.answers.reading import readable
 from resourceapi.decoding import DecodingError
 from resourceapi.errors import Unanswerable
 from resourceapi.kinds import DEVICE_TAINT_RULE, RESOURCE_SLICE_PATCH, kind_of
-from resourceapi.manifests import name_of
+from resourceapi.manifests import mapping, name_of
 from resourceapi.objects import Object
 from validation.requests import create_request
 
@@ -48,7 +48,7 @@ class Proposal:
         for manifest in readable(found, failures):
             obj = _accepted(state, manifest)
             if manifest.value["kind"] == DEVICE_TAINT_RULE.name:
-                self.rules[name_of(obj)] = obj
+                self.rules[name_of(obj)] = _added_later(obj, manifest.value)
             else:
                 self.patches[name_of(obj)] = _aged(obj, self._stored[RESOURCE_SLICE_PATCH.name])
         if failures:
@@ -108,6 +108,15 @@ def _accepted(state: ClusterState, manifest: Manifest) -> Object:
         return state.normal_form(answer.object)
     except DecodingError as error:
         raise Unanswerable(f"{place}: {error.text}") from None
+
+
+def _added_later(rule: Object, written: Object) -> Object:
+    """The rule with a taint that is added when it is applied, unless the file says when it has been added."""
+    taint = mapping(rule, "spec", "taint")
+    if not taint or "timeAdded" in mapping(written, "spec", "taint"):
+        return rule
+    kept = {name: value for name, value in taint.items() if name != "timeAdded"}
+    return {**rule, "spec": {**rule["spec"], "taint": kept}}
 
 
 def _aged(patch: Object, stored: dict[str, Object]) -> Object:

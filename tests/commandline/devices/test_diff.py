@@ -17,6 +17,7 @@ DIRECTORY = snapshot_files.DIRECTORY / "devices" / "diff"
 CASES = {
     "patch.yaml": 1,
     "taint.yaml": 1,
+    "evict.yaml": 1,
     "hidden.yaml": 0,
     "failing.yaml": 0,
 }

@@ -1,0 +1,186 @@
+"""Which pods are evicted because of taints of their devices with the effect NoExecute, by which taints, and when (KEP-5055).
+
+As kube-controller-manager's device-taint-eviction-controller does it. What a claim tolerates is what its allocation says, not
+its spec, and only tolerations whose effect is NoExecute count: one without an effect keeps pods on devices in no case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+
+from allocator.devices import Device, Slice
+from allocator.rules.standing import spelled, tolerates
+from resourceapi.kinds import DEVICE_TAINT_RULE, RESOURCE_SLICE
+from resourceapi.manifests import mapping, name_of, text
+from resourceapi.objects import Object
+from resourceapi.records.claims import Claim, DeviceResult
+from resourceapi.records.pods import Pod
+from resourceapi.records.pools import DeviceId, by_pool, newest
+
+_NO_EXECUTE = "NoExecute"
+
+
+class EvictingTaint(NamedTuple):
+    """A taint that is not tolerated, or not for long.
+
+    :param kind: of what puts it on devices: a DeviceTaintRule or a ResourceSlice.
+    :param name: of that object.
+    :param device: the device of a ResourceSlice; None for a rule, which is one reason however many devices it taints.
+    :param place: of the taint among those of the device.
+    :param taint: the taint (JSON).
+    """
+
+    kind: str
+    name: str
+    device: DeviceId | None
+    place: int
+    taint: Object
+
+    def __str__(self) -> str:
+        where = "" if self.device is None else f" on {self.device}"
+        return f"{spelled(self.taint)}{where} ({self.kind} {self.name})"
+
+    @property
+    def order(self) -> tuple[object, ...]:
+        """Rules come first, by name; then devices by driver, pool and name."""
+        return (
+            self.device is not None,
+            self.name if self.device is None else "",
+            self.device or (),
+            self.place,
+        )
+
+
+class Eviction(NamedTuple):
+    """A pod that is evicted.
+
+    :param when: in UTC; pods that are due at the same time go in any order.
+    :param taints: all that are a reason for it, rules first.
+    """
+
+    pod: Pod
+    when: datetime
+    taints: Sequence[EvictingTaint]
+
+
+class Tainted(NamedTuple):
+    """Until when pods may use a claim, and why no longer."""
+
+    when: datetime
+    taints: Sequence[EvictingTaint]
+
+
+def evictions(pods: Iterable[Pod], claims: Mapping[str, Claim], taints: NoExecuteTaints) -> list[Eviction]:
+    """The pods that are evicted, those that go first before others.
+
+    :param pods: only those on nodes can be; those that are being deleted need not.
+    :param claims: by `namespace/name`; only those that are allocated matter.
+    :param taints: of their devices.
+    """
+    known: dict[str, Tainted | None] = {}
+    found = []
+    for pod in pods:
+        if not pod.node or pod.is_leaving:
+            continue
+        reasons = []
+        for key in dict.fromkeys(_used(pod, claims)):
+            if key not in known:
+                known[key] = taints.on(claims[key])
+            if (tainted := known[key]) is not None:
+                reasons.append(tainted)
+        if reasons:
+            all_taints = {each.order: each for tainted in reasons for each in tainted.taints}
+            ordered = [all_taints[order] for order in sorted(all_taints)]
+            found.append(Eviction(pod, min(each.when for each in reasons), ordered))
+    return sorted(found, key=lambda each: (each.when, each.pod.key))
+
+
+def _used(pod: Pod, claims: Mapping[str, Claim]) -> Iterator[str]:
+    """The claims that the pod uses: they are reserved for it, and those from templates have been made for it."""
+    for entry in pod.claims:
+        key = f"{pod.namespace}/{entry.claim}"
+        claim = claims.get(key)
+        if claim is None or not claim.is_allocated or not claim.is_reserved_for(pod.uid):
+            continue
+        if entry.is_generated and not any(
+            each.is_controller and each.uid == pod.uid for each in claim.owners
+        ):
+            continue
+        yield key
+
+
+class NoExecuteTaints:
+    """The taints with the effect NoExecute, of slices and of rules."""
+
+    def __init__(self, slices: Iterable[Slice], rules: Iterable[Object], now: datetime) -> None:
+        """`slices` as drivers publish them; `now`: when those taints are added that do not say so."""
+        self._now = now
+        self._devices: dict[DeviceId, Device] = {}
+        for each in by_pool(slices).values():
+            for slice in newest(each):
+                for device in slice.devices:
+                    if any(taint.get("effect") == _NO_EXECUTE for taint in device.taints):
+                        self._devices.setdefault(device.id, device)
+        self._rules = [each for each in rules if mapping(each, "spec", "taint").get("effect") == _NO_EXECUTE]
+
+    @property
+    def are_none(self) -> bool:
+        """Whether there is no such taint."""
+        return not (self._devices or self._rules)
+
+    def on(self, claim: Claim) -> Tainted | None:
+        """Until when pods may use an allocated claim; None if there is no end to it."""
+        whens: list[datetime] = []
+        taints: dict[tuple[object, ...], EvictingTaint] = {}
+        for result in claim.results:
+            for each in self._of(result.device):
+                seconds = _tolerated(result, each.taint)
+                if seconds is None:
+                    continue
+                taints[each.order] = each
+                whens.append(_later(self._added(each.taint), seconds))
+        return Tainted(min(whens), [taints[order] for order in sorted(taints)]) if whens else None
+
+    def _of(self, id: DeviceId) -> Iterator[EvictingTaint]:
+        device = self._devices.get(id)
+        for place, taint in enumerate(device.taints if device is not None else ()):
+            if device is not None and taint.get("effect") == _NO_EXECUTE:
+                yield EvictingTaint(RESOURCE_SLICE.name, device.slice.name, id, place, taint)
+        for rule in self._rules:
+            selector = mapping(rule, "spec").get("deviceSelector")
+            if selector is not None and _selects(selector, id):
+                taint = mapping(rule, "spec", "taint")
+                yield EvictingTaint(DEVICE_TAINT_RULE.name, name_of(rule), None, 0, taint)
+
+    def _added(self, taint: Object) -> datetime:
+        when = text(taint, "timeAdded")
+        return datetime.fromisoformat(when).astimezone(UTC) if when else self._now
+
+
+def _selects(selector: Object, device: DeviceId) -> bool:
+    """Whether the selector of a rule selects a device: what it leaves out may be anything."""
+    wanted = (selector.get(name) for name in ("driver", "pool", "device"))
+    return all(name is None or name == own for name, own in zip(wanted, device, strict=True))
+
+
+def _later(when: datetime, seconds: int) -> datetime:
+    """A time so many seconds later; like Go's, a duration is counted in nanoseconds and wraps after 292 years."""
+    nanoseconds = (seconds * 10**9 + 2**63) % 2**64 - 2**63
+    try:
+        return when + timedelta(microseconds=nanoseconds // 1000)
+    except OverflowError:  # of a time in a file near the end of the calendar
+        return when
+
+
+def _tolerated(result: DeviceResult, taint: Object) -> int | None:
+    """For how many seconds a device of an allocation tolerates a taint, at the least that one of its tolerations says; None if for good."""
+    fitting = [
+        each
+        for each in result.object.get("tolerations") or ()
+        if each.get("effect") == _NO_EXECUTE and tolerates(each, taint)
+    ]
+    if any(each.get("tolerationSeconds") is None for each in fitting):
+        return None
+    return min((max(each["tolerationSeconds"], 0) for each in fitting), default=0)
