@@ -15,6 +15,7 @@ from allocator.rules.standing import spelled, tolerates
 from resourceapi.kinds import DEVICE_TAINT_RULE, RESOURCE_SLICE
 from resourceapi.manifests import mapping, name_of, text
 from resourceapi.objects import Object
+from resourceapi.records import pod_groups
 from resourceapi.records.claims import Claim, DeviceResult
 from resourceapi.records.pods import Pod
 from resourceapi.records.pools import DeviceId, by_pool, newest
@@ -98,15 +99,19 @@ def evictions(pods: Iterable[Pod], claims: Mapping[str, Claim], taints: NoExecut
 
 
 def _used(pod: Pod, claims: Mapping[str, Claim]) -> Iterator[str]:
-    """The claims that the pod uses: they are reserved for it, and those from templates have been made for it."""
+    """The claims that the pod uses: they are reserved for it or its PodGroup, and those from templates have been made for one of them."""
     for entry in pod.claims:
         key = f"{pod.namespace}/{entry.claim}"
         claim = claims.get(key)
-        if claim is None or not claim.is_allocated or not claim.is_reserved_for(pod.uid):
+        if claim is None or not claim.is_allocated:
             continue
-        if entry.is_generated and not any(
-            each.is_controller and each.uid == pod.uid for each in claim.owners
-        ):
+        users = {each.uid for each in claim.consumers}
+        groups = {each.name for each in claim.consumers if each.resource == pod_groups.RESOURCE}
+        if pod.uid not in users and pod.group not in groups:
+            continue
+        owners = [each for each in claim.owners if each.is_controller]
+        made_for_group = any(each.kind == pod_groups.KIND and each.name == pod.group for each in owners)
+        if entry.is_generated and not made_for_group and pod.uid not in [each.uid for each in owners]:
             continue
         yield key
 

@@ -92,12 +92,13 @@ def _lint_of_group(
     manifest: dict[str, Any], kind: str, facts: Facts, file: str, notes: bool
 ) -> Iterator[Warning]:
     if claim_spec_of(kind):
-        from advice.lints import references, selectors
+        from advice.lints import references, selectors, standard_attributes
 
         if has_alternatives(manifest):
             from advice.lints import alternatives
 
             yield from alternatives.check(manifest)
+        yield from standard_attributes.check_claim(manifest)
         yield from references.check_classes(manifest, facts)
         yield from selectors.check(manifest, facts, notes=notes)
     elif kind == DEVICE_CLASS.name:
@@ -105,8 +106,9 @@ def _lint_of_group(
 
         yield from selectors.check(manifest, facts, notes=notes)
     elif kind == RESOURCE_SLICE.name:
-        from advice.lints import slices
+        from advice.lints import slices, standard_attributes
 
+        yield from standard_attributes.check_slice(manifest)
         yield from slices.check_counters(manifest, facts)
         yield from slices.check(manifest, facts, file)
 

@@ -125,6 +125,11 @@ CRASHING_REQUEST = Lint(
     "crashing-request",
     "A request for all devices makes kube-scheduler 1.35 crash, as some of them draw from counters.",
 )
+STANDARD_ATTRIBUTE = Lint(
+    "CC028",
+    "standard-attribute",
+    "An attribute in the domain of Kubernetes is one that it does not define, or has a value of another form.",
+)
 
 LINTS = {each.code: each for each in tuple(globals().values()) if isinstance(each, Lint)}
 

@@ -34,7 +34,8 @@ A device is free, allocated (to one claim), shared (several claims may use it, a
 incomplete or invalid, its slice is obsolete, its counters are used up by others, or a feature gate that it needs is off.
 
 --diff lists which devices change and how, values that have no effect as another patch hides them, pending pods that fit only
-before or only afterwards (each by itself), and allocated claims that keep their devices, but would not get them again.
+before or only afterwards (each by itself), pods that taints would evict, and other allocated claims that keep their devices, but
+would not get them again.
 
 exit codes: 0 the devices are listed, even if there are none; 2 some input could not be read
 

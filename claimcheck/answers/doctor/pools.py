@@ -20,8 +20,8 @@ from resourceapi.extended_resources import IMPLICIT_PREFIX
 from resourceapi.kinds import RESOURCE_SLICE
 from resourceapi.phrases import number
 from resourceapi.records.pools import PoolId
+from resourceapi.standard_attributes import PCI_ADDRESS
 
-PCI_ADDRESS = "resource.kubernetes.io/pciBusID"
 #: Nodes that are named in a sentence.
 _MAX_NODES = 3
 
