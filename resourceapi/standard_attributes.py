@@ -35,6 +35,11 @@ class StandardAttribute(NamedTuple):
         return "a device without a NUMA node has no such attribute" if is_negative else ""
 
 
+def tells_place(name: str) -> bool:
+    """Whether an attribute says near which other devices a device is; the domain may have others in later releases."""
+    return name.startswith(PREFIX) and name != PCI_ADDRESS
+
+
 PCIE_ROOT, PCI_ADDRESS, NUMA_NODE = (f"{PREFIX}{name}" for name in ("pcieRoot", "pciBusID", "numaNode"))
 STANDARD_ATTRIBUTES = {
     PCIE_ROOT: StandardAttribute(

@@ -15,7 +15,6 @@ from allocator.constraint_state import published, values_of
 from allocator.devices import Device
 from allocator.fitting.waste import (
     ONE,
-    STANDARD_DOMAIN,
     CounterSet,
     CounterSetState,
     Shape,
@@ -25,6 +24,7 @@ from allocator.fitting.waste import (
 from allocator.ledgers import PoolState
 from resourceapi.quantity import value_of
 from resourceapi.records.pools import PoolId
+from resourceapi.standard_attributes import tells_place
 
 Size = tuple[float, ...]
 
@@ -215,7 +215,7 @@ def _groups(
             if device.consumes or device.multiple:
                 continue
             free = device.id not in allocated.whole
-            standard = [name for name in device.attributes if name.startswith(STANDARD_DOMAIN)]
+            standard = filter(tells_place, device.attributes)
             driver, pool = device.slice.pool
             members.setdefault((driver, ""), {}).setdefault(pool, []).append(free)
             for name in dict.fromkeys((*attributes, *standard)):

@@ -23,6 +23,7 @@ from allocator.time_limit import TimeLimit
 from resourceapi.caches import WeighedCache
 from resourceapi.quantity import MAX_DIGITS, Quantity, value_of
 from resourceapi.records.pools import DeviceId, PoolId
+from resourceapi.standard_attributes import tells_place
 
 # Counter sets and their worth: how many of their devices could still be taken.
 # Devices that take the same amounts are of one profile (all 1g partitions of a GPU, wherever they start).
@@ -244,8 +245,6 @@ def _without(left: Sequence[int], takes: Amounts, count: int) -> Sequence[int]:
 
 
 Waste = tuple[float, ...]
-#: Attributes of this domain that say where a device is (KEP-4381: standard attributes).
-STANDARD_DOMAIN = "resource.kubernetes.io/"
 #: Counter sets with more variants of devices are ignored.
 MAX_VARIANTS = 512
 _DIGITS = 9
@@ -282,7 +281,7 @@ class NodeWaste:
 
     def _add(self, device: Device) -> None:
         keys: list[object] = [device.slice.pool]
-        names = [name for name in device.attributes if name.startswith(STANDARD_DOMAIN)]
+        names = filter(tells_place, device.attributes)
         for name in dict.fromkeys((*self._attributes, *names)):
             found = published(device, name)
             values = values_of(found) if found is not None else None

@@ -33,7 +33,7 @@ from tests.allocator.objects import (
     slice_of,
 )
 
-ROOT = "resource.kubernetes.io/pcieRoot"
+ROOT, ADDRESS = "resource.kubernetes.io/pcieRoot", "resource.kubernetes.io/pciBusID"
 
 
 def pod(name: str, *requests: Object, closed: frozenset[str] = frozenset()) -> Pod:
@@ -154,8 +154,12 @@ def test_left_partitions() -> None:
 
 
 def test_left_groups() -> None:
-    """Topology groups: how many there are, how many nobody uses, how large the largest rest is."""
-    devices = [device(f"{name}{index}", attributes={ROOT: name}) for name in "abc" for index in range(2)]
+    """Topology groups: how many there are, how many nobody uses, how large the largest rest is; an address makes no group."""
+    devices = [
+        device(f"{name}{index}", attributes={ROOT: name, ADDRESS: f"{name}{index}"})
+        for name in "abc"
+        for index in range(2)
+    ]
     state = cluster(slice_of(*devices), holders=[held("a0", "a1", "b0")])
     rest = fragmentation(state.pools(UNLIMITED), state.allocated)
     assert rest.groups == [
