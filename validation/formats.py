@@ -6,6 +6,8 @@ from resourceapi import names
 from resourceapi.names import HANDWRITTEN, Problem
 
 NOT_NEGATIVE = "must be greater than or equal to 0"
+NON_NEGATIVE = "must be non-negative"
+NOT_ALLOCATABLE = "must be a node allocatable resource name"
 AT_LEAST_ZERO = "must be greater than or equal to zero"
 
 
@@ -22,3 +24,8 @@ def dns_subdomain(value: str) -> list[Problem]:
 def pool_name(value: str) -> list[Problem]:
     """See :func:`resourceapi.names.resource_pool_name`."""
     return names.resource_pool_name(value, HANDWRITTEN)
+
+
+def is_node_allocatable(resource: str) -> bool:
+    """Whether devices can take a resource of their node (KEP-5517)."""
+    return resource in ("cpu", "memory") or resource.startswith("hugepages-")

@@ -36,6 +36,7 @@ from validation.object_meta import (
     check_metadata_update,
 )
 from validation.pod_defaults import default_pod, items_of, prepare_pod, without_disabled
+from validation.pod_node_resources import check_node_resources
 from validation.pod_specs import MIRROR, check_image_spaces, check_images, check_pod_spec
 from validation.requests import CREATE, STATUS, Request
 
@@ -361,9 +362,10 @@ class PodRules(PodKindRules):
         self.check(obj, old, checks)
 
     def check_status(self, obj: Object, old: Object, checks: Checks) -> None:
-        """Of the status only which claims are the pod's."""
+        """Of the status only which claims are the pod's, and what they take of its node."""
         super().check_status(obj, old, checks)
         check_claim_statuses(obj.get("status", EMPTY), obj["spec"], checks)
+        check_node_resources(obj.get("status", EMPTY), obj["spec"], checks)
 
     def warnings(self, verb: str, obj: Object, profile: Profile) -> list[str]:
         """Only a new pod gets warnings."""

@@ -459,8 +459,8 @@ def _check_node_resources(device: Object, path: Path, checks: Checks) -> None:
     """A device may use up cpu, memory or huge pages of its node, by a formula over its capacity or as overhead."""
     for name, resource in (device.get("nodeAllocatableResources") or EMPTY).items():
         at = (*path, "nodeAllocatableResources", Key(name))
-        if name not in ("cpu", "memory") and not name.startswith("hugepages-"):
-            checks.invalid(at, Named(name), "must be a node allocatable resource name")
+        if not formats.is_node_allocatable(name):
+            checks.invalid(at, Named(name), formats.NOT_ALLOCATABLE)
         if "mapping" not in resource and "overhead" not in resource:
             checks.report(REQUIRED, at, "", "at least one of mapping or overhead must be set")
         if "mapping" in resource:
@@ -474,7 +474,7 @@ def _check_former_mappings(mappings: dict[str, Object], capacity: Object, path: 
     for name, mapping in mappings.items():
         at = (*path, "nodeAllocatableResourceMappings", Key(name))
         if "/" in name and "kubernetes.io/" not in name:
-            checks.invalid(at, Named(name), "must be a node allocatable resource name")
+            checks.invalid(at, Named(name), formats.NOT_ALLOCATABLE)
         key, multiplier = mapping.get("capacityKey"), mapping.get("allocationMultiplier")
         if multiplier is None and key is None:
             checks.invalid(at, "", "at least one of allocationMultiplier or capacityKey must be set")
@@ -520,4 +520,4 @@ def _check_overhead(overhead: Object, path: Path, checks: Checks) -> None:
         checks.invalid(path, "", "at least one of perPod or perContainer must be set")
     for name in ("perPod", "perContainer"):
         if name in overhead and overhead[name].sign() < 0:
-            checks.invalid((*path, name), str(overhead[name]), "must be non-negative")
+            checks.invalid((*path, name), str(overhead[name]), formats.NON_NEGATIVE)
