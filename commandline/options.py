@@ -260,7 +260,12 @@ def add_output(parser: Arguments, formats: Iterable[str] = FORMATS) -> None:
     """``--output``: the format of the report; the first one is the default."""
     choices = tuple(formats)
     parser.add_argument(
-        "-o", "--output", choices=choices, default=choices[0], help=f"format; default: {choices[0]}"
+        "-o",
+        "--output",
+        metavar="FORMAT",
+        choices=choices,
+        default=choices[0],
+        help=f"{', '.join(choices[:-1])} or {choices[-1]}; default: {choices[0]}",
     )
 
 
