@@ -156,7 +156,7 @@ class _ExpandedCluster:
 
     def option(self, left: Sequence[Pod], end: float) -> ExpansionOption:
         """Add nodes until all pods are placed that can be, then remove those that are not needed."""
-        found = [self._place(pod) for pod in left]
+        found = self._simulation.without_half_gangs([self._place(pod) for pod in left])
         placed = [pod for pod, each in zip(left, found, strict=True) if each.node]
         fewer = self._save(placed, end) if placed else None
         by_name = {each.pod: each for each in fewer or found}

@@ -126,7 +126,7 @@ class Simulation:
 
     def _place_together(self, gang: Gang, pods: Sequence[Pod], mode: Mode) -> list[Placement]:
         """Place the pods of a gang that fit, if they are enough, and else none."""
-        scheduled, remaining = gang.running + self._members[gang.name], len(pods)
+        scheduled, remaining = self._scheduled(gang), len(pods)
         if scheduled + remaining < gang.min_count:
             reason = f"waits for {gang.waits(scheduled + remaining)}"
             return [Placement(pod.name, "", {}, reason=reason, gang=gang, untried=True) for pod in pods]
@@ -167,6 +167,26 @@ class Simulation:
                 )
             )
         return answers
+
+    def without_half_gangs(self, placements: Sequence[Placement]) -> list[Placement]:
+        """Take back pods that were placed one by one and are of gangs of which too few are on nodes."""
+        half = {
+            each.gang.name
+            for each in placements
+            if each.gang is not None and self._scheduled(each.gang) < each.gang.min_count
+        }
+        left = []
+        for each in placements:
+            if each.gang is not None and each.gang.name in half and each.node:
+                self.remove(each)
+                each = Placement(each.pod, "", {}, gang=each.gang, withdrawn=each)
+            left.append(each)
+        return left
+
+    def _scheduled(self, gang: Gang) -> int:
+        """How many pods of a gang are on nodes."""
+        before = self._before._members[gang.name] if self._before is not None else 0
+        return gang.running + self._members[gang.name] + before
 
     def place(self, pod: Pod, mode: Mode) -> Placement:
         """Place a pod by itself, if it fits anywhere and there is time to find out."""

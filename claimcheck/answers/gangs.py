@@ -77,7 +77,7 @@ def gang_answers(scenario: Scenario, limit: TimeLimit) -> dict[str, GangAnswer]:
 
     A PodGroup with the policy `basic`, or one that has as many pods on nodes as it needs, is no gang.
     """
-    workloads = [*scenario.workloads, *scenario.fellows]
+    workloads = [*scenario.fellows, *scenario.workloads]
     members: dict[str, list[Workload]] = {}
     for each in workloads:
         if each.gang is not None and each.gang.running < each.gang.min_count > 1:

@@ -105,7 +105,7 @@ def simulate(
     :param limits: the time limits of everything together, and of each pod.
     """
     snapshot = scenario.snapshot
-    workloads = [*scenario.workloads, *scenario.fellows]
+    workloads = [*scenario.fellows, *scenario.workloads]
     # Pods that are simulated may be in the cluster already.
     resources = scenario.state.node_resources(
         without={each.full_name for each in workloads if each.kind == "Pod"}

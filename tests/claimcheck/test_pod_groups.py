@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from allocator.expansion import Template
 from allocator.simulation import UNHURRIED
-from claimcheck import Cluster, FakeCluster, Unschedulable
+from claimcheck import Cluster, FakeCluster, Unschedulable, explain
 from claimcheck.answers.simulate import simulate
 from claimcheck.inputs import values_in
 from resourceapi.records.claims import Allocation
@@ -99,3 +100,39 @@ def test_what_keeps_a_gang_from_fitting() -> None:
     assert misfit.explained.explanation is not None
     users = misfit.explained.explanation.claim_users.values()
     assert sorted(pod for each in users for pod in each.pods) == [f"{case.namespace}/pod-{n}" for n in (0, 1)]
+
+
+def test_new_nodes_are_for_whole_gangs() -> None:
+    """Where new nodes serve too few pods of a gang, they place none of it."""
+    case = next(each for each in cases() if str(each) == "too few pods of a gang fit")
+    cluster = Cluster.from_objects([DEVICE_CLASS, *case.cluster()], feature_gates=GATES)
+    node, slice = case.cluster()
+    templates = [Template(node, (slice,))]
+    misfit = {"kubernetes.io/hostname": "elsewhere"}
+    outcomes = []
+    for lost in (False, True):
+        *others, last = case.objects()
+        if lost:
+            last["spec"]["nodeSelector"] = misfit
+        scenario = cluster.scenario(list(values_in([*others, last], cluster.profile)))
+        report = simulate(scenario, ["kube-scheduler"], batch=False, templates=templates, limits=UNHURRIED)
+        assert report.expansion is not None
+        (option,) = report.expansion.options
+        outcomes.append((option.total, len(option.left)))
+    assert outcomes == [(1, 0), (0, 3)]
+
+
+def test_pods_that_wait_in_the_cluster_are_of_the_gang() -> None:
+    """Of a gang, those count that wait in the cluster, though only one pod is asked about."""
+    case = next(each for each in cases() if str(each) == "too few pods of a gang fit")
+    *others, asked = case.objects()
+    cluster = Cluster.from_objects([DEVICE_CLASS, *case.cluster(), *others], feature_gates=GATES)
+    found = explain(asked, cluster)
+    assert (found.verdict, found.reason) == (
+        "does not fit",
+        "0/1 nodes are available: 1 cannot allocate all claims.",
+    )
+    alone = Cluster.from_objects([DEVICE_CLASS, *case.cluster(), *others[:-1]], feature_gates=GATES)
+    assert explain(asked, alone).reason == (
+        f"waits for 3 pods of PodGroup {case.namespace}/g (minCount), of which there are 2"
+    )
