@@ -12,6 +12,7 @@ from allocator.time_limit import POD_SECONDS, TimeLimit
 from claimcheck.answers.scenario import Scenario
 from claimcheck.answers.tried import Placed, Tried, pods_of, scheduling_state, withdrawn_by_gang
 from cluster.workloads import Workload
+from resourceapi.manifests import mapping, text
 
 
 class GangAnswer(NamedTuple):
@@ -83,7 +84,13 @@ def gang_answers(scenario: Scenario, limit: TimeLimit) -> dict[str, GangAnswer]:
         if each.gang is not None and each.gang.running < each.gang.min_count > 1:
             members.setdefault(each.gang.name, []).append(each)
     limits = Limits(limit, POD_SECONDS)
-    return {name: _answer(scenario, each, limits) for name, each in members.items()}
+    return {name: _answer(scenario, sorted(each, key=_age), limits) for name, each in members.items()}
+
+
+def _age(workload: Workload) -> tuple[bool, str, str]:
+    """By which those come first that kube-scheduler tries first: the oldest, and what is not in the cluster yet last."""
+    created = text(mapping(workload.manifest.value, "metadata"), "creationTimestamp")
+    return not created, created, workload.name if created else ""
 
 
 def _answer(scenario: Scenario, members: Iterable[Workload], limits: Limits) -> GangAnswer:

@@ -8,7 +8,9 @@ import pytest
 
 from allocator.expansion import Template
 from allocator.simulation import UNHURRIED
+from allocator.time_limit import UNLIMITED
 from claimcheck import Cluster, FakeCluster, Unschedulable, explain
+from claimcheck.answers.gangs import gang_answers
 from claimcheck.answers.simulate import simulate
 from claimcheck.inputs import values_in
 from resourceapi.records.claims import Allocation
@@ -136,3 +138,29 @@ def test_pods_that_wait_in_the_cluster_are_of_the_gang() -> None:
     assert explain(asked, alone).reason == (
         f"waits for 3 pods of PodGroup {case.namespace}/g (minCount), of which there are 2"
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "placed"),
+    [("too few pods of a gang fit", 0), ("of a gang that needs two, two are bound, and the third waits", 2)],
+)
+def test_no_order_tears_gangs_apart(name: str, placed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the order in which pods are tried for that which places most, a gang is placed with enough pods or not at all."""
+    monkeypatch.setattr("allocator.simulation.ROUNDS", 20)
+    case = next(each for each in cases() if str(each) == name)
+    cluster = Cluster.from_objects([DEVICE_CLASS, *case.cluster()], feature_gates=GATES)
+    scenario = cluster.scenario(list(values_in(list(case.objects()), cluster.profile)))
+    report = simulate(scenario, ["kube-scheduler"], batch=True, templates=(), limits=UNHURRIED)
+    assert [each.placed for each in report.runs] == [placed, placed]
+
+
+def test_the_oldest_pods_are_tried_first() -> None:
+    """Of pods that wait in the cluster, kube-scheduler tries the oldest first, whichever is asked about."""
+    case = next(each for each in cases() if str(each) == "too few pods of a gang fit")
+    *others, last = case.objects()
+    for number, pod in enumerate(each for each in others if each["kind"] == "Pod"):
+        pod["metadata"]["creationTimestamp"] = f"2026-01-01T00:00:0{9 - number}Z"
+    cluster = Cluster.from_objects([DEVICE_CLASS, *case.cluster(), *others[:-2]], feature_gates=GATES)
+    scenario = cluster.scenario(list(values_in([last, *others[-2:]], cluster.profile)))
+    gang = gang_answers(scenario, UNLIMITED)[f"{case.namespace}/g"]
+    assert [each.pod for each in gang.placements] == [f"Pod {case.namespace}/pod-{n}" for n in (1, 0, 2)]

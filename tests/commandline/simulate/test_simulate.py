@@ -20,7 +20,7 @@ OPTIONS = {
     "partitions": ["--compare", "first-fit,best-fit", "--batch", "--node-template", "template.yaml"],
     "replicas": ["--compare", "best-fit"],
     "unplaced": [],
-    "gangs": ["--batch", "--feature-gates", "GenericWorkload=true,DRAWorkloadResourceClaims=true"],
+    "gangs": ["--feature-gates", "GenericWorkload=true,DRAWorkloadResourceClaims=true"],
 }
 
 
