@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from allocator.node_resources import NodeResources, PodNeeds
-from allocator.results import places_of
+from allocator.results import only_node_of, places_of
 from resourceapi import times
 from resourceapi.extended_resources import IMPLICIT_PREFIX, resource_named_by
 from resourceapi.manifests import name_of
@@ -38,6 +38,13 @@ class ClaimsOnNode(NamedTuple):
         held = [each.allocation.node_selector for each in claims if each.allocation is not None]
         unallocated = [each for each in claims if each.allocation is None]
         return cls(unallocated, [selector for selector in held if selector is not None])
+
+    @property
+    def only_node(self) -> str | None:
+        """The node that an allocated claim keeps the pod to, if all are allocated and one of them does."""
+        if self.unallocated:
+            return None
+        return next((name for each in self.selectors if (name := only_node_of(each)) is not None), None)
 
     def is_away_from(self, node: Object) -> bool:
         """Whether an allocated claim is not available on a node."""

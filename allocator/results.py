@@ -144,6 +144,17 @@ def only_on(name: str) -> Object:
     return {"nodeSelectorTerms": [{"matchFields": [requirement]}]}
 
 
+def only_node_of(selector: Object) -> str | None:
+    """The node of a selector that :func:`only_on` has made, or kube-scheduler; None for others."""
+    try:
+        (term,) = selector["nodeSelectorTerms"]
+        (requirement,) = term["matchFields"]
+        (name,) = requirement["values"]
+    except (KeyError, ValueError):
+        return None
+    return name if selector == only_on(name) else None
+
+
 _Requirements = dict[tuple[object, ...], Object]
 """Requirements of a node selector, in order, by what tells them apart: a slice may have tens of thousands."""
 

@@ -261,6 +261,11 @@ class SchedulingState:
         """
         asked = PodClaims(claims, instead)
         if mode in _CYCLES:
+            there = None if instead else asked.elsewhere.only_node
+            if only_node is None and there is not None:
+                found = self._run_cycle(asked, mode, time_limit, there, on_node)
+                if found.placed:
+                    return found
             return self._run_cycle(asked, mode, time_limit, only_node, on_node)
         entries = [entry for entry in self._entries(only_node) if on_node.rejection(entry.name) is None]
         answers = Answers(self._allocator.new_share_id)

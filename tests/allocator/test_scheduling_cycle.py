@@ -12,6 +12,7 @@ import pytest
 from allocator.errors import FATAL
 from allocator.node_resources import NodeResources, PodNeeds
 from allocator.node_scores import Candidate, NodeScores
+from allocator.results import places_of
 from allocator.scheduler_messages import device_reason
 from allocator.scheduling import Mode, PodAnswer, SchedulingState
 from allocator.scheduling_cycle import PodOnNode
@@ -79,6 +80,8 @@ def test_pods_in_a_changing_cluster(profile: str, seed: int) -> None:
             resources.give_back(*running.pop(draw.randrange(len(running))))
         spec = draw.choice(wanted)["spec"]
         asked = [Claim({"metadata": {"namespace": "ns", "name": f"pod-{step}"}, "spec": spec})]
+        if state.claims and draw.random() < 0.25:
+            asked = [draw.choice(state.claims), *draw.choice([asked, []])]
         closed = draw.choice([frozenset[str](), frozenset("a")])
         on_node = PodOnNode(
             draw.choice(SPECS), draw.choice(NEEDS), resources, closed, {each: ["shut"] for each in closed}
@@ -137,7 +140,8 @@ def _expected(
             Candidate(answer.nodes[place].node, answer.nodes.outcomes[place].places)
             for place in fitting[: feasible_nodes(total)]
         ]
-        choice = scores.choose(on_node.spec, on_node.needs, candidates)
+        allocated = [place for each in asked for place in places_of(each, each.allocation)]
+        choice = scores.choose(on_node.spec, on_node.needs, candidates, allocated)
         chosen, equal = fitting[choice.place], choice.equal
     (node,) = without_share_ids([answer.nodes[chosen]])
     return Expected(outcome, error, node.node, node.result, equal), reasons
@@ -172,3 +176,33 @@ def test_only_nodes_that_have_changed_are_asked(mode: Mode) -> None:
     first, *others = [after - before for before, after in pairwise(efforts)]
     assert first >= len(names)
     assert max(others) <= 6  # for each pod also those that tell what it gets
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_users_of_an_allocated_claim_are_not_looked_for_elsewhere(
+    mode: Mode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only the node that has its devices is asked; if that is closed, all are asked what keeps the pod from them."""
+    names = ["n1", "n2", "n3"]
+    state = cluster(
+        *(slice_of("d", name=name, pool=name, nodeName=name) for name in names),
+        nodes=[node(name) for name in names],
+    )
+    shared = Claim(claim(exactly()))
+    first = state.place([shared], mode, UNLIMITED)
+    ((_, allocation),) = first.allocated.items()
+    user = [shared.allocated(allocation)]
+    asked: list[str] = []
+    rejection = PodOnNode.rejection
+
+    def noted(pod: PodOnNode, name: str) -> object:
+        asked.append(name)
+        return rejection(pod, name)
+
+    monkeypatch.setattr(PodOnNode, "rejection", noted)
+    assert state.place(user, mode, UNLIMITED).placed == first.placed
+    assert {*asked} == {first.placed}
+    shut = PodOnNode(closed=frozenset((first.placed,)), rejections={first.placed: ["shut"]})
+    refused = state.place(user, mode, UNLIMITED, on_node=shut)
+    assert not refused.placed
+    assert refused.reasons == {"shut": 1, "resourceclaim not available on the node": 2}
