@@ -14,6 +14,7 @@ from resourceapi.decoding import DecodingError
 from resourceapi.kind import Kind
 from resourceapi.kinds import RESOURCE_SLICE, RESOURCE_SLICE_PATCH, kind_of
 from resourceapi.objects import EMPTY, Object
+from resourceapi.records.classes import DeviceClass
 from resourceapi.records.pools import DeviceId, SliceRecord, by_pool, newest
 
 if TYPE_CHECKING:
@@ -82,12 +83,12 @@ def read(manifest: Object, kind: Kind, schemas: Mapping[str, Schema]) -> Object 
 
 
 def effective_devices(
-    slices: Sequence[Object], patches: Sequence[Object], classes: Mapping[str, Object], profile: Profile
+    slices: Sequence[Object], patches: Sequence[Object], classes: Mapping[str, DeviceClass], profile: Profile
 ) -> DeviceInventory:
     """The effective devices of slices: as patches change them.
 
     :param slices: in the shape of v1, like the patches.
-    :param classes: the DeviceClasses that patches may name, by name, in the shape of v1.
+    :param classes: the DeviceClasses that patches may name, by name.
     """
     if patches:
         from allocator.features import Features
@@ -106,7 +107,7 @@ def inventory_of(
 
 def objects_of(
     manifests: Iterable[Object], class_selectors: Mapping[str, Sequence[str]], profile: Profile
-) -> tuple[list[Object], list[Object], dict[str, Object]]:
+) -> tuple[list[Object], list[Object], dict[str, DeviceClass]]:
     """Those of the manifests that are ResourceSlices, those that are ResourceSlicePatches, and the DeviceClasses by name.
 
     What cannot be decoded is left out.
@@ -120,9 +121,4 @@ def objects_of(
                 slices.append(obj)
             elif obj := read(manifest, RESOURCE_SLICE_PATCH, profile.schemas):
                 patches.append(obj)
-    return slices, patches, {name: _class_of(name, each) for name, each in class_selectors.items()}
-
-
-def _class_of(name: str, expressions: Sequence[str]) -> Object:
-    selectors = [{"cel": {"expression": expression}} for expression in expressions]
-    return {"metadata": {"name": name}, "spec": {"selectors": selectors}}
+    return slices, patches, {name: DeviceClass(name, tuple(each)) for name, each in class_selectors.items()}

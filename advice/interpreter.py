@@ -36,7 +36,7 @@ from validation.requests import (
 if TYPE_CHECKING:
     from documents.errors import DocumentError
     from documents.manifest import Manifest
-    from resourceapi.decoding import Problem as DecodingProblem
+    from resourceapi.decoding import StrictError
     from resourceapi.releases import Profile
     from validation.requests import Answer
 
@@ -188,7 +188,7 @@ def problems_of(result: Result, answer: Answer) -> Iterator[tuple[str, Path, str
         yield REFUSED, answer.path, answer.message
 
 
-def strict_error(problem: DecodingProblem) -> tuple[str, Path, str]:
+def strict_error(problem: StrictError) -> tuple[str, Path, str]:
     """Rule, path and message of a field that the server does not take."""
     rule = DUPLICATE_FIELD if problem.text.startswith("duplicate") else UNKNOWN_FIELD
     return rule, problem.path, _without_path(problem.text)

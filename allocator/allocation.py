@@ -27,6 +27,8 @@ from allocator.time_limit import TimeLimit
 from resourceapi.limits import ALLOCATION_RESULTS
 from resourceapi.objects import Object
 from resourceapi.records.claims import Claim
+from resourceapi.records.classes import DeviceClass
+from resourceapi.records.nodes import Node
 
 # What kube-scheduler before 1.37 remembers of devices that it has given back, or has not taken.
 
@@ -175,12 +177,12 @@ class Allocator:
     def __init__(
         self,
         features: Features,
-        classes: Mapping[str, Object],
+        classes: Mapping[str, DeviceClass],
         inventory: Inventory,
         allocated: AllocatedState,
         share_id: Callable[[], str] = _new_share_id,
     ) -> None:
-        """`classes`: DeviceClasses of v1 in normal form, by name; `share_id` makes the ID of a share."""
+        """`classes`: DeviceClasses by name; `share_id` makes the ID of a share."""
         self.features = features
         self.inventory = inventory
         self.allocated = allocated
@@ -193,7 +195,7 @@ class Allocator:
         return [read_claim(claim, self._classes, self.features, time_limit) for claim in claims]
 
     def allocate(
-        self, node: Object, claims: Sequence[ClaimDemand], time_limit: TimeLimit
+        self, node: Node, claims: Sequence[ClaimDemand], time_limit: TimeLimit
     ) -> list[Object] | None:
         """One AllocationResult per claim, in normal form; None if the claims do not fit on the node.
 
@@ -209,7 +211,7 @@ class Allocator:
 
     def find(
         self,
-        node: Object,
+        node: Node,
         pools: Sequence[Pool],
         claims: Sequence[ClaimDemand],
         time_limit: TimeLimit,

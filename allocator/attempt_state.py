@@ -15,8 +15,8 @@ from allocator.ledgers import CounterKey, Ledger
 from allocator.pools import Pool, closed_pool
 from allocator.selection import Selectors
 from allocator.time_limit import TimeLimit
-from resourceapi.objects import Object
 from resourceapi.quantity import Quantity
+from resourceapi.records.nodes import Node
 from resourceapi.records.pools import DeviceId, PoolId
 
 # A log of changes to mappings, so that a search can undo them when it backtracks.
@@ -69,7 +69,7 @@ class AttemptState:
 
     def __init__(
         self,
-        node: Object,
+        node: Node,
         pools: Sequence[Pool],
         allocated: AllocatedState,
         features: Features,

@@ -17,21 +17,20 @@ from allocator.features import Features
 from allocator.selection import Selector
 from allocator.time_limit import TimeLimit
 from resourceapi.go_text import quote
-from resourceapi.manifests import name_of
 from resourceapi.model.claims import ALL, EXACT_COUNT
-from resourceapi.objects import EMPTY, Object
 from resourceapi.records.claims import (
     OBJECT_BYTES,
     Claim,
     DeviceRequest,
     ExactRequest,
     PackedDevices,
-    expressions_of,
 )
+from resourceapi.records.classes import DeviceClass
 from resourceapi.spelling import fingerprint
 
 ClassSelectors = dict[str, tuple[Selector, ...]]
 """The selectors of classes, by name."""
+NO_CLASS = DeviceClass("")
 #: About what a claim takes, an alternative, a selector of one, and what is remembered of a kind of devices.
 CLAIM_BYTES, ALTERNATIVE_BYTES, SELECTOR_BYTES, MEMORY_BYTES = 1000, 900, 200, 130
 
@@ -98,7 +97,7 @@ class Alternative:
         self.selected: dict[int, bool] = {}
         #: what it takes of capacities, as far as it is known
         self.shares: dict[DeviceCapacities, Share] = {}
-        self.device_class: Object = EMPTY
+        self.device_class = NO_CLASS
         self.class_selectors: tuple[Selector, ...] = ()
         self.request_selectors: tuple[Selector, ...] = ()
         #: those of the class, then its own
@@ -156,11 +155,11 @@ class ClaimDemand:
 
 
 def read_claim(
-    claim: Claim, classes: Mapping[str, Object], features: Features, time_limit: TimeLimit
+    claim: Claim, classes: Mapping[str, DeviceClass], features: Features, time_limit: TimeLimit
 ) -> ClaimDemand:
     """What a claim asks for.
 
-    :param classes: DeviceClasses of v1 in normal form, by name.
+    :param classes: DeviceClasses by name.
     :raises allocator.time_limit.OutOfTime: if the time is over before a request.
     """
     demand = ClaimDemand(claim)
@@ -199,7 +198,7 @@ def _read_constraints(demand: ClaimDemand, claim: Claim, features: Features) -> 
 def _read_request(
     demand: ClaimDemand,
     request: DeviceRequest,
-    classes: Mapping[str, Object],
+    classes: Mapping[str, DeviceClass],
     selectors: ClassSelectors,
     features: Features,
 ) -> RequestDemand:
@@ -242,7 +241,7 @@ def _capacity_problem(request: RequestDemand, features: Features) -> Text:
 
 
 def _complete(
-    alternative: Alternative, classes: Mapping[str, Object], known: ClassSelectors, features: Features
+    alternative: Alternative, classes: Mapping[str, DeviceClass], known: ClassSelectors, features: Features
 ) -> None:
     """Finds class, selectors and constraints, or what is wrong."""
     own = alternative.details.selectors
@@ -253,10 +252,9 @@ def _complete(
         return
     assert device_class is not None
     alternative.device_class = device_class
-    class_name = name_of(device_class)
+    class_name = device_class.name
     if class_name not in known:
-        of_class = expressions_of((device_class.get("spec") or EMPTY).get("selectors"))
-        known[class_name] = tuple(_selectors((f"class {class_name}",), of_class))
+        known[class_name] = tuple(_selectors((f"class {class_name}",), device_class.selectors))
     alternative.class_selectors = known[class_name]
     alternative.request_selectors = tuple(_selectors(("claim ", alternative.claim), own))
     alternative.selectors = (
@@ -269,7 +267,7 @@ def _complete(
     )
 
 
-def _problem(alternative: Alternative, device_class: Object | None, features: Features) -> str:
+def _problem(alternative: Alternative, device_class: DeviceClass | None, features: Features) -> str:
     """The first reason for which kube-scheduler refuses, as its text goes on."""
     details = alternative.details
     if details.derived and not features.derived_attributes:

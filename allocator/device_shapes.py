@@ -17,7 +17,12 @@ from allocator.features import NEWEST_READING, Reading
 from deviceselectors.device_properties import DeviceProperties, properties_key
 from resourceapi.objects import EMPTY, Object
 from resourceapi.quantity import Quantity, values_of
+from resourceapi.records.taints import Taint, read_taint
 from resourceapi.spelling import canonical, fingerprint
+
+
+def _taints_of(spec: Object) -> tuple[Taint, ...]:
+    return tuple([read_taint(each) for each in spec.get("taints") or ()])
 
 
 class Consumption(NamedTuple):
@@ -100,7 +105,7 @@ class DeviceShape:
         self.properties = properties
         self.capacities = capacities
         self.spec = spec
-        self.taints: list[Object] = spec.get("taints") or []
+        self.taints = _taints_of(spec)
         self.consumes = tuple(
             Consumption(
                 entry.get("counterSet", ""),
@@ -130,7 +135,8 @@ class DeviceShape:
                 other.spec.pop(name, None)
         other.taints = self.taints
         if taints:
-            other.taints = other.spec["taints"] = [*self.taints, *taints]
+            other.spec["taints"] = [*(self.spec.get("taints") or ()), *taints]
+            other.taints = _taints_of(other.spec)
         other.consumes, other.groups, other.has_conditions = self.consumes, self.groups, self.has_conditions
         return other
 

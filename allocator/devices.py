@@ -12,6 +12,7 @@ from resourceapi.node_selection import selects
 from resourceapi.objects import EMPTY, Object
 from resourceapi.phrases import number
 from resourceapi.quantity import Quantity, values_of
+from resourceapi.records.nodes import Node
 from resourceapi.records.pools import DeviceId, SliceRecord
 from resourceapi.spelling import canonical
 
@@ -95,11 +96,11 @@ class Device:
         self.consumes = shape.consumes
         self.groups = shape.groups
 
-    def reaches(self, node: Object) -> bool:
+    def reaches(self, node: Node) -> bool:
         """Whether a node that the slice is for can use the device."""
         return not self.slice.per_device or node_matches(self.spec, node)
 
-    def is_for(self, node: Object) -> bool:
+    def is_for(self, node: Node) -> bool:
         """Whether a node can use the device."""
         everywhere = self.slice.everywhere and not self.slice.per_device
         return everywhere or node_matches(self.placement, node)
@@ -135,9 +136,9 @@ class DeviceNodes:
                 selected[key] = (selector, selected.get(key, (selector, 0))[1] | bit)
         self._selected = list(selected.values())
 
-    def on(self, node: Object) -> int:
+    def on(self, node: Node) -> int:
         """The devices that a node can use: a bit for each, at its place in the slice."""
-        found = self._everywhere | self._by_name.get(node_name(node), 0)
+        found = self._everywhere | self._by_name.get(node.name, 0)
         for selector, bits in self._selected:
             if selects(selector, node):
                 found |= bits
@@ -209,7 +210,7 @@ class Slice(SliceHeader):
         ]
         return {"metadata": {"name": self.name}, "spec": {**self.spec, "devices": devices}}
 
-    def reaches(self, node: Object) -> bool:
+    def reaches(self, node: Node) -> bool:
         """Whether the slice has something for the node; what it is for must be said in a known way."""
         if self.everywhere:
             return True
@@ -217,7 +218,7 @@ class Slice(SliceHeader):
             return node_matches(self.spec, node)
         return self.per_device and bool(self.reached(node))
 
-    def reached(self, node: Object) -> int:
+    def reached(self, node: Node) -> int:
         """Of a slice whose devices are for nodes of their own, those that a node can use: a bit for each, at its place."""
         if self._device_nodes is None:
             self._device_nodes = DeviceNodes(self.devices)
@@ -260,19 +261,14 @@ def _with_place(spec: Object, own: Object) -> Object:
     return {**spec, **{name: own[name] for name in ("name", "nodeName") if name in own}}
 
 
-def node_matches(placement: Object, node: Object) -> bool:
+def node_matches(placement: Object, node: Node) -> bool:
     """Whether a slice or device with these `nodeName`, `allNodes` and `nodeSelector` is for the node."""
     if name := placement.get("nodeName"):
-        return bool(name == node_name(node))
+        return bool(name == node.name)
     if placement.get("allNodes"):
         return True
     selector = placement.get("nodeSelector")
     return selector is not None and selects(selector, node)
-
-
-def node_name(node: Object) -> str:
-    """The name of a Node."""
-    return str((node.get("metadata") or EMPTY).get("name", ""))
 
 
 def first_of(count: int, first: DeviceId) -> str:

@@ -11,14 +11,15 @@ from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 from allocator.devices import Device, Slice
-from allocator.rules.standing import spelled, tolerates
+from allocator.rules.standing import tolerates
 from resourceapi.kinds import DEVICE_TAINT_RULE, RESOURCE_SLICE
-from resourceapi.manifests import mapping, name_of, text
+from resourceapi.manifests import text
 from resourceapi.objects import Object
 from resourceapi.records import pod_groups
 from resourceapi.records.claims import Claim, DeviceResult
 from resourceapi.records.pods import Pod
 from resourceapi.records.pools import DeviceId, by_pool, newest
+from resourceapi.records.taints import DeviceNames, DeviceTaintRule, read_taint
 
 _NO_EXECUTE = "NoExecute"
 
@@ -41,7 +42,7 @@ class EvictingTaint(NamedTuple):
 
     def __str__(self) -> str:
         where = "" if self.device is None else f" on {self.device}"
-        return f"{spelled(self.taint)}{where} ({self.kind} {self.name})"
+        return f"{read_taint(self.taint)}{where} ({self.kind} {self.name})"
 
     @property
     def order(self) -> tuple[object, ...]:
@@ -119,16 +120,16 @@ def _used(pod: Pod, claims: Mapping[str, Claim]) -> Iterator[str]:
 class NoExecuteTaints:
     """The taints with the effect NoExecute, of slices and of rules."""
 
-    def __init__(self, slices: Iterable[Slice], rules: Iterable[Object], now: datetime) -> None:
+    def __init__(self, slices: Iterable[Slice], rules: Iterable[DeviceTaintRule], now: datetime) -> None:
         """`slices` as drivers publish them; `now`: when those taints are added that do not say so."""
         self._now = now
         self._devices: dict[DeviceId, Device] = {}
         for each in by_pool(slices).values():
             for slice in newest(each):
                 for device in slice.devices:
-                    if any(taint.get("effect") == _NO_EXECUTE for taint in device.taints):
+                    if any(taint.effect == _NO_EXECUTE for taint in device.taints):
                         self._devices.setdefault(device.id, device)
-        self._rules = [each for each in rules if mapping(each, "spec", "taint").get("effect") == _NO_EXECUTE]
+        self._rules = [each for each in rules if each.taint.get("effect") == _NO_EXECUTE]
 
     @property
     def are_none(self) -> bool:
@@ -150,24 +151,21 @@ class NoExecuteTaints:
 
     def _of(self, id: DeviceId) -> Iterator[EvictingTaint]:
         device = self._devices.get(id)
-        for place, taint in enumerate(device.taints if device is not None else ()):
+        for place, taint in enumerate(device.spec.get("taints") or () if device is not None else ()):
             if device is not None and taint.get("effect") == _NO_EXECUTE:
                 yield EvictingTaint(RESOURCE_SLICE.name, device.slice.name, id, place, taint)
         for rule in self._rules:
-            selector = mapping(rule, "spec").get("deviceSelector")
-            if selector is not None and _selects(selector, id):
-                taint = mapping(rule, "spec", "taint")
-                yield EvictingTaint(DEVICE_TAINT_RULE.name, name_of(rule), None, 0, taint)
+            if rule.names is not None and _selects(rule.names, id):
+                yield EvictingTaint(DEVICE_TAINT_RULE.name, rule.name, None, 0, rule.taint)
 
     def _added(self, taint: Object) -> datetime:
         when = text(taint, "timeAdded")
         return datetime.fromisoformat(when).astimezone(UTC) if when else self._now
 
 
-def _selects(selector: Object, device: DeviceId) -> bool:
-    """Whether the selector of a rule selects a device: what it leaves out may be anything."""
-    wanted = (selector.get(name) for name in ("driver", "pool", "device"))
-    return all(name is None or name == own for name, own in zip(wanted, device, strict=True))
+def _selects(names: DeviceNames, device: DeviceId) -> bool:
+    """Whether a rule is about a device: what it leaves out may be anything."""
+    return all(name is None or name == own for name, own in zip(names, device, strict=True))
 
 
 def _later(when: datetime, seconds: int) -> datetime:
@@ -184,7 +182,7 @@ def _tolerated(result: DeviceResult, taint: Object) -> int | None:
     fitting = [
         each
         for each in result.object.get("tolerations") or ()
-        if each.get("effect") == _NO_EXECUTE and tolerates(each, taint)
+        if each.get("effect") == _NO_EXECUTE and tolerates(each, read_taint(taint))
     ]
     if any(each.get("tolerationSeconds") is None for each in fitting):
         return None

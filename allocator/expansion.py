@@ -11,8 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from time import monotonic
 from typing import NamedTuple
 
-from allocator.devices import node_name
-from allocator.pod_nodes import HOSTNAME, excluded
+from allocator.pod_nodes import excluded
 from allocator.results import places_of
 from allocator.scheduling import Mode, SchedulingState
 from allocator.simulation import UNHURRIED, Limits, Placement, Pod, Simulation, pack
@@ -20,6 +19,7 @@ from allocator.time_limit import OutOfTime
 from resourceapi.manifests import name_of
 from resourceapi.objects import Object
 from resourceapi.records.claims import Allocation
+from resourceapi.records.nodes import HOSTNAME, Node
 
 #: The fields that say for which nodes slices and devices are; those of a new node are for that node.
 _PLACES = ("allNodes", "nodeName", "nodeSelector")
@@ -30,25 +30,24 @@ SECONDS, ROUND_SECONDS = 10.0, 1.0
 
 
 class Template(NamedTuple):
-    """A kind of new nodes: a Node (JSON) and its ResourceSlices (v1, normal form)."""
+    """A kind of new nodes: a Node and its ResourceSlices (v1, normal form)."""
 
-    node: Object
+    node: Node
     slices: tuple[Object, ...]
 
     @property
     def name(self) -> str:
         """The name of the node that it was made from."""
-        return node_name(self.node)
+        return self.node.name
 
-    def made(self, number: int) -> tuple[Object, list[Object]]:
+    def made(self, number: int) -> tuple[Node, list[Object]]:
         """The new node with a number, and its slices, in pools of its own."""
         name = f"{self.name}-new-{number}"
-        metadata = {**self.node["metadata"], "name": name}
-        if HOSTNAME in (metadata.get("labels") or {}):
-            metadata["labels"] = {**metadata["labels"], HOSTNAME: name}
-        return {**self.node, "metadata": metadata}, [
-            self._slice(slice, name, number) for slice in self.slices
-        ]
+        labels = self.node.labels
+        if HOSTNAME in labels:
+            labels = {**labels, HOSTNAME: name}
+        node = self.node._replace(name=name, labels=labels)
+        return node, [self._slice(slice, name, number) for slice in self.slices]
 
     def _slice(self, slice: Object, node: str, number: int) -> Object:
         spec: Object = slice.get("spec") or {}
@@ -149,7 +148,7 @@ class _ExpandedCluster:
     ) -> None:
         self._cluster = cluster
         self._templates = templates
-        self._made: list[tuple[Template, Object, list[Object]]] = []
+        self._made: list[tuple[Template, Node, list[Object]]] = []
         before = Simulation(cluster, limits)
         before.run([pod for pod, each in zip(pods, placements, strict=True) if each.node], mode)
         self._simulation = Simulation(cluster, limits, before)
@@ -222,13 +221,13 @@ class _ExpandedCluster:
     def _remove(self) -> None:
         self._take_out(self._made.pop())
 
-    def _put_in(self, made: tuple[Template, Object, list[Object]]) -> None:
+    def _put_in(self, made: tuple[Template, Node, list[Object]]) -> None:
         for slice in made[2]:
             self._cluster.put_slice(slice)
         self._cluster.put_node(made[1])
 
-    def _take_out(self, made: tuple[Template, Object, list[Object]]) -> None:
-        self._cluster.remove_node(node_name(made[1]))
+    def _take_out(self, made: tuple[Template, Node, list[Object]]) -> None:
+        self._cluster.remove_node(made[1].name)
         for slice in made[2]:
             self._cluster.remove_slice(name_of(slice))
 

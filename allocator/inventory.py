@@ -17,7 +17,9 @@ from allocator.patches.sources import DeviceSources, sources
 from allocator.time_limit import UNLIMITED, OutOfTime, TimeLimit
 from resourceapi.caches import WeighedCache
 from resourceapi.objects import Object
+from resourceapi.records.classes import DeviceClass
 from resourceapi.records.pools import DeviceId, PoolId, ResourcePool, newest
+from resourceapi.records.taints import DeviceTaintRule
 
 #: How much memory the devices of slices take that are put together.
 TOGETHER_BYTES = 32 << 20
@@ -168,8 +170,8 @@ class Inventory:
             self._failures = None
             self._tell(old, None)
 
-    def put_rule(self, rule: Object) -> None:
-        """Add a DeviceTaintRule (v1 in normal form), or replace that of the same name."""
+    def put_rule(self, rule: DeviceTaintRule) -> None:
+        """Add a DeviceTaintRule, or replace that of the same name."""
         self._merge.put_rule(rule)
         self._fall_behind()
 
@@ -188,7 +190,7 @@ class Inventory:
         self._merge.remove_patch(name)
         self._fall_behind()
 
-    def put_class(self, device_class: Object) -> None:
+    def put_class(self, device_class: DeviceClass) -> None:
         """Add a DeviceClass (v1 in normal form), or replace that of the same name: patches may name it."""
         self._merge.put_class(device_class)
         self._fall_behind()

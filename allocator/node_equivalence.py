@@ -21,7 +21,7 @@ from allocator.pools import namesakes
 from allocator.selection import Selectors
 from allocator.time_limit import TimeLimit
 from resourceapi.caches import remember
-from resourceapi.objects import Object
+from resourceapi.records.nodes import Node
 from resourceapi.spelling import canonical, fingerprint
 
 _MAX_SHAPES = 256
@@ -47,12 +47,12 @@ class NodeEquivalence:
             self._alternatives += request.alternatives
         self.weight += 8 * (len(self._alternatives) - before)
 
-    def of(self, node: Object, declares: bool, states: Sequence[PoolState], time_limit: TimeLimit) -> object:
+    def of(self, node: Node, declares: bool, states: Sequence[PoolState], time_limit: TimeLimit) -> object:
         """Equal for nodes that serve the claims alike. `declares`: see `declares_node_operations`."""
         alike = namesakes([state.pool for state in states], self._features)
         return declares, alike, *(self._pool(node, state, time_limit) for state in states)
 
-    def _pool(self, node: Object, state: PoolState, time_limit: TimeLimit) -> object:
+    def _pool(self, node: Node, state: PoolState, time_limit: TimeLimit) -> object:
         pool = state.pool
         if not pool.usable:
             return pool.incomplete

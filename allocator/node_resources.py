@@ -9,11 +9,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from allocator.devices import node_name
 from allocator.feasible_nodes import NodeChanges
-from resourceapi.manifests import mapping
 from resourceapi.objects import Object
-from resourceapi.quantity import BINARY_SI, DECIMAL_SI, Amounts, Quantity, amounts_of
+from resourceapi.quantity import BINARY_SI, DECIMAL_SI, Quantity
+from resourceapi.records.nodes import Node
 from resourceapi.releases import Profile
 from validation.pod_resources import requests_of
 
@@ -91,7 +90,7 @@ class Shortage(NamedTuple):
         return f"{wanted} requested, {left} of {allocatable} left"
 
 
-def counted(amounts: Amounts) -> dict[str, int]:
+def counted(amounts: Mapping[str, Quantity]) -> dict[str, int]:
     """Amounts as kube-scheduler counts them; without those that are 0."""
     found = {
         name: amount.milli_value() if name == CPU else amount.value() for name, amount in amounts.items()
@@ -119,17 +118,10 @@ def written(resource: str, count: int) -> str:
     return str(Quantity(count, 0, BINARY_SI if resource in _BYTES else DECIMAL_SI))
 
 
-def allocatable_of(node: Object) -> dict[str, int] | None:
-    """What pods can have of a node (JSON); None if it does not say so, as a Node without kubelet's status does not."""
-    status = mapping(node, "status")
-    given = status.get("allocatable") or status.get("capacity")
-    return counted(amounts_of(given)) if given else None
-
-
 class NodeResources:
     """What nodes have, and what pods on them have requested. Not for several threads."""
 
-    def __init__(self, nodes: Iterable[Object] = ()) -> None:
+    def __init__(self, nodes: Iterable[Node] = ()) -> None:
         self._allocatable: dict[str, Counts] = {}
         self._used: dict[str, dict[str, int]] = {}
         #: the same for CPU and memory, with what is assumed for containers that request none
@@ -152,13 +144,13 @@ class NodeResources:
         """Whether any node says what it has."""
         return bool(self._allocatable)
 
-    def put(self, node: Object) -> None:
-        """Add a Node (JSON), or replace that of the same name; its pods stay."""
-        name, allocatable = node_name(node), allocatable_of(node)
-        if allocatable is None:
-            self._allocatable.pop(name, None)
+    def put(self, node: Node) -> None:
+        """Add a Node, or replace that of the same name; its pods stay."""
+        name = node.name
+        if node.allocatable:
+            self._allocatable[name] = counted(node.allocatable)
         else:
-            self._allocatable[name] = allocatable
+            self._allocatable.pop(name, None)
         self.changes.note(name)
 
     def remove(self, name: str) -> None:

@@ -26,7 +26,7 @@ from allocator.time_limit import UNLIMITED, TimeLimit
 from resourceapi.limits import SUBREQUESTS
 from resourceapi.manifests import entries, mapping
 from resourceapi.node_selection import selects
-from resourceapi.objects import EMPTY, Object
+from resourceapi.records.nodes import Node
 
 #: The highest scores of a plugin, and of an extender.
 MAX_SCORE, MAX_EXTENDER_SCORE = 100, 10
@@ -79,12 +79,12 @@ Choose = Callable[[Sequence[Candidate], Sequence[int], TimeLimit], Choice]
 class NodeScores:
     """Scores the nodes of a cluster for pods.
 
-    :param nodes: the nodes (JSON) by name.
+    :param nodes: the nodes by name.
     :param resources: what they have beside devices; None if that is not known.
     :param minor: the release of kube-scheduler.
     """
 
-    def __init__(self, nodes: Mapping[str, Object], resources: NodeResources | None, minor: int) -> None:
+    def __init__(self, nodes: Mapping[str, Node], resources: NodeResources | None, minor: int) -> None:
         self._nodes = nodes
         self._resources = resources
         self._minor = minor
@@ -137,7 +137,7 @@ class NodeScores:
         allocated: Sequence[int] = (),
     ) -> RawScores:
         """What the plugins see in a node before they compare it with others; arguments as of :meth:`choose`."""
-        node = self._nodes.get(candidate.node, EMPTY)
+        node = self._nodes.get(candidate.node) or Node(candidate.node)
         resources = 0
         if needs is not None and self._resources is not None and self._resources.are_known:
             resources = self._for_resources(self._resources.loads(candidate.node, needs))
@@ -231,8 +231,8 @@ def normalized(values: Sequence[int]) -> list[int]:
     return [each * MAX_SCORE // most if most else 0 for each in values]
 
 
-def preference(pod_spec: Mapping[str, object], node: Object) -> int:
-    """How much a pod prefers a node (JSON) by its node affinity: the weights of the terms that select it."""
+def preference(pod_spec: Mapping[str, object], node: Node) -> int:
+    """How much a pod prefers a node by its node affinity: the weights of the terms that select it."""
     affinity = mapping(pod_spec, "affinity", "nodeAffinity")
     return sum(
         each.get("weight") or 0
@@ -241,12 +241,10 @@ def preference(pod_spec: Mapping[str, object], node: Object) -> int:
     )
 
 
-def _disliked_taints(pod_spec: Mapping[str, object], node: Object) -> int:
+def _disliked_taints(pod_spec: Mapping[str, object], node: Node) -> int:
     """How many taints a node has that the pod does not tolerate, but that do not close the node."""
-    taints = [
-        each for each in entries(mapping(node, "spec"), "taints") if each.get("effect") == "PreferNoSchedule"
-    ]
-    return sum(not tolerated(pod_spec, taint) for taint in taints)
+    disliked = (taint for taint in node.taints if taint.effect == "PreferNoSchedule")
+    return sum(not tolerated(pod_spec, taint) for taint in disliked)
 
 
 def _least_allocated(loads: Iterable[Load]) -> int:

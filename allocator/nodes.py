@@ -13,7 +13,7 @@ from itertools import count
 from weakref import WeakValueDictionary
 
 from allocator.allocated import AllocatedState
-from allocator.devices import Slice, node_name
+from allocator.devices import Slice
 from allocator.feasible_nodes import NodeChanges
 from allocator.features import Features
 from allocator.inventory import Inventory
@@ -24,6 +24,7 @@ from allocator.rules.standing import declares_node_operations
 from allocator.shared_pools import Reach, SharedPools
 from allocator.time_limit import UNLIMITED, TimeLimit
 from resourceapi.objects import Object
+from resourceapi.records.nodes import Node
 from resourceapi.records.pools import DeviceId, PoolId
 
 _MAX_MOVES = 1000
@@ -60,9 +61,9 @@ class View:
 
     __slots__ = ("_selector", "layout", "name", "node", "own")
 
-    def __init__(self, node: Object, own: tuple[PoolState, ...], layout: Layout) -> None:
+    def __init__(self, node: Node, own: tuple[PoolState, ...], layout: Layout) -> None:
         self.node = node
-        self.name = node_name(node)
+        self.name = node.name
         #: its own pools, in the order in which they are tried
         self.own = own
         self.layout = layout
@@ -90,9 +91,9 @@ class NodeEntry:
 
     __slots__ = ("declares", "name", "node", "node_class", "place", "reached", "seen", "view")
 
-    def __init__(self, node: Object) -> None:
+    def __init__(self, node: Node) -> None:
         self.node = node
-        self.name = node_name(node)
+        self.name = node.name
         self.declares = declares_node_operations(node)
         self.view: View | None = None
         self.node_class: NodeClass | None = None
@@ -108,7 +109,7 @@ class Nodes:
     """Nodes by name, in the order in which they came. Not for several threads."""
 
     def __init__(
-        self, nodes: Iterable[Object], features: Features, inventory: Inventory, allocated: AllocatedState
+        self, nodes: Iterable[Node], features: Features, inventory: Inventory, allocated: AllocatedState
     ) -> None:
         self._features = features
         self._inventory = inventory
@@ -140,9 +141,9 @@ class Nodes:
 
     # --- changes
 
-    def put(self, node: Object) -> None:
+    def put(self, node: Node) -> None:
         """Add a node, or replace that of the same name, which keeps its place."""
-        self._forget(node_name(node))
+        self._forget(node.name)
         entry = NodeEntry(node)
         self._entries[entry.name] = entry
         self._order = None

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import NamedTuple
 
 from allocator.node_resources import NodeResources, PodNeeds
 from allocator.results import only_node_of, places_of
 from resourceapi import times
-from resourceapi.extended_resources import IMPLICIT_PREFIX, resource_named_by
-from resourceapi.manifests import name_of
 from resourceapi.model.claims import EXACT_COUNT
 from resourceapi.node_selection import selects
 from resourceapi.objects import Object
 from resourceapi.quantity import Amounts
 from resourceapi.records.claims import Claim
+from resourceapi.records.classes import IMPLICIT_PREFIX, DeviceClass
+from resourceapi.records.nodes import Node
 from validation.pod_resources import container_requests, is_extended
 
 
@@ -46,7 +47,7 @@ class ClaimsOnNode(NamedTuple):
             return None
         return next((name for each in self.selectors if (name := only_node_of(each)) is not None), None)
 
-    def is_away_from(self, node: Object) -> bool:
+    def is_away_from(self, node: Node) -> bool:
         """Whether an allocated claim is not available on a node."""
         return not all(selects(selector, node) for selector in self.selectors)
 
@@ -102,17 +103,18 @@ def asks_for_devices(resource: str) -> bool:
     return is_extended(resource) or resource.startswith(IMPLICIT_PREFIX)
 
 
-def classes_by_resource(classes: Iterable[Object]) -> dict[str, str]:
+def classes_by_resource(classes: Iterable[DeviceClass]) -> dict[str, str]:
     """The class that stands for each extended resource: of several that share a name, the newest.
 
     :param classes: DeviceClasses; of those of the same age, the first by name counts.
     """
     found: dict[str, str] = {}
-    ordered = sorted(classes, key=name_of)
-    for each in sorted(ordered, key=_created, reverse=True):
-        found.setdefault(IMPLICIT_PREFIX + name_of(each), name_of(each))
-        if resource := resource_named_by(each):
-            found.setdefault(resource, name_of(each))
+    for each in sorted(
+        sorted(classes, key=attrgetter("name")), key=lambda each: times.age(each.created), reverse=True
+    ):
+        found.setdefault(IMPLICIT_PREFIX + each.name, each.name)
+        if each.extended_resource:
+            found.setdefault(each.extended_resource, each.name)
     return found
 
 
@@ -169,10 +171,6 @@ def claims_by_nodes(
         ClaimOnNodes(frozenset(nodes), claim_for(pod_name, namespace, pod_spec, by_class, names))
         for names, nodes in grouped.items()
     ]
-
-
-def _created(device_class: Object) -> str:
-    return times.age(str((device_class.get("metadata") or {}).get("creationTimestamp") or ""))
 
 
 class _Container(NamedTuple):

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from allocator.devices import node_name
 from allocator.node_resources import NodeResources, PodNeeds
-from allocator.rules.standing import spelled, tolerates
+from allocator.rules.standing import tolerates
 from allocator.time_limit import TimeLimit
 from resourceapi.caches import remember
 from resourceapi.node_selection import selects
 from resourceapi.objects import Object
+from resourceapi.records.nodes import HOSTNAME, Node
+from resourceapi.records.taints import Taint
 
 #: Plugins of kube-scheduler: what nodes have left, and which nodes the pod wants.
 RESOURCES, AFFINITY = "NodeResourcesFit", "NodeAffinity"
@@ -27,10 +28,9 @@ _NODE_RULES = ("nodeName", "nodeSelector", "tolerations")
 #: For so many of them it is kept which nodes they rule out.
 _MOST_RULES = 64
 _EFFECTS = ("NoSchedule", "NoExecute")
-HOSTNAME = "kubernetes.io/hostname"
 #: The taints of nodes whose kubelet is not ready, or does not report.
 _NOT_READY = frozenset(("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"))
-_UNSCHEDULABLE = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
+_UNSCHEDULABLE = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
 
 #: The `schedulerName` of pods, if they have none, and that of the pods which the scheduling sidecar serves.
 DEFAULT_SCHEDULER, SIDECAR = "default-scheduler", "claimcheck"
@@ -57,9 +57,9 @@ class Refusal(NamedTuple):
 
 
 def excluded(
-    pod_spec: Object, nodes: Iterable[Object], time_limit: TimeLimit
+    pod_spec: Object, nodes: Iterable[Node], time_limit: TimeLimit
 ) -> dict[str, tuple[Refusal, ...]]:
-    """The nodes (JSON) that a pod's `spec` rules out, by name, each with all the reasons in kube-scheduler's order.
+    """The nodes that a pod's `spec` rules out, by name, each with all the reasons in kube-scheduler's order.
 
     :raises OutOfTime: if the time is over; a pod may require one of thousands of terms of node affinity.
     """
@@ -67,7 +67,7 @@ def excluded(
     for node in nodes:
         time_limit.check()
         if reasons := tuple(_reasons(pod_spec, node)):
-            found[node_name(node)] = reasons
+            found[node.name] = reasons
     return found
 
 
@@ -81,7 +81,7 @@ class ClosedNodes(NamedTuple):
 class Exclusions:
     """The nodes that pods' specs rule out; found out once for pods that say the same of nodes."""
 
-    def __init__(self, nodes: Iterable[Object]) -> None:
+    def __init__(self, nodes: Iterable[Node]) -> None:
         self._nodes = nodes
         self._known: dict[str, ClosedNodes] = {}
 
@@ -102,11 +102,11 @@ class Exclusions:
 def rejections(
     pod_spec: Object,
     needs: PodNeeds | None,
-    nodes: Iterable[Object],
+    nodes: Iterable[Node],
     resources: NodeResources,
     time_limit: TimeLimit,
 ) -> dict[str, tuple[Refusal, ...]]:
-    """The nodes (JSON) on which kube-scheduler does not look for devices, by name, with the reasons in its order.
+    """The nodes on which kube-scheduler does not look for devices, by name, with the reasons in its order.
 
     :param needs: what the pod needs beside devices; None for claims without a pod.
     :param resources: what nodes have left.
@@ -138,12 +138,6 @@ def named_node(pod_spec: Mapping[str, Any]) -> str:
     return str(pod_spec.get("nodeName") or "")
 
 
-def host_name(node: Object) -> str:
-    """The host name of a node (JSON): its label, or else its name."""
-    labels = (node.get("metadata") or {}).get("labels") or {}
-    return str(labels.get(HOSTNAME) or node_name(node))
-
-
 def gets_devices_on_its_node(pod_spec: Mapping[str, Any]) -> bool:
     """Whether a pod names its node and is for `claimcheck schedule`, by the name that its configuration has by default."""
     return bool(named_node(pod_spec)) and pod_spec.get("schedulerName") == SIDECAR
@@ -162,16 +156,17 @@ def passed_over(pod_spec: Mapping[str, Any], host: str) -> str:
     )
 
 
-def _reasons(pod: Object, node: Object) -> Iterator[Refusal]:
+def _reasons(pod: Object, node: Node) -> Iterator[Refusal]:
     wanted = named_node(pod)
     if wanted:
-        if wanted != node_name(node):
+        if wanted != node.name:
             yield Refusal("NodeName", "node(s) didn't match the requested node name", wanted)
         return
     yield from closed_by_taints(pod, node)
-    labels = (node.get("metadata") or {}).get("labels") or {}
     missing = [
-        f"{key}={value}" for key, value in (pod.get("nodeSelector") or {}).items() if labels.get(key) != value
+        f"{key}={value}"
+        for key, value in (pod.get("nodeSelector") or {}).items()
+        if node.labels.get(key) != value
     ]
     affinity = (pod.get("affinity") or {}).get("nodeAffinity") or {}
     required = affinity.get("requiredDuringSchedulingIgnoredDuringExecution")
@@ -185,32 +180,31 @@ def _reasons(pod: Object, node: Object) -> Iterator[Refusal]:
         )
 
 
-def closed_by_taints(pod: Object, node: Object) -> Iterator[Refusal]:
+def closed_by_taints(pod: Object, node: Node) -> Iterator[Refusal]:
     """Why a pod with this `spec` is kept from a node by a cordon or taints; with an empty one, every pod that tolerates none."""
-    spec = node.get("spec") or {}
-    cordoned = spec.get("unschedulable") and not tolerated(pod, _UNSCHEDULABLE)
+    cordoned = node.is_unschedulable and not tolerated(pod, _UNSCHEDULABLE)
     if cordoned:
         yield Refusal(CORDONED, "node(s) were unschedulable", remedy="if the node were uncordoned")
     blocking = [
         taint
-        for taint in spec.get("taints") or ()
-        if taint.get("effect") in _EFFECTS
+        for taint in node.taints
+        if taint.effect in _EFFECTS
         and not tolerated(pod, taint)
-        and not (cordoned and taint.get("key") == _UNSCHEDULABLE["key"])
+        and not (cordoned and taint.key == _UNSCHEDULABLE.key)
     ]
     if blocking:
-        detail = ", ".join(map(spelled, blocking))
+        detail = ", ".join(map(str, blocking))
         yield Refusal(TAINTS, "node(s) had untolerated taint(s)", detail, _without_taints(blocking))
 
 
-def _without_taints(blocking: Sequence[Object]) -> str:
+def _without_taints(blocking: Sequence[Taint]) -> str:
     """What would open a node with these taints: kubelet starts no pod on one that is not ready, tolerated or not."""
-    tolerable = [spelled(taint) for taint in blocking if taint.get("key") not in _NOT_READY]
+    tolerable = [str(taint) for taint in blocking if taint.key not in _NOT_READY]
     ready = [] if len(tolerable) == len(blocking) else ["if the node were ready"]
     noun = "a toleration for the node taint" if len(tolerable) == 1 else "tolerations for the node taints"
     return " and ".join([*ready, *([f"with {noun} {' and '.join(tolerable)}"] if tolerable else ())])
 
 
-def tolerated(pod_spec: Mapping[str, Any], taint: Object) -> bool:
+def tolerated(pod_spec: Mapping[str, Any], taint: Taint) -> bool:
     """Whether a pod with this `spec` (JSON) tolerates the taint of a node."""
     return any(tolerates(each, taint) for each in pod_spec.get("tolerations") or ())

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from allocator.device_shapes import SliceShape
-from allocator.devices import Counters, Device, Slice, node_name
+from allocator.devices import Counters, Device, Slice
 from allocator.errors import AllocationError, Mention
 from allocator.features import EXPERIMENTAL, Features
 from allocator.inventory import Inventory, PoolSlices
-from resourceapi.objects import Object
+from resourceapi.records.nodes import Node
 from resourceapi.records.pools import COMPLETE_SINCE, PoolId, by_pool, newest
 
 Shape = tuple[object, ...]
@@ -100,14 +100,14 @@ class Pool:
         """Its counter sets, put together when they are asked for, as :attr:`devices` are."""
         return self.inventory.counters(self.counter_slices)
 
-    def shape(self, node: Object) -> Shape:
+    def shape(self, node: Node) -> Shape:
         """Something to compare: pools of equal shape that are equally used serve claims on their nodes alike."""
         if self._shape is None:
             self._shape = self.id.driver, self.incomplete, bool(self.invalid), self.slice_shapes
         reached = self.reached(node)
         return (*self._shape, reached) if reached else self._shape
 
-    def reached(self, node: Object) -> tuple[int, ...]:
+    def reached(self, node: Node) -> tuple[int, ...]:
         """Of slices whose devices are for nodes of their own, which can be used on a node: a bit for each device."""
         return tuple([slice.reached(node) for slice in self.slices if slice.per_device])
 
@@ -137,9 +137,9 @@ class Pool:
         return None
 
 
-def pools_of(inventory: Inventory, node: Object, features: Features) -> list[Pool]:
+def pools_of(inventory: Inventory, node: Node, features: Features) -> list[Pool]:
     """The pools that a node sees, in the order in which they are tried."""
-    slices = (slice for slice in inventory.candidates(node_name(node)) if slice.reaches(node))
+    slices = (slice for slice in inventory.candidates(node.name) if slice.reaches(node))
     pools = [
         pool
         for id, each in visible_by_pool(slices, features).items()

@@ -6,21 +6,23 @@ from collections.abc import Callable, Iterable, Sequence
 
 from allocator.attempt_state import Taken
 from allocator.demand import Alternative, ClaimDemand
-from allocator.devices import Device, node_name
+from allocator.devices import Device
 from allocator.features import Features
 from resourceapi.json_text import Raw
-from resourceapi.manifests import mapping, name_of
+from resourceapi.manifests import mapping
 from resourceapi.objects import EMPTY, Object
 from resourceapi.records.claims import Allocation, Claim
+from resourceapi.records.classes import DeviceClass
+from resourceapi.records.nodes import Node
 
 
 def allocation_result(
-    claim: ClaimDemand, taken: Sequence[Taken], node: Object, features: Features, share_id: Callable[[], str]
+    claim: ClaimDemand, taken: Sequence[Taken], node: Node, features: Features, share_id: Callable[[], str]
 ) -> Object:
     """An AllocationResult of v1 in normal form; `share_id` makes the ID of a share."""
     picks = [(place, 0) for place in range(len(taken))]
     template = ResultTemplate(claim, taken, picks, features)
-    return template.result([[device] for device, _, _ in taken], only_on(node_name(node)), share_id)
+    return template.result([[device] for device, _, _ in taken], only_on(node.name), share_id)
 
 
 def _device_result(taken: Taken, features: Features) -> Object:
@@ -60,15 +62,15 @@ def _chosen(claim: ClaimDemand, taken: Sequence[Taken]) -> list[Alternative]:
 def _class_config(chosen: Sequence[Alternative]) -> list[Object]:
     """The configuration of each class once, for all requests that use the class."""
     requests: dict[str, list[str]] = {}
-    classes: dict[str, Object] = {}
+    classes: dict[str, DeviceClass] = {}
     for alternative in chosen:
-        name = name_of(alternative.device_class)
+        name = alternative.device_class.name
         classes[name] = alternative.device_class
         requests.setdefault(name, []).append(alternative.name)
     return [
         {"source": "FromClass", "requests": requests[name], **_parameters(entry)}
         for name, device_class in classes.items()
-        for entry in (device_class.get("spec") or {}).get("config") or ()
+        for entry in device_class.config
     ]
 
 

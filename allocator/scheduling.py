@@ -13,7 +13,7 @@ from allocator.answers import Answers, NodeAnswer, PodAnswer
 from allocator.attempt import Attempt, still_fits
 from allocator.best_fit import BestPlans, Proposal, Rank
 from allocator.demand import ClaimContents, ClaimDemand, read_claim
-from allocator.devices import Slice, node_name
+from allocator.devices import Slice
 from allocator.errors import FATAL, NODE, OUT_OF_TIME
 from allocator.features import Features
 from allocator.filtering import Filtering
@@ -30,10 +30,13 @@ from allocator.pre_filter import refusal
 from allocator.scheduling_cycle import NO_POD, PodOnNode, SchedulingCycle
 from allocator.scheduling_outcome import SchedulingOutcome, feasible_nodes, outcome_of
 from allocator.time_limit import UNLIMITED, OutOfTime, TimeLimit
-from resourceapi.manifests import full_name, name_of
+from resourceapi.manifests import full_name
 from resourceapi.objects import Object
 from resourceapi.records.claims import Allocation, Claim
+from resourceapi.records.classes import DeviceClass
+from resourceapi.records.nodes import Node
 from resourceapi.records.pools import PoolId
+from resourceapi.records.taints import DeviceTaintRule
 
 __all__ = ["FATAL", "NODE", "Mode", "NodeAnswer", "PodAnswer", "SchedulingState", "feasible_nodes"]
 
@@ -72,7 +75,7 @@ class SearchEffort(NamedTuple):
 
 
 class SchedulingState:
-    """Nodes, inventory and claims; all objects but nodes (JSON) are those of v1 in normal form.
+    """Nodes, inventory and claims; objects are those of v1 in normal form.
 
     A change costs as much as what it concerns, a pod as much as there are kinds of nodes. Not for several threads.
     """
@@ -80,14 +83,14 @@ class SchedulingState:
     def __init__(
         self,
         features: Features,
-        nodes: Iterable[Object],
-        classes: Mapping[str, Object],
+        nodes: Iterable[Node],
+        classes: Mapping[str, DeviceClass],
         slices: Iterable[Object | Slice],
         resources: NodeResources | None = None,
     ) -> None:
         """`classes`: DeviceClasses by name. `resources`: what the nodes have beside devices, if that matters."""
         self.resources = resources
-        self.nodes = {node_name(node): node for node in nodes}
+        self.nodes = {node.name: node for node in nodes}
         self.allocated = AllocatedState(features)
         self.inventory = Inventory(slices, features.reading)
         self._features = features
@@ -128,7 +131,7 @@ class SchedulingState:
         """Take out a ResourceSlice; claims keep what they hold of it."""
         self.inventory.remove(name)
 
-    def put_rule(self, rule: Object) -> None:
+    def put_rule(self, rule: DeviceTaintRule) -> None:
         """Add a DeviceTaintRule, or replace that of the same name."""
         self.inventory.put_rule(rule)
 
@@ -149,9 +152,9 @@ class SchedulingState:
         """Make changes of patches, rules and classes on slices; see `Inventory.settle`, and its `stepwise`."""
         return self.inventory.settle(time_limit)
 
-    def put_node(self, node: Object) -> None:
+    def put_node(self, node: Node) -> None:
         """Add a Node, or replace that of the same name, which keeps its place in the order."""
-        self.nodes[node_name(node)] = node
+        self.nodes[node.name] = node
         self._known.put(node)
         if self.resources is not None:
             self.resources.put(node)
@@ -163,9 +166,9 @@ class SchedulingState:
         if self.resources is not None:
             self.resources.remove(name)
 
-    def put_class(self, device_class: Object) -> None:
+    def put_class(self, device_class: DeviceClass) -> None:
         """Add a DeviceClass, or replace that of the same name."""
-        self._classes[name_of(device_class)] = device_class
+        self._classes[device_class.name] = device_class
         self.inventory.put_class(device_class)
         self._class_changed()
 

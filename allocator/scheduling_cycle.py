@@ -24,9 +24,9 @@ from allocator.outcomes import Outcomes
 from allocator.plans import Outcome, Plan, Plans
 from allocator.pod_claims import PodClaims
 from allocator.pod_nodes import named_node, node_rules
-from allocator.scheduler_messages import device_reason
 from allocator.scheduling_outcome import (
     SchedulingOutcome,
+    device_reason,
     enough_nodes,
     feasible_nodes,
     scheduling_outcome,

@@ -10,11 +10,12 @@ Source: kube-scheduler 1.37.1, `pkg/scheduler/schedule_one.go`, and its answers.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from enum import Enum
 from typing import Protocol
 
-from allocator.errors import FATAL
+from allocator.errors import AWAY, FATAL
 
 
 class SchedulingOutcome(Enum):
@@ -94,3 +95,35 @@ def scheduling_outcome(nodes: int, fitting: int, failing: int, undecided: int = 
     if fitting:
         return SchedulingOutcome.FITS
     return SchedulingOutcome.UNDECIDED if undecided else SchedulingOutcome.MISFIT
+
+
+# The message with which kube-scheduler sums up why a pod is on no node: each reason with the number of nodes.
+
+_NO_DEVICES, _AWAY = "cannot allocate all claims", "resourceclaim not available on the node"
+_NO_NODES = "no nodes available to schedule pods"
+
+
+def device_reason(error: str) -> str:
+    """What kube-scheduler says of a node that does not serve a pod's claims.
+
+    :param error: why the search ended early there; empty if it found nothing.
+    """
+    return _AWAY if error == AWAY else error or _NO_DEVICES
+
+
+def refused(nodes: int, reason: str) -> str:
+    """The message of a pod that is refused before nodes are looked at.
+
+    :param nodes: how many nodes the cluster has.
+    """
+    return f"0/{nodes} nodes are available: {reason}."
+
+
+def unavailable(nodes: int, reasons: Iterable[str] | Counter[str]) -> str:
+    """The message, without what follows on preemption.
+
+    :param nodes: how many nodes the cluster has.
+    :param reasons: the reasons of all nodes.
+    """
+    counted = sorted(f"{count} {reason}" for reason, count in Counter(reasons).items())
+    return f"0/{nodes} nodes are available: {', '.join(counted)}." if nodes else _NO_NODES

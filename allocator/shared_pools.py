@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from allocator.devices import Slice
 from allocator.ledgers import PoolState, Signature
 from allocator.pools import rank
-from resourceapi.objects import Object
+from resourceapi.records.nodes import Node
 from resourceapi.records.pools import PoolId
 
 
@@ -40,7 +40,7 @@ class Reach:
         start, length = self._ranges.get(name, (0, 0))
         return ((1 << length) - 1) << start
 
-    def of(self, node: Object, slices: Iterable[Slice]) -> int:
+    def of(self, node: Node, slices: Iterable[Slice]) -> int:
         """The bits of those of the slices that reach a node."""
         found = bytearray((self._end + 7) // 8)
         for slice in slices:
@@ -78,7 +78,7 @@ class SharedPools:
         "states",
     )
 
-    def __init__(self, reached: int, node: Object) -> None:
+    def __init__(self, reached: int, node: Node) -> None:
         """`reached`: which slices are seen beside those for all nodes (`Reach`); `node`: one of the nodes."""
         self.reached = reached
         self.node = node

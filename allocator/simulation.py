@@ -17,11 +17,10 @@ from allocator.fitting.waste import Waste
 from allocator.gangs import Gang, together
 from allocator.node_resources import PodNeeds
 from allocator.pod_claims import ClaimsOnNodes
-from allocator.pod_nodes import gets_devices_on_its_node, host_name, named_node, passed_over
-from allocator.scheduler_messages import refused, unavailable
+from allocator.pod_nodes import gets_devices_on_its_node, named_node, passed_over
 from allocator.scheduling import Mode, SchedulingState
 from allocator.scheduling_cycle import PodOnNode
-from allocator.scheduling_outcome import SchedulingOutcome
+from allocator.scheduling_outcome import SchedulingOutcome, refused, unavailable
 from allocator.time_limit import UNLIMITED, OutOfTime, TimeLimit
 from resourceapi.objects import Object
 from resourceapi.records.claims import Claim
@@ -203,7 +202,7 @@ class Simulation:
         claims = _Claims(pod, self._claim)
         if (node := named_node(pod.spec)) and claims.are_new(node) and not gets_devices_on_its_node(pod.spec):
             known = self.cluster.nodes.get(node)
-            host = node if known is None else host_name(known)
+            host = node if known is None else known.host_name
             return Placement(pod.name, "", {}, passed_over(pod.spec, host))
         try:
             answer = self.cluster.place(

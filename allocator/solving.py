@@ -182,10 +182,10 @@ def solve(
         attempt.undo(start)
     if hard is not None:
         hard()
-    from allocator.pruning.problem import Problem
+    from allocator.pruning.problem import SearchProblem
     from allocator.pruning.search import PrunedSearch
 
-    return PrunedSearch(Problem(attempt, claims, candidates, all_devices, features)).run()
+    return PrunedSearch(SearchProblem(attempt, claims, candidates, all_devices, features)).run()
 
 
 def _has_former_rules(attempt: Attempt, claims: Sequence[ClaimDemand], features: Features) -> bool:

@@ -18,7 +18,7 @@ from classic.writes import ClaimWrites, Events, FailureEvents, Objects
 from cluster.leading import Fence
 from resourceapi import limits
 from resourceapi.api_client import Unavailable
-from resourceapi.errors import Conflict
+from resourceapi.errors import WriteConflict
 from resourceapi.manifests import entries, full_name, key_of, mapping, name_of, text
 from resourceapi.model.v1alpha2 import IMMEDIATE, WAIT_FOR_FIRST_CONSUMER
 from resourceapi.objects import Object
@@ -138,7 +138,7 @@ class Controller:
         """Look at a claim: allocate it, if it is to be allocated immediately, or take its allocation back.
 
         :raises SyncError: if that has failed, which has been told in an event.
-        :raises NotYet: if something else has to happen first; Conflict if the claim has changed meanwhile.
+        :raises NotYet: if something else has to happen first; WriteConflict if the claim has changed meanwhile.
         """
         key = full_name(namespace, name)
         with self._in_use.take(key):
@@ -163,7 +163,7 @@ class Controller:
         """Look at a PodSchedulingContext: tell the scheduler about nodes, and allocate the claims for the selected one.
 
         :raises SyncError: if that has failed, which has been told in an event.
-        :raises NotYet: if something else has to happen first; Conflict if an object has changed meanwhile.
+        :raises NotYet: if something else has to happen first; WriteConflict if an object has changed meanwhile.
         """
         context = await self._objects.context(namespace, name)
         if context is None or of_claim.is_leaving(context) or not nodes_to_check(context):
@@ -321,7 +321,7 @@ class Controller:
                 await self._store(each, consumer)
             except SyncError as error:
                 failed.append(because(f"claim {name_of(each.claim)}", error))
-            except Conflict as error:
+            except WriteConflict as error:
                 conflict = error
         if failed:
             raise together(failed)

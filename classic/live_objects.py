@@ -14,7 +14,7 @@ from cluster.leading import Fence
 from cluster.reflector import Reflector
 from cluster.store import VersionedCollection
 from resourceapi.api_client import CONFLICT, NOT_FOUND, OK, Api, Unavailable, expect, expect_object
-from resourceapi.errors import Conflict
+from resourceapi.errors import WriteConflict
 from resourceapi.logs import log
 from resourceapi.manifests import entries, full_name, key_of, mapping, name_of, text
 from resourceapi.model.versions import CLASSIC_API_VERSION, CLASSIC_PATH
@@ -26,7 +26,7 @@ _Result = TypeVar("_Result")
 class _Kind(NamedTuple):
     name: str
     resource: str
-    held: VersionedCollection
+    held: VersionedCollection[Object]
 
     @property
     def path(self) -> str:
@@ -104,7 +104,7 @@ class LiveObjects:
         # A field that does not exist, which a driver has written, would silently be left out.
         answer = self._client.request("PUT", path, body, {"fieldValidation": "Strict"})
         if answer[0] in (CONFLICT, NOT_FOUND):
-            raise Conflict(f"PUT {path}: the object has been modified")
+            raise WriteConflict(f"PUT {path}: the object has been modified")
         stored: Object = expect(answer, f"PUT {path}", OK)
         hold(kind.held, stored)
         return stored
@@ -113,7 +113,7 @@ class LiveObjects:
         return await asyncio.get_running_loop().run_in_executor(self._threads, work)
 
 
-def hold(held: VersionedCollection, stored: Object) -> None:
+def hold(held: VersionedCollection[Object], stored: Object) -> None:
     """Hold the answer to a write, unless the object is gone by that, or has gone meanwhile."""
     if is_leaving(stored) and not entries(mapping(stored, "metadata"), "finalizers"):
         held.remove(stored)
@@ -121,8 +121,8 @@ def hold(held: VersionedCollection, stored: Object) -> None:
         held.update(stored)
 
 
-def _collection() -> VersionedCollection:
-    return VersionedCollection(_as_it_is)
+def _collection() -> VersionedCollection[Object]:
+    return VersionedCollection(_as_it_is, lambda held: held)
 
 
 def _as_it_is(obj: Any) -> Object:

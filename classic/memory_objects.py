@@ -9,7 +9,7 @@ import copy
 from collections.abc import Callable
 from typing import NamedTuple
 
-from resourceapi.errors import Conflict
+from resourceapi.errors import WriteConflict
 from resourceapi.manifests import entries, full_name, key_of, mapping, text
 from resourceapi.objects import Object
 
@@ -80,19 +80,19 @@ class MemoryObjects:
     def create(self, obj: Object) -> Object:
         """Store a new object, with a uid if it has none.
 
-        :raises Conflict: if there is one of its name.
+        :raises WriteConflict: if there is one of its name.
         """
         kind, metadata = text(obj, "kind"), mapping(obj, "metadata")
         place = (kind, key_of(obj))
         if place in self._objects:
-            raise Conflict(f"{kind} {place[1]} already exists")
+            raise WriteConflict(f"{kind} {place[1]} already exists")
         uid = text(metadata, "uid") or f"uid-{self._version + 1}"
         return self._store("create", place, {**obj, "metadata": {**metadata, "uid": uid}})
 
     def update(self, kind: str, obj: Object) -> Object:
         """Write all of an object but its status; one that was deleted goes with its last finalizer.
 
-        :raises Conflict: unless its resourceVersion is the stored one.
+        :raises WriteConflict: unless its resourceVersion is the stored one.
         """
         before = self._current(kind, obj)
         after = _with_status(obj, before)
@@ -105,7 +105,7 @@ class MemoryObjects:
     def update_status(self, kind: str, obj: Object) -> Object:
         """Write the status of an object.
 
-        :raises Conflict: unless its resourceVersion is the stored one.
+        :raises WriteConflict: unless its resourceVersion is the stored one.
         """
         before = self._current(kind, obj)
         return self._store("update status", (kind, key_of(obj)), _with_status(before, obj))
@@ -128,7 +128,7 @@ class MemoryObjects:
     def _current(self, kind: str, obj: Object) -> Object:
         stored = self._objects.get((kind, key_of(obj)))
         if stored is None or _version(stored) != _version(obj):
-            raise Conflict(f"{kind} {key_of(obj)}: the object has been modified")
+            raise WriteConflict(f"{kind} {key_of(obj)}: the object has been modified")
         return stored
 
     def _store(self, verb: str, place: tuple[str, str], obj: Object) -> Object:

@@ -31,7 +31,7 @@ from cluster.event_writer import EventWriter
 from cluster.kubeconfig import Kubeconfig, kubeconfig_files
 from cluster.leading import Candidate, Fence, Leadership, NotLeading, Unopposed
 from cluster.store import Change, Listener
-from resourceapi.errors import Conflict
+from resourceapi.errors import WriteConflict
 from resourceapi.logs import LOGGER, log
 from resourceapi.model.v1alpha2 import IMMEDIATE
 from resourceapi.objects import Object
@@ -260,7 +260,7 @@ class _Service:
         except NotLeading:
             self._lose()
             return
-        except (NotYet, Conflict) as error:
+        except (NotYet, WriteConflict) as error:
             log(logging.DEBUG, "tried again", reason=str(error), **fields)
         except SyncError as error:
             log(logging.WARNING, "failed", reason=str(error), **fields)

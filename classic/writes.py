@@ -66,7 +66,7 @@ class Objects(Protocol):
 
 
 class ClaimWrites:
-    """Each write raises :class:`resourceapi.errors.Conflict`, SyncError, or NotLeading; it returns what is stored then."""
+    """Each write raises :class:`resourceapi.errors.WriteConflict`, SyncError, or NotLeading; it returns what is stored then."""
 
     def __init__(self, objects: Objects, driver_name: str, fence: Fence) -> None:
         """Describe who writes.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -13,28 +13,35 @@ from allocator.node_resources import NodeResources, PodNeeds, needs_of
 from allocator.patches import merged_slices
 from cluster.store import Collection
 from conversion.hub import hub_object
-from resourceapi import kinds, quantity
+from resourceapi import kinds
 from resourceapi.decoding import DecodingError
 from resourceapi.gates import known
 from resourceapi.gating import without_disabled
 from resourceapi.kinds import KINDS
-from resourceapi.manifests import entries, has_ended, key_of, labels_of, mapping, name_of
+from resourceapi.manifests import has_ended, key_of, labels_of, mapping
 from resourceapi.model.versions import GROUP, SCHEMAS_WITH_PROPOSALS
 from resourceapi.objects import EMPTY, Object
 from resourceapi.quantity import QuantityError
 from resourceapi.records.claims import Claim, allocation_of
+from resourceapi.records.classes import DeviceClass, read_device_class
+from resourceapi.records.nodes import HOSTNAME, Node, read_node
 from resourceapi.records.pod_groups import CLAIMS_GATE, PodGroup, read_pod_group
 from resourceapi.records.pod_groups import KIND as POD_GROUP
 from resourceapi.records.pods import Pod, read_pod
+from resourceapi.records.taints import DeviceTaintRule, read_taint_rule
 from resourceapi.releases import PROPOSALS, Profile, split_api_version
 from validation.server import Server
 
-_TAINT = ("key", "value", "effect")
 CLAIM, TEMPLATE = kinds.CLAIM.name, kinds.CLAIM_TEMPLATE.name
+#: What is held of the objects of kinds that have a record, made from normal form.
+_RECORDS: Mapping[str, Callable[[Object], Any]] = {
+    kinds.DEVICE_CLASS.name: read_device_class,
+    kinds.DEVICE_TAINT_RULE.name: read_taint_rule,
+}
 
 
 class ClusterObjects:
-    """Collections of the kinds of ``resource.k8s.io`` (v1, in normal form), Nodes, pods on nodes, PodGroups, and labels of namespaces.
+    """Collections of the kinds of ``resource.k8s.io``, Nodes, pods on nodes, PodGroups, and labels of namespaces.
 
     Of two objects with the same key the later counts.
     """
@@ -54,7 +61,9 @@ class ClusterObjects:
         self.pod_groups = Collection(self.read_pod_group)
         #: answers requests for new objects, in these namespaces
         self.server = Server(profile, namespaces=self.namespaces.objects)
-        self._of_kind = {kind: Collection(partial(self.read_stored, kind)) for kind in KINDS}
+        self._of_kind: dict[str, Collection[Any]] = {
+            kind: Collection(partial(self._held, kind)) for kind in KINDS
+        }
 
     def collection(self, kind: str) -> Collection[Any]:
         """The collection of a kind of the group, Node, Pod, PodGroup or Namespace; objects that a server has stored can be put into it."""
@@ -67,12 +76,13 @@ class ClusterObjects:
         return others.get(kind) or self._of_kind[kind]
 
     def of(self, kind: str) -> dict[str, Object]:
-        """The objects of a kind of the group by key: ``namespace/name`` or the name."""
+        """The objects of a kind that has no record, v1 in normal form, by key: ``namespace/name`` or the name."""
         return self._of_kind[kind].objects
 
     def put(self, kind: str, obj: Object) -> None:
         """Add an object of v1 in normal form, or replace the one with its key."""
-        self._of_kind[kind].set(key_of(obj), obj)
+        record = _RECORDS.get(kind)
+        self._of_kind[kind].set(key_of(obj), obj if record is None else record(obj))
 
     def normal_form(self, value: Object, *, stored: bool = False) -> Object:
         """An object of any version in v1 with defaults, without the fields whose gates are off.
@@ -94,6 +104,11 @@ class ClusterObjects:
             return self.normal_form({"apiVersion": f"{GROUP}/v1", "kind": kind, **value}, stored=True)
         except DecodingError:
             return None
+
+    def _held(self, kind: str, value: Object) -> Any:
+        """What is held of an object of a list."""
+        obj, record = self.read_stored(kind, value), _RECORDS.get(kind)
+        return obj if obj is None or record is None else record(obj)
 
     def _read_pod(self, value: Object) -> Pod | None:
         """A pod with what it takes of its node; None for one that is on no node or has ended."""
@@ -133,9 +148,14 @@ class ClusterObjects:
         ]
 
     @property
-    def classes(self) -> dict[str, Object]:
+    def classes(self) -> dict[str, DeviceClass]:
         """DeviceClasses by name."""
-        return self.of(kinds.DEVICE_CLASS.name)
+        return self._of_kind[kinds.DEVICE_CLASS.name].objects
+
+    @property
+    def taint_rules(self) -> dict[str, DeviceTaintRule]:
+        """DeviceTaintRules by name."""
+        return self._of_kind[kinds.DEVICE_TAINT_RULE.name].objects
 
     @property
     def slices(self) -> list[Object]:
@@ -143,7 +163,7 @@ class ClusterObjects:
         return merged_slices(
             list(self.of(kinds.RESOURCE_SLICE.name).values()),
             list(self.of(kinds.RESOURCE_SLICE_PATCH.name).values()),
-            list(self.of(kinds.DEVICE_TAINT_RULE.name).values()),
+            list(self.taint_rules.values()),
             self.classes,
             self.features,
         )
@@ -164,47 +184,14 @@ class ClusterObjects:
                 resources.take(pod.node, PodNeeds(pod.requests, assumed=pod.assumed))
         return resources
 
-    def all_nodes(self) -> list[Object]:
+    def all_nodes(self) -> list[Node]:
         """The Nodes; if there are none, those that slices name."""
         if self.nodes.objects:
             return list(self.nodes.objects.values())
         names = dict.fromkeys(
             name for slice in self.of(kinds.RESOURCE_SLICE.name).values() for name in _node_names(slice)
         )
-        return [{"metadata": {"name": name, "labels": {"kubernetes.io/hostname": name}}} for name in names]
-
-
-def read_node(value: Object) -> Object | None:
-    """The parts of a Node that matter to scheduling, None without a name; what is not of the right type counts as absent."""
-    spec = mapping(value, "spec")
-    name = name_of(value)
-    if not name:
-        return None
-    return {
-        "metadata": {"name": name, "labels": labels_of(value)},
-        "spec": {
-            "unschedulable": spec.get("unschedulable") is True,
-            "taints": [
-                {field: taint[field] for field in _TAINT if isinstance(taint.get(field), str)}
-                for taint in entries(spec, "taints")
-                if isinstance(taint, dict)
-            ],
-        },
-        "status": {
-            "declaredFeatures": entries(mapping(value, "status"), "declaredFeatures"),
-            "allocatable": _quantities(
-                mapping(value, "status", "allocatable") or mapping(value, "status", "capacity")
-            ),
-        },
-    }
-
-
-def _quantities(values: Object) -> Object:
-    found: Object = {}
-    for name, value in values.items():
-        with suppress(QuantityError):
-            found[str(name)] = str(quantity.from_json(value))
-    return found
+        return [Node(name, {HOSTNAME: name}) for name in names]
 
 
 def _node_names(slice: Object) -> Iterator[str]:

@@ -113,12 +113,21 @@ class Collection(Generic[Value]):
                 listener(real)
 
 
-class VersionedCollection(Collection[Object]):
+class VersionedCollection(Collection[Value]):
     """A collection of objects with resourceVersions, into which answers to own writes may be put, too.
 
     Of two versions of an object the newer one counts, whichever comes first: an answer to a write may come before or after
-    the watch event about it.  What is held keeps ``metadata.uid`` and ``metadata.resourceVersion``.
+    the watch event about it.
     """
+
+    def __init__(self, read: Callable[[Object], Value | None], object_of: Callable[[Value], Object]) -> None:
+        """Make an empty collection.
+
+        :param read: as of any collection.
+        :param object_of: an object with the ``metadata.uid`` and ``metadata.resourceVersion`` of what is held.
+        """
+        super().__init__(read)
+        self._object_of = object_of
 
     def put(self, obj: Object) -> None:
         """Add an object, or replace an older version of it; what is known already is not read again."""
@@ -130,31 +139,45 @@ class VersionedCollection(Collection[Object]):
 
     def _put(self, obj: Object, *, only_if_held: bool = False) -> None:
         held = self.objects.get(key_of(obj))
-        if held is not None and 0 < version_of(obj) <= version_of(held):
+        if held is not None and 0 < version_of(obj) <= self._version(held):
             return
         value = self._value_of(obj)
         with self._lock:
             change = Change(key_of(obj), self.objects.get(key_of(obj)), value)
             is_gone = only_if_held and change.before is None
-            self._apply([] if is_gone or _is_older(change) else [change])
+            self._apply([] if is_gone or self._is_older(change) else [change])
 
     def remove(self, obj: Object) -> None:
         """Remove an object that has been deleted, unless another one of its name, or a newer version, is there by now."""
         key = key_of(obj)
         with self._lock:
             held = self.objects.get(key)
-            if held is not None and uid_of(held) == uid_of(obj) and version_of(held) <= version_of(obj):
+            if held is None or uid_of(self._object_of(held)) != uid_of(obj):
+                return
+            if self._version(held) <= version_of(obj):
                 self._apply([Change(key, held, None)])
 
-    def _believed(self, changes: list[Change[Object]], listed: Iterable[Object]) -> Iterable[Change[Object]]:
+    def _believed(self, changes: list[Change[Value]], listed: Iterable[Object]) -> Iterable[Change[Value]]:
         """An object that is newer than the list may have been created since."""
         revision = number_of(listed.revision) if isinstance(listed, Listing) else 0
         return [
             change
             for change in changes
-            if not _is_older(change)
-            and not (change.before and change.after is None and 0 < revision < version_of(change.before))
+            if not self._is_older(change)
+            and not (
+                change.before is not None
+                and change.after is None
+                and 0 < revision < self._version(change.before)
+            )
         ]
+
+    def _version(self, held: Value) -> int:
+        return version_of(self._object_of(held))
+
+    def _is_older(self, change: Change[Value]) -> bool:
+        """Whether what would be put is older than what is there: another version of it, or its predecessor of the same name."""
+        before, after = change.before, change.after
+        return before is not None and after is not None and 0 < self._version(after) < self._version(before)
 
 
 def version_of(obj: Object) -> int:
@@ -165,9 +188,3 @@ def version_of(obj: Object) -> int:
 def number_of(revision: str) -> int:
     """A resourceVersion as a number; 0 if it is none."""
     return int(revision) if revision.isascii() and revision.isdigit() else 0
-
-
-def _is_older(change: Change[Object]) -> bool:
-    """Whether what would be put is older than what is there: another version of it, or its predecessor of the same name."""
-    before, after = change.before, change.after
-    return before is not None and after is not None and 0 < version_of(after) < version_of(before)

@@ -19,7 +19,6 @@ from allocator.pod_claims import (
 )
 from cluster.objects import CLAIM, TEMPLATE, ClusterObjects
 from resourceapi.decoding import DecodingError
-from resourceapi.extended_resources import GATE
 from resourceapi.manifests import (
     claim_from_template,
     displayed_name,
@@ -34,6 +33,7 @@ from resourceapi.model.versions import GROUP
 from resourceapi.objects import EMPTY, Object
 from resourceapi.phrases import nearest
 from resourceapi.records.claims import POD_CLAIM_NAME, Claim, Consumer
+from resourceapi.records.classes import EXTENDED_RESOURCES_GATE
 from resourceapi.records.pod_groups import KIND as POD_GROUP
 from resourceapi.records.pod_groups import PodGroup
 from resourceapi.records.pods import PodClaim, read_pod
@@ -265,7 +265,7 @@ class WorkloadReader:
             self._add_claim(workload, entry)
         needs = needs_of(workload.pod_spec, self._objects.profile)
         wanted = {name: self._classes[name] for name in needs.requests if name in self._classes}
-        if GATE in self._objects.profile.gates:
+        if EXTENDED_RESOURCES_GATE in self._objects.profile.gates:
             workload.classes = wanted
         else:
             workload.classes_with_gate = wanted

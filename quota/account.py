@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from quota import amounts
 from quota.claims import Demand, demands, devices_by_class
 from quota.explanation import explain
-from quota.inventory import CLAIM, TEMPLATE, Inventory
+from quota.inventory import CLAIM, TEMPLATE, QuotaInventory
 from resourceapi.manifests import claim_from_template, displayed_name, group_of, pod_count
 from resourceapi.model.versions import GROUP
 from resourceapi.model.workloads import TEMPLATES
@@ -52,7 +52,7 @@ class Statement:
 class Account:
     """New objects, charged in the order of the input to the quotas of an inventory."""
 
-    def __init__(self, inventory: Inventory) -> None:
+    def __init__(self, inventory: QuotaInventory) -> None:
         self.inventory = inventory
         self.statements: list[Statement] = []
 

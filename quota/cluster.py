@@ -24,6 +24,7 @@ from resourceapi.api_client import Api, Listing, Unavailable, expect
 from resourceapi.model.versions import GROUP
 from resourceapi.objects import Object
 from resourceapi.quantity import Amounts
+from resourceapi.records.classes import read_device_class
 from validation.server import Server
 
 MOST_READING = 2
@@ -33,8 +34,8 @@ MOST_WAITING = 32
 PATIENCE_SECONDS = 5.0
 
 
-class Turns:
-    """Turns at reading: one at a time for each namespace, and few in all. The namespace that has waited longest comes next.
+class ReadQueue:
+    """Who may read: one at a time for each namespace, and few in all. The namespace that has waited longest comes next.
 
     So however many wait in one namespace, those of another wait for one turn of that namespace at most.
     """
@@ -127,7 +128,7 @@ class ClusterNamespaces:
         self._clock = clock
         self._cache: dict[str, tuple[float, Any]] = {}
         self._lock = Lock()
-        self._turns = Turns()
+        self._turns = ReadQueue()
 
     def quotas(self, namespace: str) -> Sequence[ResourceQuota]:
         """The ResourceQuotas of a namespace."""
@@ -146,7 +147,9 @@ class ClusterNamespaces:
     def resources(self) -> ExtendedResources:
         """Which extended resources stand for devices."""
         path = f"/apis/{HUB}/deviceclasses"
-        resources: ExtendedResources = self._cached(path, lambda: ExtendedResources(self._classes(path)))
+        resources: ExtendedResources = self._cached(
+            path, lambda: ExtendedResources(map(read_device_class, self._classes(path)))
+        )
         return resources
 
     def evaluator(self, namespace: str) -> Evaluator:

@@ -7,13 +7,12 @@ from collections.abc import Callable, Iterable
 
 from quota import claims, pods
 from quota.names import CLAIM_COUNT, CLASS_SUFFIX, REQUESTS, ExtendedResources, object_count
-from resourceapi.extended_resources import CLAIMS_CHARGED_SINCE
-from resourceapi.extended_resources import GATE as EXTENDED_RESOURCES_GATE
 from resourceapi.kinds import CLAIM, KINDS
 from resourceapi.model.versions import GROUP
 from resourceapi.model.workloads import RESOURCES
 from resourceapi.objects import Object
 from resourceapi.quantity import Amounts, Quantity
+from resourceapi.records.classes import CLAIMS_CHARGED_SINCE, EXTENDED_RESOURCES_GATE
 from resourceapi.releases import Profile
 
 # What the pod of a claim has been charged for it, if the scheduler made the claim for a pod.

@@ -16,6 +16,7 @@ from resourceapi.manifests import displayed_name, group_of, namespace_of
 from resourceapi.model.versions import GROUP
 from resourceapi.objects import Object
 from resourceapi.quantity import Amounts, added
+from resourceapi.records.classes import read_device_class
 from resourceapi.records.pod_groups import CLAIMS_GATE, PodGroup, read_pod_group
 from validation.requests import Answer, create_request
 
@@ -29,7 +30,7 @@ CLAIM, TEMPLATE, CLASS = kinds.CLAIM.name, kinds.CLAIM_TEMPLATE.name, kinds.DEVI
 MAX_QUOTAS = 100
 
 
-class Inventory:
+class QuotaInventory:
     """Namespaces with their quotas, and the objects that are charged to them.
 
     :param default_namespace: the namespace of manifests that do not name one.
@@ -54,7 +55,7 @@ class Inventory:
     def add_class(self, manifest: Manifest) -> None:
         """Add a DeviceClass, which may stand for an extended resource."""
         if (obj := self._stored(manifest)) is not None:
-            self.resources.add(obj)
+            self.resources.add(read_device_class(obj))
 
     def add_quota(self, manifest: Manifest) -> None:
         """Add a ResourceQuota; it replaces one of the same name."""

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from resourceapi.extended_resources import IMPLICIT_PREFIX, resource_named_by
 from resourceapi.model.versions import GROUP
-from resourceapi.objects import Object
 from resourceapi.quantity import Amounts
+from resourceapi.records.classes import IMPLICIT_PREFIX, DeviceClass
 
 COUNT = "count/"
 CLAIM_COUNT = f"{COUNT}resourceclaims.{GROUP}"
@@ -39,20 +38,16 @@ def class_of(name: str) -> str:
 class ExtendedResources:
     """Which resources stand for devices of which classes; of the cluster's DeviceClasses."""
 
-    def __init__(self, classes: Iterable[Object] = ()) -> None:
-        """Note these classes.
-
-        :param classes: DeviceClass objects (JSON, any version).
-        """
+    def __init__(self, classes: Iterable[DeviceClass] = ()) -> None:
+        """Note these classes."""
         self._of_class: dict[str, str] = {}
         self._names: set[str] = set()
         for device_class in classes:
             self.add(device_class)
 
-    def add(self, device_class: Object) -> None:
+    def add(self, device_class: DeviceClass) -> None:
         """Note a class that is new or has changed."""
-        name = device_class.get("metadata", {}).get("name", "")
-        resource = resource_named_by(device_class)
+        name, resource = device_class.name, device_class.extended_resource
         self._names.add(IMPLICIT_PREFIX + name)
         if resource:
             self._of_class[name] = resource

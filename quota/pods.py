@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from quota.names import COUNT, REQUESTS
-from resourceapi.extended_resources import IMPLICIT_PREFIX
 from resourceapi.manifests import has_ended
 from resourceapi.objects import EMPTY, Object
 from resourceapi.quantity import Amounts, Quantity
+from resourceapi.records.classes import IMPLICIT_PREFIX
 from resourceapi.releases import Profile
 from validation.pod_resources import (
     COMPUTE,

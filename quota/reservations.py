@@ -11,7 +11,7 @@ import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from threading import Event, Lock
 from time import monotonic, sleep
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from quota.admission import Verdict, admit
 from quota.amounts import only, without_zeros
@@ -20,7 +20,7 @@ from quota.evaluators import Evaluator
 from quota.ledger import EMPTY, Charged, Ledger, from_json, to_json
 from quota.resource_quotas import ResourceQuota
 from quota.store import Store, Stored
-from resourceapi.errors import ClaimcheckError, Conflict
+from resourceapi.errors import ClaimcheckError, WriteConflict
 from resourceapi.kinds import CLAIM
 from resourceapi.objects import Object
 from resourceapi.quantity import ZERO, Amounts, Quantity
@@ -60,6 +60,22 @@ class Namespaces(Protocol):
         """The uid of the stored claim of that name; empty if there is none."""
 
 
+class Times(NamedTuple):
+    """How long things may take, in seconds.
+
+    :param patience: how long a reservation may take.
+    :param grace: how long after its reservation a claim may still be stored: more than the API server gives a request in all.
+    :param freshness: before a claim is refused, usage is recounted unless that was done so recently.
+    """
+
+    patience: float = 5.0
+    grace: float = 300.0
+    freshness: float = 1.0
+
+
+USUAL_TIMES = Times()
+
+
 class Reservations:
     """Reserves usage for new claims and recounts what is used; for any number of threads and processes."""
 
@@ -70,28 +86,20 @@ class Reservations:
         *,
         is_enforced: Callable[[str], bool] = lambda name: True,
         is_deleted: Callable[[str], bool] = lambda uid: False,
-        patience: float = 5.0,
-        grace: float = 300.0,
-        freshness: float = 1.0,
+        times: Times = USUAL_TIMES,
         clock: Callable[[], float] = monotonic,
         pause: Callable[[float], None] = sleep,
     ) -> None:
-        """Times are in seconds.
+        """Make it ready.
 
         :param is_enforced: which limits (names in a quota) are held here; others hold the rest.
         :param is_deleted: whether a claim (uid) is known to have been stored and deleted; it need not know all of them.
-        :param patience: how long a reservation may take.
-        :param grace: how long after its reservation a claim may still be stored: more than the API server gives a
-            request in all.
-        :param freshness: before a claim is refused, usage is recounted unless that was done so recently.
         """
         self.store = store
         self.namespaces = namespaces
         self._is_enforced = is_enforced
         self._is_deleted = is_deleted
-        self._patience = patience
-        self._grace = grace
-        self._freshness = freshness
+        self._times = times
         self._clock = clock
         self._pause = pause
         self._locks: dict[str, Lock] = {}
@@ -124,7 +132,7 @@ class Reservations:
         if dry_run:
             return self._preview(namespace, claim, quotas, evaluator)
         lock = self._locks.setdefault(namespace, Lock())
-        if not lock.acquire(timeout=self._patience):
+        if not lock.acquire(timeout=self._times.patience):
             raise Busy(TOO_MANY_OTHERS)
         try:
             return self._reserve(namespace, claim, quotas, evaluator, is_wanted)
@@ -138,7 +146,7 @@ class Reservations:
         """
         quotas = self._limits(namespace)
         covered = limits_of(quotas, self.namespaces.evaluator(namespace))
-        return self._recount(namespace, covered, self._clock() + self._patience)
+        return self._recount(namespace, covered, self._clock() + self._times.patience)
 
     def forget(self, namespace: str) -> None:
         """Delete the ledger of a namespace without quotas; if one comes back, it begins with a recount."""
@@ -148,7 +156,7 @@ class Reservations:
         ):
             try:
                 self.store.delete(namespace, stored.version)
-            except Conflict:
+            except WriteConflict:
                 return  # it is in use again
         self._there_since.pop(namespace, None)
         self._recounted.pop(namespace, None)
@@ -164,7 +172,7 @@ class Reservations:
         is_wanted: Callable[[], bool],
     ) -> tuple[Verdict, Ledger]:
         covered = limits_of(quotas, evaluator)
-        deadline, pauses = self._clock() + self._patience, _pauses()
+        deadline, pauses = self._clock() + self._times.patience, _pauses()
         fresh = name_is_free = False
         while True:
             stored, ledger = self._read(namespace)
@@ -192,7 +200,7 @@ class Reservations:
             reserved = ledger.with_reservation(entry)
             try:
                 self._write(namespace, reserved, stored)
-            except Conflict:
+            except WriteConflict:
                 self._wait(pauses, deadline)
                 continue
             self._there_since.setdefault(namespace, {})[entry.uid] = self._clock()
@@ -250,7 +258,7 @@ class Reservations:
     def _is_stale(self, namespace: str) -> bool:
         """Whether the last recount is too old to refuse a claim by it."""
         last = self._recounted.get(namespace)
-        return last is None or self._clock() - last >= self._freshness
+        return last is None or self._clock() - last >= self._times.freshness
 
     def _limits(self, namespace: str) -> list[ResourceQuota]:
         """The quotas, with those of their limits that are held here."""
@@ -277,7 +285,7 @@ class Reservations:
                 for each in self.namespaces.charged(namespace)
             ]
             ages = self._ages(namespace, before, {entry.uid for entry in found})
-            expired = {uid for uid, age in ages.items() if age >= self._grace or self._is_deleted(uid)}
+            expired = {uid for uid, age in ages.items() if age >= self._times.grace or self._is_deleted(uid)}
             while True:
                 stored, now = self._read(namespace)
                 if now.recount != before.recount:
@@ -285,7 +293,7 @@ class Reservations:
                 counted = now.recounted(found, expired, covered, ages)
                 try:
                     self._write(namespace, counted, stored)
-                except Conflict:
+                except WriteConflict:
                     self._wait(pauses, deadline)
                     continue
                 self._recounted[namespace] = self._clock()

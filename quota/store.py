@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 
 from resourceapi.api_client import Api, Listing, expect
-from resourceapi.errors import Conflict
+from resourceapi.errors import WriteConflict
 from resourceapi.objects import Object
 
 
@@ -28,13 +28,13 @@ class Store(Protocol):
         """The object, or None if there is none."""
 
     def create(self, key: str, content: Object) -> None:
-        """Store a new object. Raises Conflict if there is one."""
+        """Store a new object. Raises WriteConflict if there is one."""
 
     def replace(self, key: str, content: Object, version: str) -> None:
-        """Replace the object of that version. Raises Conflict if it has another one or is gone."""
+        """Replace the object of that version. Raises WriteConflict if it has another one or is gone."""
 
     def delete(self, key: str, version: str) -> None:
-        """Delete the object of that version. Raises Conflict if it has another one; none is fine."""
+        """Delete the object of that version. Raises WriteConflict if it has another one; none is fine."""
 
     def keys(self) -> list[str]:
         """The keys of all objects."""
@@ -73,7 +73,7 @@ class ConfigMapStore:
         """Replace the ConfigMap if it has this resourceVersion."""
         answer = self._api.request("PUT", self._path_of(key), self._object(key, content, version))
         if answer[0] == 404:
-            raise Conflict
+            raise WriteConflict
         self._finish(answer, key, 200)
 
     def delete(self, key: str, version: str) -> None:
@@ -99,7 +99,7 @@ class ConfigMapStore:
 
     def _finish(self, answer: tuple[int, Any], key: str, *codes: int) -> None:
         if answer[0] == 409:
-            raise Conflict
+            raise WriteConflict
         expect(answer, f"ConfigMap {self._namespace}/{PREFIX}{key}", *codes)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from resourceapi.field_errors import INVALID
 from resourceapi.go_text import quote
-from resourceapi.names import Problem
+from resourceapi.names import FormatError
 
 _DIGITS = "0123456789"
 _HEX = _DIGITS + "abcdefABCDEF"
@@ -16,7 +16,7 @@ _IPV4_BITS = 32
 _IPV6_BITS = 128
 
 
-def interface_address(value: str) -> list[Problem]:
+def interface_address(value: str) -> list[FormatError]:
     """An IP address with the length of its network's prefix."""
     canonical = _canonical_interface_address(value)
     if canonical == value:
@@ -25,14 +25,14 @@ def interface_address(value: str) -> list[Problem]:
         text = "must be a valid address in CIDR form, (e.g. 10.9.8.7/24 or 2001:db8::1/64)"
     else:
         text = f"must be in canonical form ({quote(canonical)})"
-    return [Problem(INVALID, value, text)]
+    return [FormatError(INVALID, value, text)]
 
 
-def former_interface_address(value: str) -> list[Problem]:
+def former_interface_address(value: str) -> list[FormatError]:
     """The same up to 1.32, in any form."""
     if _canonical_interface_address(value) is not None:
         return []
-    return [Problem(INVALID, value, "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)")]
+    return [FormatError(INVALID, value, "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)")]
 
 
 def same_address(value: str) -> str:

@@ -47,7 +47,7 @@ class DecodingError(ClaimcheckError):
         self.path = path
 
 
-class Problem:
+class StrictError:
     """An unknown or duplicate field at ``path``."""
 
     __slots__ = ("path", "text")
@@ -65,7 +65,7 @@ class Decoded:
 
     __slots__ = ("object", "problems")
 
-    def __init__(self, object: dict[str, Any], problems: list[Problem]) -> None:
+    def __init__(self, object: dict[str, Any], problems: list[StrictError]) -> None:
         self.object = object
         self.problems = problems
 
@@ -94,7 +94,7 @@ def decode(
     return Decoded(decoded, state.problems)
 
 
-def all_errors(schema: Schema, struct: str, value: Any) -> tuple[list[DecodingError], list[Problem]]:
+def all_errors(schema: Schema, struct: str, value: Any) -> tuple[list[DecodingError], list[StrictError]]:
     """What :func:`decode` would refuse in a value if it went on after each error, in the order of the value.
 
     No error depends on another, since nothing inside a value of the wrong type is read. Of each sort a hundred are
@@ -139,7 +139,7 @@ class _State:
         self.null_time = null_time
         self.error: DecodingError | None = None
         self.errors = errors
-        self.problems: list[Problem] = []
+        self.problems: list[StrictError] = []
         self.seen: set[str] = set()
 
     def strict(self, what: str, trail: Trail, name: str, *, key: bool = False) -> None:
@@ -150,7 +150,7 @@ class _State:
         text = f"{what} {quote(_dotted(path))}"
         if text not in self.seen:
             self.seen.add(text)
-            self.problems.append(Problem(path, text))
+            self.problems.append(StrictError(path, text))
 
     def mismatch(self, value: Any, go_type: str, trail: Trail, *, integer: bool = False) -> None:
         """Notes a value of the wrong type; only the first counts."""

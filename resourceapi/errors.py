@@ -19,5 +19,5 @@ class Unanswerable(ClaimcheckError):
         self.hint = hint
 
 
-class Conflict(ClaimcheckError):
+class WriteConflict(ClaimcheckError):
     """A write was refused: the object has changed since it was read, is there already or gone, or may not be so."""

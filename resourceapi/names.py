@@ -1,6 +1,6 @@
 """Formats of names and keys: what is wrong with a text that has to be one.
 
-Every function takes a text and returns its problems in the server's order, none if it is valid. A :class:`Problem` is
+Every function takes a text and returns its problems in the server's order, none if it is valid. A :class:`FormatError` is
 a field error without its path. Rules and texts are those of the API conventions ("Object Names and IDs", "Labels and
 Selectors") and of the DRA API.
 
@@ -27,7 +27,7 @@ IDENTIFIER_LENGTH = 32
 POOL_LENGTH = 253
 
 
-class Problem(NamedTuple):
+class FormatError(NamedTuple):
     """What is wrong with a value: kind of field error, the value to show (not shown if it is too long), explanation."""
 
     kind: str
@@ -91,18 +91,18 @@ _NORMAL_UUID_TEXT = (
 
 _UNIT_OF_LENGTH = {DECLARATIVE: "bytes", HANDWRITTEN: "characters"}
 _EMPTY_DOMAIN = {
-    DECLARATIVE: Problem(INVALID, "", "prefix must not be empty"),
-    HANDWRITTEN: Problem(INVALID, "", "the domain must not be empty"),
-    FORMER: Problem(REQUIRED, "", "the domain must not be empty"),
+    DECLARATIVE: FormatError(INVALID, "", "prefix must not be empty"),
+    HANDWRITTEN: FormatError(INVALID, "", "the domain must not be empty"),
+    FORMER: FormatError(REQUIRED, "", "the domain must not be empty"),
 }
 _EMPTY_NAME = {
-    DECLARATIVE: Problem(INVALID, "", "name must not be empty"),
-    HANDWRITTEN: Problem(INVALID, "", "the name must not be empty"),
-    FORMER: Problem(REQUIRED, "", "the name must not be empty"),
+    DECLARATIVE: FormatError(INVALID, "", "name must not be empty"),
+    HANDWRITTEN: FormatError(INVALID, "", "the name must not be empty"),
+    FORMER: FormatError(REQUIRED, "", "the name must not be empty"),
 }
 
 
-def short_name(value: str, wording: str = DECLARATIVE) -> list[Problem]:
+def short_name(value: str, wording: str = DECLARATIVE) -> list[FormatError]:
     """A DNS label (RFC 1123), up to 63 bytes: names of requests, devices, counter sets, namespaces."""
     if len(value) <= LABEL_LENGTH and _is_label(value):
         return []
@@ -112,14 +112,14 @@ def short_name(value: str, wording: str = DECLARATIVE) -> list[Problem]:
     return _invalid(value, texts)
 
 
-def long_name(value: str, wording: str = DECLARATIVE) -> list[Problem]:
+def long_name(value: str, wording: str = DECLARATIVE) -> list[FormatError]:
     """A DNS subdomain (RFC 1123), up to 253 bytes: names of objects and device classes."""
     if len(value) <= SUBDOMAIN_LENGTH and _is_subdomain(value):
         return []
     return _invalid(value, _subdomain_texts(value, wording))
 
 
-def long_name_caseless(value: str) -> list[Problem]:
+def long_name_caseless(value: str) -> list[FormatError]:
     """A DNS subdomain in upper or lower case: driver names, as far as their rule is declared."""
     # Two characters beyond ASCII equal an ASCII letter when case doesn't matter.
     lower = value.replace("\u017f", "s").replace("\u212a", "k").lower()
@@ -131,11 +131,11 @@ def long_name_caseless(value: str) -> list[Problem]:
     return _invalid(value, texts)
 
 
-def driver_name(value: str, wording: str = HANDWRITTEN) -> list[Problem]:
+def driver_name(value: str, wording: str = HANDWRITTEN) -> list[FormatError]:
     """A driver's name by the hand-written rule: required, up to 63 bytes, a DNS subdomain once it is lower case."""
     if not value:
-        required = Problem(REQUIRED, "", "")
-        return [required, Problem(INVALID, "", _SUBDOMAIN_TEXT)] if wording == FORMER else [required]
+        required = FormatError(REQUIRED, "", "")
+        return [required, FormatError(INVALID, "", _SUBDOMAIN_TEXT)] if wording == FORMER else [required]
     if len(value) <= DRIVER_LENGTH and _is_subdomain(value):
         return []
     problems = _too_long(value, DRIVER_LENGTH)
@@ -143,21 +143,21 @@ def driver_name(value: str, wording: str = HANDWRITTEN) -> list[Problem]:
     return problems
 
 
-def label_key(value: str) -> list[Problem]:
+def label_key(value: str) -> list[FormatError]:
     """A key of labels, taints, tolerations, conditions: a name of up to 63 bytes, with a DNS subdomain before a slash."""
     if len(value) <= LABEL_LENGTH and _is_key_name(value):
         return []
     return _invalid(value, _label_key_texts(value))
 
 
-def annotation_key(value: str) -> list[Problem]:
+def annotation_key(value: str) -> list[FormatError]:
     """A label key in which case doesn't matter."""
     if len(value) <= LABEL_LENGTH and _is_key_name(value):
         return []
     return _invalid(value, _label_key_texts(_lower(value)))
 
 
-def label_value(value: str) -> list[Problem]:
+def label_value(value: str) -> list[FormatError]:
     """The value of a label, taint or toleration: up to 63 bytes, possibly empty."""
     if len(value) <= LABEL_LENGTH and (not value or _is_key_name(value)):
         return []
@@ -167,28 +167,28 @@ def label_value(value: str) -> list[Problem]:
     return _invalid(value, texts)
 
 
-def condition_reason(value: str) -> list[Problem]:
+def condition_reason(value: str) -> list[FormatError]:
     """The reason of a condition: starts with a letter, ends with a letter, digit or underscore."""
     if value and not value.strip(_REASON_CHARACTERS) and value[0] in _LETTERS and value[-1] not in ",:":
         return []
-    return [Problem(INVALID, value, _REASON_TEXT)]
+    return [FormatError(INVALID, value, _REASON_TEXT)]
 
 
-def identifier(value: str) -> list[Problem]:
+def identifier(value: str) -> list[FormatError]:
     """A C identifier of up to 32 bytes: the part of an attribute's or capacity's name behind the domain."""
     if _is_identifier(value):
         return [] if len(value) <= IDENTIFIER_LENGTH else _too_long(value, IDENTIFIER_LENGTH)
-    return [*_too_long(value, IDENTIFIER_LENGTH), Problem(INVALID, value, _IDENTIFIER_TEXT)]
+    return [*_too_long(value, IDENTIFIER_LENGTH), FormatError(INVALID, value, _IDENTIFIER_TEXT)]
 
 
-def qualified_name(value: str, wording: str = DECLARATIVE) -> list[Problem]:
+def qualified_name(value: str, wording: str = DECLARATIVE) -> list[FormatError]:
     """The name of an attribute or capacity: an identifier, optionally with a domain and a slash before it.
 
     As on the server, a name with two slashes or more is not looked at. The declared rule wants the domain in lower
     case, the hand-written one does not.
     """
     if not value and wording == FORMER:
-        return [Problem(REQUIRED, "", "name required")]
+        return [FormatError(REQUIRED, "", "name required")]
     parts = value.split("/")
     if len(parts) == 1:
         return identifier(value)
@@ -200,7 +200,7 @@ def qualified_name(value: str, wording: str = DECLARATIVE) -> list[Problem]:
     return problems
 
 
-def _domain_problems(domain: str, wording: str) -> list[Problem]:
+def _domain_problems(domain: str, wording: str) -> list[FormatError]:
     if not domain:
         return [_EMPTY_DOMAIN[wording]]
     if wording != DECLARATIVE:
@@ -208,7 +208,7 @@ def _domain_problems(domain: str, wording: str) -> list[Problem]:
     return _too_long(domain, DRIVER_LENGTH) + _prefixed("prefix: ", long_name(domain))
 
 
-def fully_qualified_name(value: str, wording: str = DECLARATIVE) -> list[Problem]:
+def fully_qualified_name(value: str, wording: str = DECLARATIVE) -> list[FormatError]:
     """A qualified name that has its domain: what constraints and derived attributes refer to."""
     problems = qualified_name(value, wording)
     if "/" not in value:
@@ -216,11 +216,11 @@ def fully_qualified_name(value: str, wording: str = DECLARATIVE) -> list[Problem
         if wording == FORMER:
             text = "must include a domain"
         if value or wording != FORMER:
-            problems.append(Problem(INVALID, value if wording == DECLARATIVE else Named(value), text))
+            problems.append(FormatError(INVALID, value if wording == DECLARATIVE else Named(value), text))
     return problems
 
 
-def resource_pool_name(value: str, wording: str = DECLARATIVE) -> list[Problem]:
+def resource_pool_name(value: str, wording: str = DECLARATIVE) -> list[FormatError]:
     """A pool's name, up to 253 bytes: DNS subdomains with slashes between them.
 
     The hand-written rule also says that it is required; the declared one leaves that to the field.
@@ -229,30 +229,30 @@ def resource_pool_name(value: str, wording: str = DECLARATIVE) -> list[Problem]:
         return []
     if wording == HANDWRITTEN:
         if not value:
-            return [Problem(REQUIRED, "", "")]
+            return [FormatError(REQUIRED, "", "")]
         parts = [long_name(part, HANDWRITTEN) for part in value.split("/")]
     else:
         parts = [_pool_segment(index, part, value) for index, part in enumerate(value.split("/"))]
     return _too_long(value, POOL_LENGTH) + [problem for part in parts for problem in part]
 
 
-def _pool_segment(index: int, part: str, pool: str) -> list[Problem]:
+def _pool_segment(index: int, part: str, pool: str) -> list[FormatError]:
     if not part:
-        return [Problem(INVALID, pool, f"segment {index}: must not be empty")]
+        return [FormatError(INVALID, pool, f"segment {index}: must not be empty")]
     return _prefixed(f"segment {index}: ", long_name(part))
 
 
-def uuid(value: str, wording: str = DECLARATIVE) -> list[Problem]:
+def uuid(value: str, wording: str = DECLARATIVE) -> list[FormatError]:
     """A UUID in lower case with hyphens (RFC 4122): claim UIDs, share IDs."""
     if len(value) == 36 and _is_hyphenated_hex(value, _HEX_LOWER):
         return []
     if wording == DECLARATIVE:
-        return [Problem(INVALID, value, _UUID_TEXT)]
+        return [FormatError(INVALID, value, _UUID_TEXT)]
     error = _uuid_error(value)
-    return [Problem(INVALID, value, f"error validating uid: {error}" if error else _NORMAL_UUID_TEXT)]
+    return [FormatError(INVALID, value, f"error validating uid: {error}" if error else _NORMAL_UUID_TEXT)]
 
 
-def extended_resource_name(value: str, wording: str = DECLARATIVE) -> list[Problem]:
+def extended_resource_name(value: str, wording: str = DECLARATIVE) -> list[FormatError]:
     """A name under which pods ask for devices in their resources: with a domain, not kubernetes.io, fit for a quota."""
     texts = []
     if "/" not in value:
@@ -267,7 +267,7 @@ def extended_resource_name(value: str, wording: str = DECLARATIVE) -> list[Probl
     return _invalid(value, texts)
 
 
-def semantic_version(value: str) -> list[Problem]:
+def semantic_version(value: str) -> list[FormatError]:
     """A version by semver.org 2.0.0, with three numbers."""
     core, plus, build = value.partition("+")
     core, hyphen, prerelease = core.partition("-")
@@ -278,7 +278,9 @@ def semantic_version(value: str) -> list[Problem]:
     if plus:
         valid = valid and all(part and not part.strip(_ALPHANUMERIC + "-") for part in build.split("."))
     return (
-        [] if valid else [Problem(INVALID, value, "must be a string compatible with semver.org spec 2.0.0")]
+        []
+        if valid
+        else [FormatError(INVALID, value, "must be a string compatible with semver.org spec 2.0.0")]
     )
 
 
@@ -292,18 +294,18 @@ def _is_prerelease_part(part: str) -> bool:
     return bool(part.strip(_DIGITS)) or _is_version_number(part)
 
 
-def _invalid(value: str, texts: list[str]) -> list[Problem]:
-    return [Problem(INVALID, value, text) for text in texts]
+def _invalid(value: str, texts: list[str]) -> list[FormatError]:
+    return [FormatError(INVALID, value, text) for text in texts]
 
 
-def _prefixed(prefix: str, problems: list[Problem]) -> list[Problem]:
-    return [Problem(kind, value, prefix + detail) for kind, value, detail in problems]
+def _prefixed(prefix: str, problems: list[FormatError]) -> list[FormatError]:
+    return [FormatError(kind, value, prefix + detail) for kind, value, detail in problems]
 
 
-def _too_long(value: str, limit: int) -> list[Problem]:
+def _too_long(value: str, limit: int) -> list[FormatError]:
     if byte_length(value) <= limit:
         return []
-    return [Problem(TOO_LONG, value, f"may not be more than {limit} bytes")]
+    return [FormatError(TOO_LONG, value, f"may not be more than {limit} bytes")]
 
 
 def _over_length(value: str, limit: int, wording: str) -> list[str]:
@@ -405,22 +407,22 @@ FIELD_MANAGER_BYTES = 128
 STANDARD_FINALIZERS = frozenset(("kubernetes", "orphan", "foregroundDeletion"))
 
 
-def generate_name(value: str, *, is_label: bool = False) -> list[Problem]:
+def generate_name(value: str, *, is_label: bool = False) -> list[FormatError]:
     """The beginning of a generated object name, a DNS subdomain or even a DNS label: it may end in a hyphen."""
     check = short_name if is_label else long_name
     return _about(value, check(_masked_prefix(value), HANDWRITTEN))
 
 
-def namespace_name(value: str) -> list[Problem]:
+def namespace_name(value: str) -> list[FormatError]:
     """The name of a namespace: a DNS label."""
     return short_name(value, HANDWRITTEN)
 
 
-def path_segment(value: str, *, prefix: bool = False) -> list[Problem]:
+def path_segment(value: str, *, prefix: bool = False) -> list[FormatError]:
     """What can stand as one segment in a URL; ``prefix``: something will be appended."""
     if not prefix and is_dots(value):
-        return [Problem(INVALID, value, f"may not be '{value}'")]
-    return [Problem(INVALID, value, f"may not contain '{part}'") for part in "/%" if part in value]
+        return [FormatError(INVALID, value, f"may not be '{value}'")]
+    return [FormatError(INVALID, value, f"may not contain '{part}'") for part in "/%" if part in value]
 
 
 def is_dots(name: str) -> bool:
@@ -428,49 +430,51 @@ def is_dots(name: str) -> bool:
     return name in (".", "..")
 
 
-def finalizer(value: str) -> list[Problem]:
+def finalizer(value: str) -> list[FormatError]:
     """A finalizer: a label key. Reported for the list, not for the entry."""
     return label_key(value)
 
 
-def unqualified_finalizer(value: str) -> list[Problem]:
+def unqualified_finalizer(value: str) -> list[FormatError]:
     """A finalizer without a domain must be one of those that Kubernetes itself has. Reported for the entry."""
     if "/" in value or value in STANDARD_FINALIZERS:
         return []
-    return [Problem(INVALID, value, "name is neither a standard finalizer name nor is it fully qualified")]
+    return [
+        FormatError(INVALID, value, "name is neither a standard finalizer name nor is it fully qualified")
+    ]
 
 
-def annotations_size(annotations: Mapping[str, str]) -> list[Problem]:
+def annotations_size(annotations: Mapping[str, str]) -> list[FormatError]:
     """Keys and values together take up to 256 KiB."""
     # Most annotations are far from the limit, even if every character took four bytes.
     if sum(len(key) + len(value) for key, value in annotations.items()) * 4 <= ANNOTATIONS_BYTES:
         return []
     if sum(byte_length(key) + byte_length(value) for key, value in annotations.items()) <= ANNOTATIONS_BYTES:
         return []
-    return [Problem(TOO_LONG, "", f"may not be more than {ANNOTATIONS_BYTES} bytes")]
+    return [FormatError(TOO_LONG, "", f"may not be more than {ANNOTATIONS_BYTES} bytes")]
 
 
-def owner_api_version(value: str) -> list[Problem]:
+def owner_api_version(value: str) -> list[FormatError]:
     """The API version of an owner, not empty: group and version, or a version alone."""
     if value.count("/") <= 1 and not value.endswith("/"):
         return []
-    return [Problem(INVALID, value, "must be <group>/<version> or <version>")]
+    return [FormatError(INVALID, value, "must be <group>/<version> or <version>")]
 
 
-def field_manager(value: str) -> list[Problem]:
+def field_manager(value: str) -> list[FormatError]:
     """The name of a manager of fields: up to 128 bytes of printable characters."""
     from resourceapi.printable import is_printable
 
     problems = []
     if byte_length(value) > FIELD_MANAGER_BYTES:
-        problems.append(Problem(TOO_LONG, "", f"may not be more than {FIELD_MANAGER_BYTES} bytes"))
+        problems.append(FormatError(TOO_LONG, "", f"may not be more than {FIELD_MANAGER_BYTES} bytes"))
     if value.isascii() and value.isprintable():
         return problems
     position = 0
     for character in value:
         if not is_printable(character):
             text = f"invalid character U+{ord(character):04X} (at position {position})"
-            problems.append(Problem(INVALID, value, text))
+            problems.append(FormatError(INVALID, value, text))
         position += byte_length(character)
     return problems
 
@@ -485,5 +489,5 @@ def _masked_prefix(value: str) -> str:
     return value.encode("utf-8", "surrogatepass")[:-2].decode("utf-8", "surrogateescape") + "a"
 
 
-def _about(value: str, problems: Iterable[Problem]) -> list[Problem]:
-    return [Problem(kind, value, detail) for kind, _, detail in problems]
+def _about(value: str, problems: Iterable[FormatError]) -> list[FormatError]:
+    return [FormatError(kind, value, detail) for kind, _, detail in problems]

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from resourceapi.go_text import quote
-from resourceapi.objects import EMPTY, Object
+from resourceapi.objects import Object
+from resourceapi.records.nodes import Node
 
 INT64_DIGITS = 19
 
 
-def selects(selector: Object, node: Object) -> bool:
-    """Whether any term selects the node (JSON of a Node); a term without requirements selects none."""
-    meta = node.get("metadata", EMPTY)
-    labels = meta.get("labels") or EMPTY
-    names = {"metadata.name": meta.get("name", "")}
+def selects(selector: Object, node: Node) -> bool:
+    """Whether any term selects the node; a term without requirements selects none."""
+    labels, names = node.labels, {"metadata.name": node.name}
     for term in selector.get("nodeSelectorTerms") or ():
         expressions, fields = term.get("matchExpressions") or (), term.get("matchFields") or ()
         if (expressions or fields) and _satisfy(expressions, labels) and _satisfy(fields, names):
@@ -35,14 +34,14 @@ def wrong_bounds(selector: Object) -> Iterator[str]:
                     yield f"{path}: Invalid value: {quote(bound)}: {why}"
 
 
-def _satisfy(requirements: Iterable[Object], values: Object) -> bool:
+def _satisfy(requirements: Iterable[Object], values: Mapping[str, str]) -> bool:
     for requirement in requirements:  # noqa: SIM110 - there may be thousands, and a generator takes as long again
         if not _satisfies(requirement, values):
             return False
     return True
 
 
-def _satisfies(requirement: Object, values: Object) -> bool:
+def _satisfies(requirement: Object, values: Mapping[str, str]) -> bool:
     key, operator, wanted = (
         requirement.get("key", ""),
         requirement.get("operator"),

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from resourceapi import decoding
-from resourceapi.decoding import Decoded, DecodingError, Problem
+from resourceapi.decoding import Decoded, DecodingError, StrictError
 from resourceapi.errors import ClaimcheckError
 from resourceapi.field_errors import Path
 from resourceapi.go_text import json_text, quote
@@ -69,7 +69,7 @@ class BadRequest(ClaimcheckError):
     warnings where such fields are allowed.  ``path`` is the field that the message is about, if it is about one.
     """
 
-    def __init__(self, text: str, *, path: Path = (), problems: list[Problem] | None = None) -> None:
+    def __init__(self, text: str, *, path: Path = (), problems: list[StrictError] | None = None) -> None:
         super().__init__(text)
         self.text = text
         self.path = path

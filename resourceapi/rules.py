@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from resourceapi.names import Problem
+from resourceapi.names import FormatError
 
 STANDARD = "standard"  # enforced by every release that has the field
 BETA = "beta"  # enforced declaratively since 1.37, by hand before
@@ -84,8 +84,8 @@ class Format(Rule):
     def __init__(
         self,
         name: str,
-        problems: Callable[[str], Sequence[Problem]],
-        by_hand: Callable[[str], Sequence[Problem]] | None = None,
+        problems: Callable[[str], Sequence[FormatError]],
+        by_hand: Callable[[str], Sequence[FormatError]] | None = None,
         *,
         stage: str = BETA,
     ) -> None:

@@ -212,9 +212,9 @@ class Binder:
         :raises ClaimConflict: if not.
         """
         claim = self._picture.claims.get(decided.key)
-        if claim is None or uid_of(claim) != decided.uid:
+        if claim is None or claim.uid != decided.uid:
             raise ClaimConflict(f"ResourceClaim {decided.key!r} has been deleted")
-        return Claim(claim)
+        return claim.for_a_moment()
 
     # --- the Binding
 

@@ -7,8 +7,7 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from allocator.binding_conditions import is_overdue, open_conditions
-from resourceapi.objects import Object
-from resourceapi.records.claims import Claim, is_reserved
+from resourceapi.records.claims import Claim
 from resourceapi.records.pods import Pod
 from scheduler.cluster_picture import ClusterPicture
 
@@ -47,7 +46,7 @@ class BindingConditions:
 
         :param keys: ``namespace/name``.
         """
-        claims = [Claim(claim) for claim in self._known(keys)]
+        claims = self._known(keys)
         found = open_conditions(claims, self._picture.features)
         if not found:
             return None
@@ -63,11 +62,11 @@ class BindingConditions:
 
     def held(self, pod: Pod) -> list[Claim]:
         """The claims that have devices and are reserved for a pod: what it would wait for with them."""
-        reserved = [claim for claim in self._known(pod.claim_keys) if is_reserved(claim, pod.uid)]
-        return [each for each in map(Claim, reserved) if each.is_allocated]
+        known = self._known(pod.claim_keys)
+        return [each for each in known if each.is_allocated and each.is_reserved_for(pod.uid)]
 
-    def _known(self, keys: Iterable[str]) -> list[Object]:
-        """Those of the claims that exist, each once; what is large about them is read without the lock."""
+    def _known(self, keys: Iterable[str]) -> list[Claim]:
+        """Those of the claims that exist, each once."""
         wanted = dict.fromkeys(keys)
         with self._picture.lock:
             return [claim for key in wanted if (claim := self._picture.claims.get(key)) is not None]

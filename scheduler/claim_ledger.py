@@ -7,9 +7,8 @@ from typing import NamedTuple
 
 from allocator.scheduling import SchedulingState
 from cluster.store import Change, VersionedCollection
-from resourceapi.manifests import entries, mapping, uid_of
-from resourceapi.objects import EMPTY, Object
-from resourceapi.records.claims import Claim, allocation_of
+from resourceapi.objects import Object
+from resourceapi.records.claims import Allocation, Claim
 
 
 class Assumed(NamedTuple):
@@ -19,11 +18,11 @@ class Assumed(NamedTuple):
     """
 
     uid: str
-    allocation: Object
+    allocation: Allocation
 
 
 class ClaimLedger:
-    """Every claim (v1, normal form) as the API server has it, and over it the allocations that are assumed.
+    """Every claim as the API server has it, and over it the allocations that are assumed.
 
     A device counts as taken from the moment on at which a bind has chosen it, whatever watch events say meanwhile; it is
     free again when the bind gives up (:meth:`forget`), or when a claim that had it written into its status lets go of it.
@@ -31,7 +30,7 @@ class ClaimLedger:
     All methods but :meth:`seen` need the lock of the picture; ``seen`` must be called without it.
     """
 
-    def __init__(self, state: SchedulingState, claims: VersionedCollection) -> None:
+    def __init__(self, state: SchedulingState, claims: VersionedCollection[Claim]) -> None:
         """Begin to follow a collection.
 
         :param state: is told what claims hold.
@@ -43,24 +42,26 @@ class ClaimLedger:
         #: grows whenever a claim lets go of devices, or of nodes to which it was bound
         self.releases = 0
         #: told of each claim that has changed, with the claim before and after
-        self.listeners: list[Callable[[Change[Object]], None]] = []
+        self.listeners: list[Callable[[Change[Claim]], None]] = []
 
-    def get(self, key: str) -> Object | None:
+    def get(self, key: str) -> Claim | None:
         """A claim with what it holds, assumed allocations included; None if there is none.
+
+        It stays: who reads what it asks for does so from a copy (:meth:`~resourceapi.records.claims.Claim.for_a_moment`).
 
         :param key: ``namespace/name``.
         """
         claim = self._claims.objects.get(key)
         assumed = self._assumed.get(key)
-        if claim is None or assumed is None or assumed.uid != uid_of(claim):
-            return claim
-        return {**claim, "status": {**(claim.get("status") or EMPTY), "allocation": assumed.allocation}}
+        if claim is not None and assumed is not None and assumed.uid == claim.uid:
+            return claim.allocated(assumed.allocation.object)
+        return claim
 
     def is_assumed(self, key: str) -> bool:
         """Whether the claim's allocation is being written."""
         return key in self._assumed
 
-    def with_assumed(self) -> dict[str, Object]:
+    def with_assumed(self) -> dict[str, Claim]:
         """The claims whose allocations are being written, with these, by key."""
         return {key: claim for key in self._assumed if (claim := self.get(key)) is not None}
 
@@ -75,7 +76,7 @@ class ClaimLedger:
         :param uid: of the claim.
         :param allocation: an AllocationResult in normal form.
         """
-        self._assumed[key] = Assumed(uid, allocation)
+        self._assumed[key] = Assumed(uid, Allocation(allocation))
         self._tell(key)
 
     def forget(self, key: str) -> None:
@@ -90,7 +91,7 @@ class ClaimLedger:
         if self._assumed.pop(key, None) is not None:
             self._tell(key)
 
-    def stored(self, key: str) -> Object | None:
+    def stored(self, key: str) -> Claim | None:
         """A claim as the API server has it; None if there is none."""
         return self._claims.objects.get(key)
 
@@ -98,7 +99,7 @@ class ClaimLedger:
         """Take in a claim as the API server has answered to a write; one that is older than what is known changes nothing."""
         self._claims.put(claim)
 
-    def changed(self, changes: Sequence[Change[Object]]) -> None:
+    def changed(self, changes: Sequence[Change[Claim]]) -> None:
         """Take in what has been put into the collection.
 
         Changes of one call are of one moment, in no order: where a device has gone from one claim to another, it is taken
@@ -113,13 +114,14 @@ class ClaimLedger:
             for listener in self.listeners:
                 listener(change)
 
-    def _confirm(self, change: Change[Object]) -> bool:
+    def _confirm(self, change: Change[Claim]) -> bool:
         """Forget what was assumed of a claim once the API server says what it has; whether that is something else."""
         assumed, after = self._assumed.get(change.key), change.after
         if assumed is None:
             return False
-        held = None if after is None or uid_of(after) != assumed.uid else allocation_of(after)
-        if held is None and after is not None and uid_of(after) == assumed.uid:
+        is_same = after is not None and after.uid == assumed.uid
+        held = after.allocation if after is not None and is_same else None
+        if held is None and is_same:
             return False  # not written yet
         del self._assumed[change.key]
         return held != assumed.allocation
@@ -129,7 +131,7 @@ class ClaimLedger:
         if claim is None:
             self._state.remove_claim(*_names(key))
         else:
-            self._state.put_claim(Claim(claim))
+            self._state.put_claim(claim)
 
 
 def _names(key: str) -> tuple[str, str]:
@@ -137,12 +139,13 @@ def _names(key: str) -> tuple[str, str]:
     return namespace, name
 
 
-def _lets_go(change: Change[Object]) -> bool:
+def _lets_go(change: Change[Claim]) -> bool:
     """Whether a claim has other devices than before, or none any more."""
-    held = change.before and allocation_of(change.before)
-    return held is not None and _is_wanted(held) and held != (change.after and allocation_of(change.after))
+    held = None if change.before is None else change.before.allocation
+    kept = None if change.after is None else change.after.allocation
+    return held is not None and _is_wanted(held) and held != kept
 
 
-def _is_wanted(allocation: Object) -> bool:
+def _is_wanted(allocation: Allocation) -> bool:
     """Whether it keeps devices from others, or its own pods from nodes: that of a claim that asks for nothing does not."""
-    return bool(entries(mapping(allocation, "devices"), "results") or allocation.get("nodeSelector"))
+    return bool(allocation.results or allocation.node_selector)

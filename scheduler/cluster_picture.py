@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from enum import Enum, auto
 from functools import partial
+from operator import attrgetter
 from threading import Event
 from time import sleep
 from typing import Any, NamedTuple
@@ -18,7 +19,7 @@ from allocator.scheduling import SchedulingState
 from allocator.time_limit import STEP_SECONDS, TimeLimit
 from cluster.client import Client
 from cluster.group_snapshots import InConfiguration, Snapshots
-from cluster.objects import ClusterObjects, read_node
+from cluster.objects import ClusterObjects
 from cluster.reflector import Reflector
 from cluster.store import Change, Collection, Value, VersionedCollection
 from resourceapi.json_text import PackedRaw, Raw
@@ -29,9 +30,12 @@ from resourceapi.model.versions import GROUP, OWN_GROUP, V1_PATH
 from resourceapi.objects import Object
 from resourceapi.recognition import is_served
 from resourceapi.records import pod_groups
-from resourceapi.records.claims import DevicesReader
+from resourceapi.records.claims import Claim, DevicesReader
+from resourceapi.records.classes import read_device_class
+from resourceapi.records.nodes import read_node
 from resourceapi.records.pod_groups import PodGroup
 from resourceapi.records.pods import Pod, pod_with_claims
+from resourceapi.records.taints import read_taint_rule
 from resourceapi.releases import Profile
 from scheduler.budgets import Budget, read_budget
 from scheduler.claim_ledger import ClaimLedger
@@ -117,6 +121,9 @@ class ClusterPicture:
         def read(kind: str) -> Callable[[Object], Object | None]:
             return lambda value: objects.read_stored(kind, _without(value, "managedFields"))
 
+        def made(kind: str, record: Callable[[Object], Value]) -> Callable[[Object], Value | None]:
+            return lambda value: None if (found := read(kind)(value)) is None else record(found)
+
         self.nodes = Collection(read_node)
         shapes = ShapeRegistry(self.features.reading)
 
@@ -125,11 +132,8 @@ class ClusterPicture:
             return None if obj is None else PublishedSlice(Slice(obj, shapes), obj)
 
         self.slices = Collection(read_slice)
-        read_class = read(DEVICE_CLASS.name)
-        self.classes = Collection(
-            lambda value: None if (found := read_class(value)) is None else _packed(found)
-        )
-        self.rules = Collection(read(DEVICE_TAINT_RULE.name))
+        self.classes = Collection(made(DEVICE_CLASS.name, lambda found: read_device_class(_packed(found))))
+        self.rules = Collection(made(DEVICE_TAINT_RULE.name, read_taint_rule))
         self.patches = Collection(read(RESOURCE_SLICE_PATCH.name))
         #: the API group of ResourceSlicePatches
         self.patch_group = patch_group
@@ -138,11 +142,11 @@ class ClusterPicture:
         self.budgets: Collection[Budget] = Collection(read_budget)
         read_claim, kept = read(CLAIM.name), snapshots or InConfiguration()
 
-        def read_with_snapshot(value: Object) -> Object | None:
+        def read_with_snapshot(value: Object) -> Claim | None:
             claim = read_claim(_without(value, "labels", "annotations"))
             if claim is None:
                 return None
-            return asked.packed(_packed(kept.read(claim)), mapping(value, "spec", "devices"))
+            return Claim(asked.packed(_packed(kept.read(claim)), mapping(value, "spec", "devices")))
 
         def read_devices(value: Object) -> Object:
             claim = read_claim({"spec": {"devices": value}})
@@ -150,7 +154,7 @@ class ClusterPicture:
 
         asked = DevicesReader(read_devices)
 
-        self.claim_objects = VersionedCollection(read_with_snapshot)
+        self.claim_objects = VersionedCollection(read_with_snapshot, attrgetter("object"))
         self.claims = ClaimLedger(self.state, self.claim_objects)
         self.group_devices = GroupDevices(self.claims)
         state = self.state

@@ -11,9 +11,8 @@ from allocator.errors import AWAY, FATAL, OUT_OF_TIME
 from allocator.plans import Outcome
 from allocator.pod_claims import asks_for_devices, classes_by_resource
 from allocator.results import places_of
-from allocator.scheduler_messages import device_reason
 from allocator.scheduling import PodAnswer
-from allocator.scheduling_outcome import SchedulingOutcome
+from allocator.scheduling_outcome import SchedulingOutcome, device_reason
 from allocator.time_limit import TimeLimit
 from cluster.store import Change
 from resourceapi.manifests import entries, mapping
@@ -60,7 +59,7 @@ class ClaimArrivals:
     def _are_known(self, pod: Pod) -> bool:
         return all(key in self._claims for key in pod.claim_keys)
 
-    def _changed(self, change: Change[Object]) -> None:
+    def _changed(self, change: Change[Claim]) -> None:
         with self._arrived:
             self._arrived.notify_all()
 
@@ -78,9 +77,10 @@ def nodes_without(candidates: CandidateNodes, picture: ClusterPicture) -> dict[s
     served = sorted(asked & by_class.keys())
     found: dict[str, str] = {}
     for node in candidates.nodes if served else ():
-        there = mapping(picture.nodes.objects.get(node), "status", "allocatable")
+        known = picture.nodes.objects.get(node)
         for resource in served:
-            if there.get(resource, "0") == "0":
+            amount = known.allocatable.get(resource) if known is not None else None
+            if amount is None or amount.is_zero():
                 found[node] = (
                     f"{resource} stands for DeviceClass {by_class[resource]}, which needs a ResourceClaim here"
                 )
@@ -215,7 +215,7 @@ class Filter:
         known = None if pod.group else self._refusals.get(pod.uid, stored, candidates)
         if known is not None:
             return known
-        claims = list(map(Claim, stored))
+        claims = [each.for_a_moment() for each in stored]
         retry_at = self._search_time.retry_at(pod)
         if retry_at is not None:
             return self._put_off(pod, candidates, claims, retry_at)
@@ -388,7 +388,7 @@ class Filter:
         self._refusals.put(
             refused.pod,
             refused.helped_by,
-            [each.object for each in refused.claims],
+            refused.claims,
             refused.candidates,
             refused.verdicts,
             refused.retry_at,

@@ -14,9 +14,7 @@ from cluster.leading import NotLeading
 from cluster.store import Change
 from resourceapi.errors import ClaimcheckError
 from resourceapi.logs import LOGGER, log
-from resourceapi.manifests import entries, mapping
-from resourceapi.objects import Object
-from resourceapi.records.claims import Claim, allocation_of
+from resourceapi.records.claims import Claim
 from resourceapi.records.pods import Pod
 from scheduler.binding_conditions import BindingConditions
 from scheduler.cluster_picture import ClusterPicture
@@ -81,10 +79,9 @@ class GivingUp:
             except Exception:  # noqa: BLE001 - whatever it is, the other pods are looked at
                 LOGGER.exception("devices not released", extra={"fields": {"pod": pod.key}})
 
-    def _claim_changed(self, change: Change[Object]) -> None:
-        held = change.after and allocation_of(change.after)
-        results = entries(mapping(held, "devices"), "results")
-        if any(each.get("bindingConditions") for each in results):
+    def _claim_changed(self, change: Change[Claim]) -> None:
+        results = () if change.after is None else change.after.results
+        if any(each.object.get("bindingConditions") for each in results):
             self._conditional.add(change.key)
         else:
             self._conditional.discard(change.key)

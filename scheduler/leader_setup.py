@@ -56,7 +56,7 @@ def make_leadership(
         ExactClient(client),
         candidate.identity,
         relist=relist,
-        claims=lambda: list(picture.claim_objects.objects.values()),
+        claims=lambda: [each.object for each in list(picture.claim_objects.objects.values())],
         seen=picture.claims.seen,
         is_on_node=is_on_node,
     )

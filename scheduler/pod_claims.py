@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from resourceapi.errors import ClaimcheckError
 from resourceapi.limits import RESERVED_FOR
-from resourceapi.manifests import mapping, text
-from resourceapi.objects import Object
-from resourceapi.records.claims import Claim, Consumer, Owner, is_reserved, owners_of, reservations
+from resourceapi.manifests import text
+from resourceapi.records.claims import Claim, Consumer, Owner, reservations
 from resourceapi.records.pod_groups import KIND as POD_GROUP
 from resourceapi.records.pod_groups import RESOURCE, PodGroup
 from resourceapi.records.pods import Pod, PodClaim
@@ -32,11 +31,11 @@ def claims_for(pod: Pod, ledger: ClaimLedger) -> list[Claim]:
 
     :raises ClaimProblem: as of :func:`stored_claims_for`.
     """
-    return list(map(Claim, stored_claims_for(pod, ledger)))
+    return [each.for_a_moment() for each in stored_claims_for(pod, ledger)]
 
 
-def stored_claims_for(pod: Pod, ledger: ClaimLedger) -> list[Object]:
-    """The same as the ledger has them, which takes much less time.
+def stored_claims_for(pod: Pod, ledger: ClaimLedger) -> list[Claim]:
+    """The same as the ledger has them: what they ask for is not to be read from these, which stay.
 
     :raises ClaimProblem: if one does not exist yet, or cannot be used by the pod, or there are too many.
     """
@@ -45,25 +44,25 @@ def stored_claims_for(pod: Pod, ledger: ClaimLedger) -> list[Object]:
     return list({each.claim: _claim(pod, each, ledger) for each in pod.claims if each.is_needed}.values())
 
 
-def _claim(pod: Pod, entry: PodClaim, ledger: ClaimLedger) -> Object:
+def _claim(pod: Pod, entry: PodClaim, ledger: ClaimLedger) -> Claim:
     if not entry.claim:
         raise ClaimProblem(
             f"waiting for the ResourceClaim of {entry.entry!r} to be created from its template"
         )
     key = f"{pod.namespace}/{entry.claim}"
-    found = ledger.get(key)
-    if found is None:
+    claim = ledger.get(key)
+    if claim is None:
         raise ClaimProblem(f"waiting for ResourceClaim {entry.claim!r}, which does not exist", key)
-    if entry.is_generated and not any(_has_made(pod, each) for each in owners_of(found)):
+    if entry.is_generated and not any(_has_made(pod, each) for each in claim.owners):
         # it may have been made for another pod of the same name
         raise ClaimProblem(f"ResourceClaim {entry.claim!r} was not created for this pod", key)
-    if mapping(found, "metadata").get("deletionTimestamp"):
+    if claim.is_leaving:
         raise ClaimProblem(f"ResourceClaim {entry.claim!r} is being deleted", key)
-    if len(reservations(found)) >= RESERVED_FOR and not _is_reserved(found, pod):
+    if len(reservations(claim.object)) >= RESERVED_FOR and not _is_reserved(claim, pod):
         raise ClaimProblem(
             f"ResourceClaim {entry.claim!r} is in use by {RESERVED_FOR} consumers already", key
         )
-    return found
+    return claim
 
 
 def _has_made(pod: Pod, owner: Owner) -> bool:
@@ -73,13 +72,13 @@ def _has_made(pod: Pod, owner: Owner) -> bool:
     )
 
 
-def _is_reserved(claim: Object, pod: Pod) -> bool:
+def _is_reserved(claim: Claim, pod: Pod) -> bool:
     """Whether a claim is reserved for a pod, or for its PodGroup, of which a pod knows the name."""
-    return is_reserved(claim, pod.uid) or (
+    return claim.is_reserved_for(pod.uid) or (
         bool(pod.group)
         and any(
             (text(each, "resource"), text(each, "name")) == (RESOURCE, pod.group)
-            for each in reservations(claim)
+            for each in reservations(claim.object)
         )
     )
 

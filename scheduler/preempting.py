@@ -133,7 +133,7 @@ class _Pods:
             claim = ledger.get(key)
             if claim is None or ledger.is_assumed(key):
                 continue
-            users = {text(each, "uid") for each in reservations(claim)}
+            users = {text(each, "uid") for each in reservations(claim.object)}
             if users and users <= uids:
                 freed.add(key)
         return freed
@@ -216,7 +216,7 @@ class _Trials:
         left = {
             key
             for key, claim in list(claims)
-            if (users := reservations(claim))
+            if (users := reservations(claim.object))
             and all(text(each, "uid") not in self._pods.by_uid for each in users)
         }
         return self._fits_without(self._freed(()) | (left - self._own))

@@ -17,13 +17,12 @@ from typing import NamedTuple
 
 from allocator.errors import AWAY, OUT_OF_TIME
 from allocator.pod_claims import ClaimsOnNode
-from allocator.scheduler_messages import device_reason
+from allocator.scheduling_outcome import device_reason
 from allocator.time_limit import TimeLimit
 from cluster.leading import Leader, NotLeading
 from cluster.store import Change
 from resourceapi.errors import ClaimcheckError
 from resourceapi.logs import LOGGER, log
-from resourceapi.objects import Object
 from resourceapi.records.claims import Claim, Consumer
 from resourceapi.records.pods import Pod
 from scheduler.claim_writes import ClaimWrites
@@ -51,7 +50,7 @@ class _Refused(NamedTuple):
     """
 
     key: str
-    claim: Object | None
+    claim: Claim | None
 
 
 @dataclass
@@ -170,7 +169,7 @@ class PreScheduledPods:
         """Take devices for the claims that have none, in memory; None if there is nothing to do now."""
         with self._search_time.holding(self._picture.lock, pod.namespace, 1):
             ledger, findings = self._picture.claims, self._open.get(pod.key, _Findings())
-            if (refused := findings.refused) is not None and ledger.get(refused.key) is refused.claim:
+            if (refused := findings.refused) is not None and ledger.get(refused.key) == refused.claim:
                 return None
             findings.refused = None
             try:

@@ -14,10 +14,10 @@ from allocator.explaining.shortfalls import Shortfalls
 from allocator.features import Features
 from allocator.inventory import Inventory
 from allocator.rules.selector_outcomes import SelectorOutcomes
-from allocator.scheduler_messages import device_reason
+from allocator.scheduling_outcome import device_reason
 from allocator.time_limit import OutOfTime, TimeLimit
-from resourceapi.objects import Object
 from resourceapi.records.claims import Claim
+from resourceapi.records.nodes import Node
 from resourceapi.records.pools import DeviceId
 from scheduler.cluster_picture import ClusterPicture
 
@@ -29,7 +29,7 @@ NOTHING_FOUND = device_reason("")
 
 class _Seen(NamedTuple):
     features: Features
-    nodes: Mapping[str, Object]
+    nodes: Mapping[str, Node]
     inventory: Inventory
     allocated: AllocatedState
     holders: Mapping[DeviceId, list[str]]

@@ -16,14 +16,14 @@ from typing import NamedTuple
 
 from allocator.devices import Slice
 from allocator.explaining import in_words
-from allocator.explaining.explanation import ERROR, MISFIT, UNDECIDED, Explanation, explain
+from allocator.explaining.explanation import ERROR, MISFIT, UNDECIDED, Explanation, PodContext, explain
 from allocator.explaining.for_tenants import for_tenants, groups_in_the_way, patched_values_in_claims
-from allocator.explaining.snapshot import Snapshot
+from allocator.explaining.snapshot import ClusterContent, Snapshot
 from allocator.pod_claims import ClaimsOnNode
 from allocator.time_limit import OutOfTime, TimeLimit
 from resourceapi.node_selection import selects
-from resourceapi.objects import Object
 from resourceapi.records.claims import Allocation, Claim
+from resourceapi.records.nodes import Node
 from resourceapi.records.pods import Pod
 from resourceapi.records.pools import PoolId
 from scheduler.cluster_picture import ClusterPicture
@@ -82,7 +82,7 @@ def note_on(case: Case, picture: ClusterPicture, seconds: float = SECONDS) -> st
     except OutOfTime:
         return _no_time(case.pod)
     others = {name: (NOT_REFUSED,) for name in snapshot.nodes if name not in case.nodes}
-    explanation = explain(snapshot, claims, limit, others, full=others)
+    explanation = explain(snapshot, claims, limit, PodContext(others, full=others))
     if explanation.verdict in (MISFIT, ERROR) or explanation.refusal:
         nodes = in_words.Nodes(case.refused, len(seen.all_nodes) > case.refused)
         return _in_one_line(explanation, case.pod, nodes)
@@ -99,12 +99,12 @@ class _Seen(NamedTuple):
     :param held: what claims hold.
     """
 
-    nodes: Sequence[Object]
-    all_nodes: Sequence[Object]
+    nodes: Sequence[Node]
+    all_nodes: Sequence[Node]
     pools: frozenset[PoolId]
     slices: Sequence[Slice]
-    claims: Mapping[str, Object]
-    assumed: Mapping[str, Object]
+    claims: Mapping[str, Claim]
+    assumed: Mapping[str, Claim]
     held: Mapping[str, Allocation]
 
     @classmethod
@@ -132,26 +132,28 @@ class _Seen(NamedTuple):
         pods = picture.pods.objects
         return Snapshot(
             picture.features,
-            [*self.nodes, *_nodes_of(claims, self.all_nodes, limit)],
-            dict(picture.classes.objects),
-            [each.as_object() for each in self.slices],
-            map(Claim, self._here()),
-            list(picture.rules.objects.values()),
-            list(picture.patches.objects.values()),
+            ClusterContent(
+                [*self.nodes, *_nodes_of(claims, self.all_nodes, limit)],
+                dict(picture.classes.objects),
+                [each.as_object() for each in self.slices],
+                self._here(),
+                list(picture.rules.objects.values()),
+                list(picture.patches.objects.values()),
+            ),
             time_limit=limit,
             owner_of=lambda key: (*pod.owner, 0) if (pod := pods.get(key)) and pod.owner else None,
         )
 
-    def _here(self) -> Iterator[Object]:
+    def _here(self) -> Iterator[Claim]:
         """The claims that hold devices of these pools."""
         known = {**self.claims, **self.assumed}
         for key, claim in known.items():
             held = self.held.get(key)
             if held is not None and any(each.device[:2] in self.pools for each in held.results):
-                yield claim
+                yield claim.for_a_moment()
 
 
-def _nodes_of(claims: Sequence[Claim], nodes: Sequence[Object], limit: TimeLimit) -> Iterator[Object]:
+def _nodes_of(claims: Sequence[Claim], nodes: Sequence[Node], limit: TimeLimit) -> Iterator[Node]:
     """Those of some nodes for which claims have devices.
 
     :raises OutOfTime: if the time is over before a node: selectors may have tens of thousands of requirements.

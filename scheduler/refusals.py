@@ -6,9 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from resourceapi.caches import WeighedCache
-from resourceapi.manifests import uid_of
-from resourceapi.objects import Object
-from resourceapi.records.claims import allocation_of
+from resourceapi.records.claims import Claim
 from resourceapi.records.pods import Pod
 from scheduler.cluster_picture import ClusterPicture, HelpedBy
 from scheduler.extender_api import CandidateNodes, Verdicts
@@ -73,7 +71,7 @@ class Refusals:
         self,
         pod: Pod,
         helped_by: HelpedBy,
-        claims: Iterable[Object],
+        claims: Iterable[Claim],
         candidates: CandidateNodes,
         verdicts: Verdicts,
         retry_at: float | None = None,
@@ -91,7 +89,7 @@ class Refusals:
         """What was said of a pod last, whether or not it still holds."""
         return self._refusals.get(uid)
 
-    def get(self, uid: str, claims: Iterable[Object], candidates: CandidateNodes) -> Verdicts | None:
+    def get(self, uid: str, claims: Iterable[Claim], candidates: CandidateNodes) -> Verdicts | None:
         """The verdicts about the same nodes or more of them, if nothing has changed since that could help the pod."""
         known = self._refusals.get(uid)
         if known is None or known.retry_at is not None:
@@ -110,5 +108,5 @@ class Refusals:
         return Verdicts((), failed, beyond)
 
 
-def _state_of(claims: Iterable[Object]) -> tuple[tuple[str, bool], ...]:
-    return tuple([(uid_of(each), allocation_of(each) is not None) for each in claims])
+def _state_of(claims: Iterable[Claim]) -> tuple[tuple[str, bool], ...]:
+    return tuple([(each.uid, each.is_allocated) for each in claims])

@@ -143,8 +143,7 @@ class Releasing:
 
     def _idle(self, pod: Pod, decided: Claim) -> Claim | None:
         """A claim as it is now, if it has devices that no other pod uses."""
-        claim = self._picture.claims.get(decided.key)
-        found = None if claim is None else Claim(claim)
+        found = self._picture.claims.get(decided.key)
         if found is None or found.uid != decided.uid or not found.is_allocated:
             return None
         return found if all(each.uid == pod.uid for each in found.consumers) else None

@@ -14,7 +14,6 @@ from resourceapi.logs import LOGGER, log
 from resourceapi.manifests import key_of, mapping, uid_of
 from resourceapi.objects import Object
 from resourceapi.phrases import shortened
-from resourceapi.records.claims import allocation_of
 from scheduler.claim_writes import devices_of
 from scheduler.cluster_picture import ClusterPicture
 from scheduler.take_over import CLAIMS_OF_ALL
@@ -97,7 +96,7 @@ class SelfCheck:
         return sorted(late | self._wrongly_counted(ending, wrong))
 
     def _known(self) -> dict[str, Held]:
-        return _held_by(list(self._picture.claim_objects.objects.values()))
+        return _held_by([each.object for each in list(self._picture.claim_objects.objects.values())])
 
     def _gone_since(self, keys: Iterable[str]) -> set[str]:
         """Those of the claims that were listed and are not known, that have been deleted meanwhile."""
@@ -119,8 +118,7 @@ class SelfCheck:
             with picture.lock:
                 for key in keys:
                     claim = picture.claims.get(key)
-                    held = picture.state.held.get(key)
-                    if (held and held.object) != (claim and allocation_of(claim)):
+                    if picture.state.held.get(key) != (None if claim is None else claim.allocation):
                         wrong.add(key)
                     if picture.lock.seconds > STEP_SECONDS:
                         break

@@ -26,8 +26,7 @@ from resourceapi.kinds import CLAIM
 from resourceapi.logs import log
 from resourceapi.manifests import mapping
 from resourceapi.model.versions import GROUP
-from resourceapi.objects import Object
-from resourceapi.records.claims import allocation_of, reservations
+from resourceapi.records.claims import Claim, reservations
 from resourceapi.records.pods import Pod
 from resourceapi.times import micro_now
 from scheduler.cluster_picture import ClusterPicture, HelpedBy
@@ -225,7 +224,7 @@ class Waking:
                 with self._lock:
                     self._forget(change.before.uid)
 
-    def _claim_changed(self, change: Change[Object]) -> None:
+    def _claim_changed(self, change: Change[Claim]) -> None:
         if _may_help(change):
             with self._lock:
                 for uid in self._users.get(change.key, ()):
@@ -242,10 +241,11 @@ class Waking:
                 except ClaimProblem as problem:
                     return str(problem) != refused.problem
                 return True
+            known = [(each, ledger.get(each.key)) for each in refused.claims]
             return any(
-                (claim := ledger.get(each.key)) is not each.object
-                and version_of(claim or {}) != version_of(each.object)
-                for each in refused.claims
+                now is None
+                or (now.object is not each.object and version_of(now.object) != version_of(each.object))
+                for each, now in known
             )
 
     def _forget(self, uid: str) -> _Waiting | None:
@@ -265,11 +265,11 @@ def _is_due(waiting: _Waiting, gains: Mapping[HelpedBy, int], now: float) -> boo
     )
 
 
-def _may_help(change: Change[Object]) -> bool:
+def _may_help(change: Change[Claim]) -> bool:
     """Whether a pod could use the claim after a change, but not before; drivers tell there of conditions of devices."""
     before, after = change.before, change.after
     if before is None or after is None:
         return True
-    has_left = len(reservations(after)) < len(reservations(before))
-    was_told = mapping(before, "status").get("devices") != mapping(after, "status").get("devices")
-    return has_left or was_told or allocation_of(before) != allocation_of(after)
+    has_left = len(reservations(after.object)) < len(reservations(before.object))
+    told_before, told = [mapping(each.object, "status").get("devices") for each in (before, after)]
+    return has_left or told_before != told or before.allocation != after.allocation

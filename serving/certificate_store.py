@@ -15,7 +15,7 @@ from tempfile import mkdtemp
 from typing import Any, Protocol
 
 from resourceapi.api_client import CONFLICT, CREATED, NOT_FOUND, OK, Api, expect
-from resourceapi.errors import Conflict
+from resourceapi.errors import WriteConflict
 from resourceapi.manifests import mapping, text
 from serving.api_server import make_client, own_namespace
 from serving.certificates import BUNDLE, LEAF, LEAF_KEY, NAMES, Entries, IsTrusted, Terms, advance, is_usable
@@ -35,7 +35,7 @@ class Store(Protocol):
     def save(self, entries: Entries, revision: str) -> None:
         """Replace the entries of a revision.
 
-        :raises Conflict: if the store has another revision by now.
+        :raises WriteConflict: if the store has another revision by now.
         """
 
 
@@ -53,7 +53,7 @@ def maintain(
     :param spare: entries to restore if those in the store are missing or damaged, so that clients need not learn of
         another authority.
     :param is_trusted: as for :func:`serving.certificates.advance`.
-    :raises Conflict: if others write at the same time again and again.
+    :raises WriteConflict: if others write at the same time again and again.
     """
     for _ in range(_ATTEMPTS):
         stored, revision = store.load()
@@ -63,10 +63,10 @@ def maintain(
             return entries
         try:
             store.save(entries, revision)
-        except Conflict:
+        except WriteConflict:
             continue
         return entries
-    raise Conflict(f"the certificates changed {_ATTEMPTS} times in a row")
+    raise WriteConflict(f"the certificates changed {_ATTEMPTS} times in a row")
 
 
 class Keeper:
@@ -94,7 +94,7 @@ class Keeper:
     def maintain(self, now: datetime) -> None:
         """Do what is due; a copy may lag behind until the next round.
 
-        :raises Conflict: as :func:`maintain`.
+        :raises WriteConflict: as :func:`maintain`.
         """
         try:
             if self._copy is None:
@@ -129,12 +129,12 @@ class DirectoryStore:
     def save(self, entries: Entries, revision: str) -> None:
         """Replace the entries; only the owner of the process may read the files.
 
-        :raises Conflict: if the directory has another revision by now.
+        :raises WriteConflict: if the directory has another revision by now.
         """
         self.directory.mkdir(parents=True, exist_ok=True)
         with self._locked():
             if self._revision() != revision:
-                raise Conflict("the directory has other certificates by now")
+                raise WriteConflict("the directory has other certificates by now")
             written = Path(mkdtemp(prefix="certificates-", dir=self.directory))
             for name, content in entries.items():
                 with open(written / name, "wb", opener=_private) as file:
@@ -200,7 +200,7 @@ class SecretStore:
     def save(self, entries: Entries, revision: str) -> None:
         """Write the entries; create the Secret if ``revision`` is empty.
 
-        :raises Conflict: if the Secret has changed since, or was created or deleted.
+        :raises WriteConflict: if the Secret has changed since, or was created or deleted.
         """
         others = {name: value for name, value in mapping(self._found, "data").items() if name not in NAMES}
         ours = {name: b64encode(content).decode("ascii") for name, content in entries.items()}
@@ -216,7 +216,7 @@ class SecretStore:
             answer = self._api.request("POST", self._collection, body)
         # deleted or created meanwhile: by another replica
         if answer[0] in (CONFLICT, NOT_FOUND):
-            raise Conflict(f"{self._path} has other certificates by now")
+            raise WriteConflict(f"{self._path} has other certificates by now")
         self._found = expect(answer, f"writing {self._path}", OK, CREATED)
 
 

@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple
 
 from resourceapi.api_client import Unavailable
-from resourceapi.errors import Conflict
+from resourceapi.errors import WriteConflict
 from resourceapi.logs import LOGGER, log
 from serving.listening import Shares, listen
 from serving.logs import configure_logs
@@ -162,7 +162,7 @@ class _Supervisor:
                 break
             except OSError as error:
                 raise self.application.config_error("tls", f"tls: {error}") from None
-            except (Conflict, Unavailable) as error:
+            except (WriteConflict, Unavailable) as error:
                 log(logging.WARNING, "no certificates yet", reason=str(error))
                 if next_signal(_ENDING, RETRY_SECONDS) is not None:
                     return False
@@ -173,7 +173,7 @@ class _Supervisor:
             return
         try:
             self.keeper.maintain(datetime.now(UTC))
-        except (OSError, Conflict, Unavailable) as error:
+        except (OSError, WriteConflict, Unavailable) as error:
             log(logging.ERROR, "certificates not renewed", reason=str(error))
 
     def _end(self) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from deviceselectors.interface import Compiler
 from resourceapi.encoding import go_json
 from resourceapi.field_errors import DUPLICATE, INVALID, ErrorList, FieldError, Key, Path, Verbatim, too_many
-from resourceapi.names import FORMER, HANDWRITTEN, Problem
+from resourceapi.names import FORMER, HANDWRITTEN, FormatError
 from resourceapi.quantity import Quantity
 from resourceapi.releases import Profile
 from resourceapi.schema import Field, Schema, Type
@@ -65,7 +65,7 @@ class Checks:
         self.errors.append(FieldError(INVALID, path, value, detail))
 
     def problems(
-        self, problems: Sequence[Problem], path: Path, *, origin: str = "", covered: bool = False
+        self, problems: Sequence[FormatError], path: Path, *, origin: str = "", covered: bool = False
     ) -> None:
         """Report what a format found wrong."""
         for kind, value, detail in problems:

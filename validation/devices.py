@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from resourceapi import limits, names
 from resourceapi.field_errors import DUPLICATE, FORBIDDEN, INVALID, REQUIRED, FieldError, Path, too_long
 from resourceapi.model import claims as model
@@ -183,27 +185,41 @@ def _check_values(
     checks.invalid(path, str(default), "default value is not valid according to the requestPolicy")
 
 
-def _check_range(default: Quantity, total: Quantity, range_: Object, path: Path, checks: Checks) -> None:
+class _Range(NamedTuple):
+    """A CapacityRequestPolicyRange, with the default and the capacity that it is about."""
+
+    default: Quantity
+    total: Quantity
+    low: Quantity
+    high: Quantity | None
+    step: Quantity | None
+
+    @property
+    def numbers(self) -> list[tuple[str, Quantity]]:
+        """Those of the policy that are given, with their names."""
+        numbers = (("default", self.default), ("min", self.low), ("max", self.high), ("step", self.step))
+        return [(name, number) for name, number in numbers if number is not None]
+
+
+def _check_range(default: Quantity, total: Quantity, given: Object, path: Path, checks: Checks) -> None:
     """Minimum, maximum and default are in order and fit into the capacity; steps lead from one to the others."""
-    low, high, step = range_.get("min"), range_.get("max"), range_.get("step")
+    low = given.get("min")
     if low is None:
         checks.report(REQUIRED, (*path, "min"), "", "required when validRange is defined")
         return
-    _check_bounds(default, total, low, high, path, checks)
-    numbers = [("default", default), ("min", low), ("max", high), ("step", step)]
-    present = [(name, number) for name, number in numbers if number is not None]
-    milli = FRACTIONAL in checks.gates and any(number.is_fractional() for _, number in present)
-    if milli and not _all_in_thousandths(present, path, checks):
+    range = _Range(default, total, low, given.get("max"), given.get("step"))
+    _check_bounds(range, path, checks)
+    milli = FRACTIONAL in checks.gates and any(number.is_fractional() for _, number in range.numbers)
+    if milli and not _all_in_thousandths(range.numbers, path, checks):
         return
-    if step is not None and checks.minor >= CHECKED_STEPS_SINCE:
-        _check_step(default, total, low, high, step, milli, present, path, checks)
-    elif step is not None:
-        _check_any_step(default, total, low, high, step, path, checks)
+    if range.step is not None and checks.minor >= CHECKED_STEPS_SINCE:
+        _check_step(range, range.step, milli, path, checks)
+    elif range.step is not None:
+        _check_any_step(range, range.step, path, checks)
 
 
-def _check_bounds(
-    default: Quantity, total: Quantity, low: Quantity, high: Quantity | None, path: Path, checks: Checks
-) -> None:
+def _check_bounds(range: _Range, path: Path, checks: Checks) -> None:
+    default, total, low, high, _ = range
     if low.cmp(total) > 0:
         checks.invalid((*path, "min"), str(low), f"min is larger than capacity value: {total}")
     # up to 1.36 the bound is named, not the default
@@ -232,17 +248,8 @@ def _all_in_thousandths(numbers: list[tuple[str, Quantity]], path: Path, checks:
     return exact
 
 
-def _check_step(
-    default: Quantity,
-    total: Quantity,
-    low: Quantity,
-    high: Quantity | None,
-    step: Quantity,
-    milli: bool,
-    numbers: list[tuple[str, Quantity]],
-    path: Path,
-    checks: Checks,
-) -> None:
+def _check_step(range: _Range, step: Quantity, milli: bool, path: Path, checks: Checks) -> None:
+    default, total, low, high, _ = range
     at = (*path, "step")
     if step.sign() <= 0:
         checks.invalid(at, str(step), "must be greater than zero")
@@ -250,26 +257,19 @@ def _check_step(
     first = low.add(step)
     if first.cmp(total) > 0:
         checks.invalid(at, str(step), f"one step {first} is larger than capacity value: {total}")
-    if not milli and not _all_in_int64(numbers, path, checks):
+    if not milli and not _all_in_int64(range.numbers, path, checks):
         return
     for number in (default, high):
         if number is not None and _offset(number, low, step, milli):
             checks.invalid(at, str(number), f"value is not a multiple of a given step ({step}) from ({low})")
 
 
-def _check_any_step(
-    default: Quantity,
-    total: Quantity,
-    low: Quantity,
-    high: Quantity | None,
-    step: Quantity,
-    path: Path,
-    checks: Checks,
-) -> None:
+def _check_any_step(range: _Range, step: Quantity, path: Path, checks: Checks) -> None:
     """Up to 1.36 the server divides by a step that it has not looked at.
 
     :raises ServerPanic: if that is zero.
     """
+    default, total, low, high, _ = range
     at = (*path, "step")
     first = low.add(step)
     if first.cmp(total) > 0:

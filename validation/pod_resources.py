@@ -124,7 +124,9 @@ def check_resource_name(name: str, path: Path, checks: Checks) -> bool:
 
     :returns: whether to check its amount.
     """
-    problems = [names.Problem(kind, ResourceName(name), detail) for kind, _, detail in names.label_key(name)]
+    problems = [
+        names.FormatError(kind, ResourceName(name), detail) for kind, _, detail in names.label_key(name)
+    ]
     checks.problems(problems, path)
     if problems:
         return False

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from resourceapi.decoding import Problem
+from resourceapi.decoding import StrictError
 from resourceapi.field_errors import FieldError, Path
 from resourceapi.kinds import KINDS
 from resourceapi.manifests import namespace_of
@@ -80,7 +80,7 @@ class DecodedRequest(NamedTuple):
     version: str
     object: Object
     old: Object | None
-    problems: list[Problem]
+    problems: list[StrictError]
 
     def with_spec(self, spec: Object) -> DecodedRequest:
         """The request as if another spec had been sent."""
@@ -119,7 +119,7 @@ class Answer:
         reason: str = "",
         message: str = "",
         errors: list[FieldError] | None = None,
-        decoding: list[Problem] | None = None,
+        decoding: list[StrictError] | None = None,
         path: Path = (),
         details: Mapping[str, Any] | None = None,
         build: Callable[[], dict[str, Any]] | None = None,

@@ -10,6 +10,7 @@ from deviceselectors.interface import Compiler
 from resourceapi.decoding import Decoded
 from resourceapi.encoding import encode
 from resourceapi.objects import Object
+from resourceapi.records.nodes import Node
 from resourceapi.releases import Profile, split_api_version
 from resourceapi.request_body import read as read_request_body
 from resourceapi.request_body import schemas_of
@@ -37,14 +38,14 @@ class Setting:
         profile: Profile,
         *,
         namespaces: Mapping[str, Labels] | None = None,
-        nodes: Iterable[Object] = (),
+        nodes: Iterable[Node] = (),
         expressions: Compiler | None = None,
         now: Callable[[], str] | None = None,
         verbatim: bool = False,
     ) -> None:
         self.profile = profile
         self._namespaces = {} if namespaces is None else namespaces
-        self.nodes = {node["metadata"]["name"]: node for node in nodes}
+        self.nodes = {node.name: node for node in nodes}
         self._expressions = expressions or Compiler()
         self._now = now or current_time
         self._verbatim = verbatim

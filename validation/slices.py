@@ -16,6 +16,7 @@ from resourceapi.names import LABEL_LENGTH
 from resourceapi.node_selection import selects, wrong_bounds
 from resourceapi.objects import EMPTY, Object
 from resourceapi.quantity import Quantity
+from resourceapi.records.nodes import Node
 from resourceapi.releases import Profile
 from resourceapi.schema import Struct
 from validation import formats, statuses
@@ -45,7 +46,7 @@ class UnusableSelector(Exception):
     """A selector of nodes that the plugin cannot use; the text is the answer's message."""
 
 
-def refuse_slice(resource_slice: Object, nodes: dict[str, Object]) -> str:
+def refuse_slice(resource_slice: Object, nodes: dict[str, Node]) -> str:
     """Why a slice is refused: a device uses resources of nodes that cannot account for it; empty if it is accepted.
 
     :raises UnusableSelector: if it cannot be told which nodes that are.
@@ -60,7 +61,7 @@ def refuse_slice(resource_slice: Object, nodes: dict[str, Object]) -> str:
     return ""
 
 
-def _refuse_device(name: str, owner: Object, nodes: dict[str, Object]) -> str:
+def _refuse_device(name: str, owner: Object, nodes: dict[str, Node]) -> str:
     """``owner``: the device or the slice, whichever says for which nodes the device is."""
     if node_name := owner.get("nodeName"):
         node = nodes.get(node_name)
@@ -75,10 +76,10 @@ def _refuse_device(name: str, owner: Object, nodes: dict[str, Object]) -> str:
     return _first_without_feature(nodes.values())  # the rules leave nothing else but all nodes
 
 
-def _first_without_feature(nodes: Iterable[Object]) -> str:
+def _first_without_feature(nodes: Iterable[Node]) -> str:
     for node in nodes:
-        if FEATURE not in (node.get("status", EMPTY).get("declaredFeatures") or ()):
-            return f"node {quote(node['metadata']['name'])} does not support {FEATURE} feature"
+        if FEATURE not in node.declared_features:
+            return f"node {quote(node.name)} does not support {FEATURE} feature"
     return ""
 
 

@@ -16,15 +16,16 @@ from documents.document import Document
 from documents.errors import DocumentError
 from quota.cluster import ClusterNamespaces
 from quota.enforcement import ObservedQuota, QuotaCheck, ReservedQuota, held_for_custom_resources
-from quota.reservations import RecountController, Reservations
+from quota.reservations import RecountController, Reservations, Times
 from quota.store import ConfigMapStore
 from resourceapi.decoding import DecodingError
 from resourceapi.errors import ClaimcheckError
 from resourceapi.kinds import DEVICE_CLASS, kind_of
 from resourceapi.logs import log
-from resourceapi.manifests import name_of, text
+from resourceapi.manifests import text
 from resourceapi.model.versions import SCHEMAS_WITH_PROPOSALS
 from resourceapi.objects import Object
+from resourceapi.records.nodes import read_node
 from resourceapi.releases import Profile
 from serving.api_server import CUSTOM_RESOURCES, make_client, make_profile, own_namespace, patch_group
 from serving.config_file import Config, ConfigError, misread_keys
@@ -130,7 +131,7 @@ def make_quota(config: Config, profile: Profile, watched: WatchedCluster) -> Quo
         namespaces,
         is_enforced=held_for_custom_resources,
         is_deleted=watched.claim_counts.deleted.__contains__,
-        grace=config.get("quota", "graceSeconds"),
+        times=Times(grace=config.get("quota", "graceSeconds")),
     )
     controller = RecountController(
         reservations,
@@ -170,12 +171,12 @@ def make_context(config: Config, watched: WatchedCluster | None = None) -> Conte
     watched = watched or WatchedCluster(profile)
     inventory = list(_inventory(config))
     cluster = with_inventory(profile, watched, inventory)
-    nodes = [obj for obj in inventory if (obj.get("apiVersion"), obj.get("kind")) == ("v1", "Node")]
+    nodes = (obj for obj in inventory if (obj.get("apiVersion"), obj.get("kind")) == ("v1", "Node"))
     return Context(
         server=Server(
             profile,
             namespaces=cluster.namespaces.objects,
-            nodes=[node for node in nodes if name_of(node)],
+            nodes=filter(None, map(read_node, nodes)),
             verbatim=True,
         ),
         rules=config.get("apiServer", "serves") == CUSTOM_RESOURCES,

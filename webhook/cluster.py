@@ -14,6 +14,7 @@ from resourceapi.kinds import DEVICE_CLASS, RESOURCE_SLICE, RESOURCE_SLICE_PATCH
 from resourceapi.manifests import labels_of
 from resourceapi.model.versions import OWN_GROUP, V1_PATH
 from resourceapi.objects import Object
+from resourceapi.records.nodes import read_node
 from resourceapi.releases import Profile
 from webhook.devices import DeviceIndex
 from webhook.object_cache import ClaimCounts, read_claim
@@ -26,7 +27,7 @@ class Cluster:
 
     def __init__(self, profile: Profile) -> None:
         self.namespaces = Collection(labels_of)
-        self.nodes = Collection(labels_of)
+        self.nodes = Collection(read_node)
         self.claims = Collection(read_claim)
         self.claim_counts = ClaimCounts(self.claims)
         self.devices = DeviceIndex(profile, self.nodes)

@@ -16,7 +16,6 @@ from deviceselectors.explaining import Explainer
 from deviceselectors.runtime import effort
 from deviceselectors.runtime.device import Device
 from deviceselectors.runtime.program import EvaluationError, Program, ProgramError, program
-from resourceapi.objects import EMPTY, Object
 from resourceapi.quantity import Quantity
 from webhook.devices import PlacedGroup
 
@@ -206,12 +205,6 @@ def _matches(programs: Sequence[Program], device: Device) -> bool | None:
         except OutOfTime:
             continue
     return None
-
-
-def expressions(holder: Object) -> Iterator[str]:
-    """The CEL expressions of the `selectors` of a request, a subrequest or the spec of a DeviceClass."""
-    for selector in holder.get("selectors") or ():
-        yield (selector or EMPTY).get("cel", EMPTY).get("expression", "")
 
 
 def _check(deadline: float) -> None:

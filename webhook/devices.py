@@ -25,10 +25,11 @@ from resourceapi.kinds import DEVICE_CLASS, RESOURCE_SLICE, RESOURCE_SLICE_PATCH
 from resourceapi.logs import log
 from resourceapi.manifests import name_of, text
 from resourceapi.objects import Object
+from resourceapi.records.classes import DeviceClass, read_device_class
+from resourceapi.records.nodes import Node
 from resourceapi.records.pools import DeviceId, PoolId
 from resourceapi.releases import Profile, split_api_version
 from webhook.fitting import Fitting
-from webhook.object_cache import NodeLabels
 
 V1 = "resource.k8s.io/v1"
 # So many new devices, if they are half of all as well, are kept out of the garbage collector's sight.
@@ -53,7 +54,7 @@ class DeviceIndex:
     and classes change takes its time: it is done in parts, and readers come between.
     """
 
-    def __init__(self, profile: Profile, nodes: NodeLabels | None = None) -> None:
+    def __init__(self, profile: Profile, nodes: Collection[Node] | None = None) -> None:
         """Make an index with empty collections: ``slices``, as they are published, ``patches`` and ``device_classes``.
 
         :param nodes: the nodes for :mod:`webhook.fitting`, which is not asked without any.
@@ -63,7 +64,7 @@ class DeviceIndex:
         self._shapes = ShapeRegistry(features.reading)
         self.slices = Collection(self._read_slice)
         self.patches = Collection(partial(self._read, RESOURCE_SLICE_PATCH.name))
-        self.device_classes = Collection(partial(self._read, DEVICE_CLASS.name))
+        self.device_classes = Collection(self._read_class)
         self.lock = Lock()
         self.nodes = nodes
         self.fitting = Fitting(profile.gates, nodes, profile.minor)
@@ -108,6 +109,10 @@ class DeviceIndex:
         hub = self._read(RESOURCE_SLICE.name, obj)
         return None if hub is None else Slice(hub, self._shapes)
 
+    def _read_class(self, obj: Object) -> DeviceClass | None:
+        hub = self._read(DEVICE_CLASS.name, obj)
+        return None if hub is None else read_device_class(hub)
+
     def _read(self, kind: str, obj: Object) -> Object | None:
         """An object in the shape of the hub (v1); None for one that no API server can have stored."""
         _, version = split_api_version(text(obj, "apiVersion") or V1)
@@ -123,7 +128,7 @@ class DeviceIndex:
     def _patches_changed(self, changes: Sequence[Change[Object]]) -> None:
         self._change(changes, self._inventory.put_patch, self._inventory.remove_patch)
 
-    def _classes_changed(self, changes: Sequence[Change[Object]]) -> None:
+    def _classes_changed(self, changes: Sequence[Change[DeviceClass]]) -> None:
         self._change(changes, self._inventory.put_class, self._inventory.remove_class)
         self.fitting.change(partial(_change_classes, changes))
 
@@ -231,7 +236,7 @@ def _freeze(cluster: SchedulingState) -> None:
     gc.freeze()
 
 
-def _change_classes(changes: Sequence[Change[Object]], cluster: SchedulingState) -> None:
+def _change_classes(changes: Sequence[Change[DeviceClass]], cluster: SchedulingState) -> None:
     for name, _, after in changes:
         if after is not None:
             cluster.put_class(after)

@@ -20,8 +20,10 @@ from resourceapi.logs import log
 from resourceapi.objects import EMPTY, Object
 from resourceapi.phrases import number
 from resourceapi.quantity import Quantity
+from resourceapi.records.claims import expressions_of
+from resourceapi.records.classes import DeviceClass
 from resourceapi.releases import Profile
-from webhook.device_search import Demand, OverBudget, Search, expressions
+from webhook.device_search import Demand, OverBudget, Search
 from webhook.devices import DeviceIndex, PlacedGroup
 
 # What a review may wait for this, which it could do without.  Where more is needed, the next review of the same
@@ -113,13 +115,13 @@ class Feasibility:
         """How many devices there are."""
         return self._devices.count()
 
-    def demand(self, details: Object, device_class: Object) -> Demand:
+    def demand(self, details: Object, device_class: DeviceClass) -> Demand:
         """What a request or subrequest asks for of devices."""
         amounts: Mapping[str, Quantity | None] = details.get("capacity", EMPTY).get("requests") or EMPTY
         wanted = ((name, amount) for name, amount in amounts.items() if amount is not None)
         return Demand(
-            tuple(expressions(device_class.get("spec", EMPTY))),
-            tuple(expressions(details)),
+            device_class.expressions,
+            tuple([each or "" for each in expressions_of(details.get("selectors"))]),
             tuple(wanted) if self._consumable else (),
         )
 
@@ -154,7 +156,7 @@ class _Inventory:
         self._owner = owner
         self._deadline = deadline
 
-    def impossible(self, class_name: str, details: Object, device_class: Object, wanted: int) -> str:
+    def impossible(self, class_name: str, details: Object, device_class: DeviceClass, wanted: int) -> str:
         """Why no devices can be what is asked for, nothing if some can; found out once.
 
         :raises OverBudget: if that takes too long.
@@ -196,7 +198,7 @@ class _Inventory:
 
 
 def feasibility(
-    spec: Object, at: Path, inventory: _Inventory, classes: Mapping[str, Object]
+    spec: Object, at: Path, inventory: _Inventory, classes: Mapping[str, DeviceClass]
 ) -> list[Problem]:
     """What is impossible in a claim, request by request; of alternatives all have to be.
 
@@ -221,7 +223,7 @@ def feasibility(
     return found
 
 
-def _impossible(details: Object, inventory: _Inventory, classes: Mapping[str, Object]) -> str:
+def _impossible(details: Object, inventory: _Inventory, classes: Mapping[str, DeviceClass]) -> str:
     """Why no devices can be what a request or subrequest asks for, nothing if some can."""
     name = details.get("deviceClassName", "")
     device_class = classes.get(name)

@@ -27,8 +27,8 @@ from resourceapi.logs import LOGGER
 from resourceapi.measured import NEWEST
 from resourceapi.objects import EMPTY, Object
 from resourceapi.records.claims import Claim
+from resourceapi.records.nodes import Node
 from resourceapi.spelling import canonical
-from webhook.object_cache import NodeLabels
 
 # Work that takes longer than this, in seconds, is followed by a pause.
 SHORT = 0.003
@@ -44,7 +44,7 @@ ENDS = "looking for devices ends with an error"
 LONGEST_PAUSE = 1.0
 # Taints come and go, and nodes may come to declare what they do not yet: neither makes a claim impossible for ever.
 _IGNORED_GATES = frozenset(("DRADeviceTaints",))
-_DECLARED = {"declaredFeatures": [OPTIONAL_NODE_OPERATIONS]}
+_DECLARED = frozenset((OPTIONAL_NODE_OPERATIONS,))
 # More parts than these are not tried one by one for the smallest set that is impossible.
 MAX_PARTS = 16
 
@@ -54,7 +54,9 @@ Change = Callable[[SchedulingState], object]
 class Fitting:
     """Is told of changes of the cluster (objects of v1 in normal form), and asked about specs of claims."""
 
-    def __init__(self, gates: frozenset[str], nodes: NodeLabels | None = None, minor: int = NEWEST) -> None:
+    def __init__(
+        self, gates: frozenset[str], nodes: store.Collection[Node] | None = None, minor: int = NEWEST
+    ) -> None:
         """Make one that knows no slices and classes yet, for kube-scheduler 1.`minor` with these gates.
 
         :param nodes: all nodes, with their labels; without any it cannot be asked.
@@ -85,7 +87,7 @@ class Fitting:
         self._results.forget()
         self._queue.put(change)
 
-    def _nodes_changed(self, changes: Sequence[store.Change[dict[str, str]]]) -> None:
+    def _nodes_changed(self, changes: Sequence[store.Change[Node]]) -> None:
         self.change(partial(_change_nodes, changes))
 
     def problem(self, spec: Object, seconds: float) -> str:
@@ -246,12 +248,12 @@ def _forget(cluster: SchedulingState) -> None:
                 memory.clear()
 
 
-def _change_nodes(changes: Sequence[store.Change[dict[str, str]]], cluster: SchedulingState) -> None:
-    for name, _, labels in changes:
-        if labels is None:
+def _change_nodes(changes: Sequence[store.Change[Node]], cluster: SchedulingState) -> None:
+    for name, _, node in changes:
+        if node is None:
             cluster.remove_node(name)
         else:
-            cluster.put_node({"metadata": {"name": name, "labels": labels}, "status": _DECLARED})
+            cluster.put_node(node._replace(declared_features=_DECLARED))
 
 
 def _problem(cluster: SchedulingState, spec: Object, limit: TimeLimit) -> str:

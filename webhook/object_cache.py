@@ -13,16 +13,15 @@ from quota.counted_parts import ANNOTATION as EXTENDED_RESOURCE
 from resourceapi.manifests import entries, mapping, text
 from resourceapi.objects import Object
 from resourceapi.records.claims import POD_CLAIM_NAME
+from resourceapi.records.nodes import Node
 
-HOSTNAME = "kubernetes.io/hostname"
 MOST_DELETED = 10_000
 
-NodeLabels = Collection[dict[str, str]]
 
-
-def host_name_of(nodes: NodeLabels, node: str) -> str:
-    """The host name label of a node; the node's name if it is unknown or has no such label."""
-    return nodes.objects.get(node, {}).get(HOSTNAME) or node
+def host_name_of(nodes: Collection[Node], node: str) -> str:
+    """The host name of a node; the node's name if it is unknown."""
+    known = nodes.objects.get(node)
+    return node if known is None else known.host_name
 
 
 class ClaimLabels(NamedTuple):

@@ -12,10 +12,10 @@ from collections.abc import Callable
 from allocator.pod_nodes import gets_devices_on_its_node, passed_over
 from resourceapi.manifests import mapping
 from resourceapi.objects import EMPTY
+from resourceapi.records.nodes import HOSTNAME
 from resourceapi.records.pods import read_pod
 from webhook.context import ENFORCE, PodDecision
 from webhook.json_patch import difference
-from webhook.object_cache import HOSTNAME
 from webhook.reviews import CREATE, AdmissionRequest
 
 # of a mirror pod, which a kubelet creates for a static pod that runs already

@@ -12,6 +12,7 @@ import json
 import re
 from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from resourceapi.go_text import json_text
@@ -51,6 +52,7 @@ class AdmissionError(Exception):
         self.status = status
 
 
+@dataclass(slots=True, kw_only=True, eq=False)
 class AdmissionRequest:
     """A request of which an API server wants to know whether to admit it.
 
@@ -58,60 +60,27 @@ class AdmissionRequest:
     (``matchPolicy: Equivalent``).  ``object`` is None for a deletion, ``old`` for a creation.
     """
 
-    __slots__ = (
-        "api_version",
-        "dry_run",
-        "groups",
-        "kind",
-        "name",
-        "namespace",
-        "object",
-        "old",
-        "operation",
-        "subresource",
-        "uid",
-        "user",
-    )
-
-    def __init__(
-        self,
-        *,
-        uid: str,
-        api_version: str,
-        kind: str,
-        operation: str,
-        subresource: str = "",
-        name: str = "",
-        namespace: str = "",
-        object: Object | None = None,
-        old: Object | None = None,
-        user: str = "",
-        groups: Sequence[str] = (),
-        dry_run: bool = False,
-    ) -> None:
-        self.uid = uid
-        self.api_version = api_version
-        self.kind = kind
-        self.operation = operation
-        self.subresource = subresource
-        self.name = name
-        self.namespace = namespace
-        self.object = object
-        self.old = old
-        self.user = user
-        self.groups = tuple(groups)
-        self.dry_run = dry_run
+    uid: str
+    api_version: str
+    kind: str
+    operation: str
+    subresource: str = ""
+    name: str = ""
+    namespace: str = ""
+    object: Object | None = None
+    old: Object | None = None
+    user: str = ""
+    groups: tuple[str, ...] = ()
+    dry_run: bool = False
 
 
+@dataclass(slots=True, kw_only=True, eq=False)
 class ConversionRequest:
     """Objects that an API server wants in ``desired``, an apiVersion."""
 
-    __slots__ = ("desired", "objects", "uid")
-
-    def __init__(self, *, uid: str, desired: str, objects: list[Object]) -> None:
-        self.uid = uid
-        self.desired = desired
-        self.objects = objects
+    uid: str
+    desired: str
+    objects: list[Object]
 
 
 def namespace_in_head(body: bytes) -> str:
@@ -179,7 +148,7 @@ def parse_admission(review: Any) -> AdmissionRequest:
         object=_read(request, "object", dict, None, "request"),
         old=None if operation == CREATE else _read(request, "oldObject", dict, None, "request"),
         user=_read(user, "username", str, "", "request.userInfo"),
-        groups=_texts(user, "groups", "request.userInfo"),
+        groups=tuple(_texts(user, "groups", "request.userInfo")),
         dry_run=_read(request, "dryRun", bool, False, "request"),
     )
     if operation in (CREATE, UPDATE) and parsed.object is None:

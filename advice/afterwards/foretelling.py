@@ -20,7 +20,7 @@ from advice.afterwards.gaps import REMOVED, size_of, with_value
 from advice.findings import Finding, Result
 from advice.interpreter import STRICT_DECODING, problems_of, strict_error
 from advice.lints.table import LINTS
-from resourceapi.decoding import MAX_PROBLEMS, DecodingError, Problem, all_errors
+from resourceapi.decoding import MAX_PROBLEMS, DecodingError, StrictError, all_errors
 from resourceapi.field_errors import Path, render
 from resourceapi.manifests import MISSING, value_at
 from resourceapi.request_body import schemas_of
@@ -79,7 +79,7 @@ class Unreadable(NamedTuple):
 
     fixed: Fixed
     errors: list[DecodingError]
-    problems: list[Problem]
+    problems: list[StrictError]
 
 
 class Gap(NamedTuple):

@@ -39,7 +39,7 @@ _METADATA = frozenset(("metadata", "apiVersion", "kind"))
 _BEFORE, _AFTER = ("(", ",", "&&", "||", "?", ":"), (")", ",", "&&", "||", "?", ":")
 
 
-class Problem(NamedTuple):
+class ExpressionProblem(NamedTuple):
     """A field that objects of a version do not have where an expression looks for it."""
 
     message: str
@@ -66,10 +66,10 @@ class Reader:
         self._kind = kind
         self._variables: dict[str, Type | None] = {}
         self._text = ""
-        self._problems: list[Problem] = []
+        self._problems: list[ExpressionProblem] = []
         self._edits: list[_Edit | None] = []
 
-    def problem(self, expression: str, variable: str = "") -> Problem | None:
+    def problem(self, expression: str, variable: str = "") -> ExpressionProblem | None:
         """The first field that is not there.
 
         :param variable: the name of the variable that the expression is the value of, if it is.
@@ -177,7 +177,7 @@ class Reader:
             else f"what was in `{name}` stands in its place"
         )
         at = self._text.find(name, node.position)
-        self._problems.append(Problem(message, hint, (max(at, 0), len(name))))
+        self._problems.append(ExpressionProblem(message, hint, (max(at, 0), len(name))))
         self._edits.append(
             None if place is None or isinstance(node, Call) else self._edit(node, name, inserted)
         )

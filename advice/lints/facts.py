@@ -15,8 +15,9 @@ from resourceapi.kinds import (
     RESOURCE_SLICE_PATCH,
     kind_in,
 )
-from resourceapi.manifests import devices_of, entries, mapping, name_of, namespace_of, request_names, text
+from resourceapi.manifests import devices_of, mapping, name_of, namespace_of, request_names, text
 from resourceapi.model.versions import GROUP
+from resourceapi.records.classes import read_device_class
 from resourceapi.records.pools import DeviceId, SliceRecord
 from resourceapi.releases import Profile, split_api_version
 
@@ -121,10 +122,7 @@ class Facts:
             self.classes.add("", name_of(manifest), file)
             self.renaming.learn_release(manifest)
             if RESOURCE_SLICE.name in self.complete:
-                self.class_selectors[name_of(manifest)] = [
-                    text(mapping(selector, "cel"), "expression")
-                    for selector in entries(mapping(manifest, "spec"), "selectors")
-                ]
+                self.class_selectors[name_of(manifest)] = list(read_device_class(manifest).expressions)
         elif kind == RESOURCE_SLICE.name:
             self.pools.learn(manifest, file)
             if RESOURCE_SLICE.name in self.complete and RESOURCE_SLICE.served(version, self.profile.minor):

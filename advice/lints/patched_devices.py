@@ -8,6 +8,7 @@ from allocator.inventory import Inventory
 from allocator.patches import PatchFailure
 from resourceapi.manifests import name_of
 from resourceapi.objects import Object
+from resourceapi.records.classes import DeviceClass
 from resourceapi.records.pools import DeviceId
 
 
@@ -15,9 +16,9 @@ class PatchedDevices:
     """The devices of all slices that are known, and the patches that apply to them."""
 
     def __init__(
-        self, slices: Sequence[Object], patches: Iterable[Object], classes: Mapping[str, Object]
+        self, slices: Sequence[Object], patches: Iterable[Object], classes: Mapping[str, DeviceClass]
     ) -> None:
-        """All objects are in the shape of v1."""
+        """Slices and patches are in the shape of v1."""
         self._inventory = Inventory(slices)
         for each in classes.values():
             self._inventory.put_class(each)

@@ -201,36 +201,44 @@ class Explanation:
         return [answer.node for answer in self.answers if answer.result is not None]
 
 
-def explain(
-    snapshot: Snapshot,
-    claims: Sequence[Claim],
-    time_limit: TimeLimit,
-    excluded: Mapping[str, Sequence[str]] | None = None,
-    instead: Sequence[ClaimsOnNodes] = (),
-    full: Collection[str] = (),
-    gates: Mapping[str, frozenset[str]] = MappingProxyType({}),
-    openings: Mapping[str, str] = MappingProxyType({}),
-    made_for: Mapping[str, str] = MappingProxyType({}),
-    spared: Collection[str] = (),
-    choose: Choose | None = None,
-) -> Explanation:
-    """Explain why a pod fits or not.
+class PodContext(NamedTuple):
+    """What matters for a pod beside its claims and devices.
 
-    :param claims: the claims of the pod ; those with an allocation keep it.
-    :param time_limit: how long it may take.
     :param excluded: the nodes that kube-scheduler rejects before it looks for devices, with the reasons.
-    :param instead: what the pod claims on some nodes instead; the first answer is about them as well.
     :param full: those of the excluded nodes that have too little left of CPU and the like: no other node rules open them.
-    :param gates: the feature gates that can be turned on, each with all that have to be for it.
     :param openings: what would open nodes that are excluded for a reason.
+    :param instead: what the pod claims on some nodes instead; the first answer is about them as well.
+    :param gates: the feature gates that can be turned on, each with all that have to be for it.
     :param made_for: what kube-scheduler makes a request for by itself (an extended resource), by `claim:request`.
     :param spared: claims whose release is no help, since pods of the same workload use them.
     :param choose: how kube-scheduler chooses among the nodes that fit; by devices only unless it is given.
+    """
+
+    excluded: Mapping[str, Sequence[str]] = MappingProxyType({})
+    full: Collection[str] = ()
+    openings: Mapping[str, str] = MappingProxyType({})
+    instead: Sequence[ClaimsOnNodes] = ()
+    gates: Mapping[str, frozenset[str]] = MappingProxyType({})
+    made_for: Mapping[str, str] = MappingProxyType({})
+    spared: Collection[str] = ()
+    choose: Choose | None = None
+
+
+NO_CONTEXT = PodContext()
+
+
+def explain(
+    snapshot: Snapshot, claims: Sequence[Claim], time_limit: TimeLimit, context: PodContext = NO_CONTEXT
+) -> Explanation:
+    """Explain why a pod fits or not.
+
+    :param claims: the claims of the pod; those with an allocation keep it.
+    :param time_limit: how long it may take.
     :returns: what was found in time.
     """
-    excluded = excluded or {}
+    excluded = context.excluded
     open_nodes = [name for name in snapshot.nodes if name not in excluded]
-    trials = Trials(snapshot, claims, open_nodes, time_limit, instead, spared)
+    trials = Trials(snapshot, claims, open_nodes, time_limit, context.instead, context.spared)
     demand: list[ClaimDemand] = []
     try:
         demand = snapshot.demand(claims, time_limit)
@@ -238,27 +246,19 @@ def explain(
     except OutOfTime:
         return Explanation.unfinished(demand, excluded)
     outcome = trials.outcome(answers)
-    choose = choose or partial(snapshot.cluster.scores.choose, {}, None)
+    choose = context.choose or partial(snapshot.cluster.scores.choose, {}, None)
     fits = outcome in (SchedulingOutcome.FITS, SchedulingOutcome.CHANCE)
     placed = alternatives.preferred(trials, answers, choose) if fits else None
     explanation = Explanation(demand, answers, excluded, outcome, placed, snapshot.known_answers)
     try:
         explanation.refusal = trials.refusal
-        open_by_spec = {node: reasons for node, reasons in excluded.items() if node not in full}
-        _look_closer(explanation, trials, open_by_spec, gates, openings, made_for)
+        _look_closer(explanation, trials, context)
     except OutOfTime:
         explanation.complete = False
     return explanation
 
 
-def _look_closer(
-    explanation: Explanation,
-    trials: Trials,
-    excluded: Mapping[str, Sequence[str]],
-    gates: Mapping[str, frozenset[str]],
-    openings: Mapping[str, str],
-    made_for: Mapping[str, str],
-) -> None:
+def _look_closer(explanation: Explanation, trials: Trials, context: PodContext) -> None:
     snapshot = trials.snapshot
     time_for_reasons = trials.time_limit.part(SECONDS_FOR_REASONS)
     outcomes = SelectorOutcomes(trials.time_limit, time_for_reasons, snapshot.features.minor)
@@ -284,19 +284,22 @@ def _look_closer(
     # An error there fails the attempt on all nodes.
     names += [answer.node for answer in explanation.errors[:MAX_FAILING]]
     views = {name: NodeView(trials.snapshot, name, outcomes) for name in names}
-    finder = Finder(trials, views, [answer.node for answer in explanation.errors], made_for)
+    finder = Finder(trials, views, [answer.node for answer in explanation.errors], context.made_for)
     explanation.mistakes += mistakes.find(
         finder,
         explanation.absent_names,
         [each.alternative for each in explanation.totals if not each.selected],
         [each.alternative for each in explanation.totals if each.selected and not each.left],
     )
-    explanation.remedies = list(remedies.on_other_nodes(finder, excluded, openings))
+    by_spec = {node: reasons for node, reasons in context.excluded.items() if node not in context.full}
+    explanation.remedies = list(remedies.on_other_nodes(finder, by_spec, context.openings))
     patches = list(dict.fromkeys(each.patch for kind in first for each in kind.patched))
-    for remedy in islice(remedies.find(finder, explanation.absent_names, gates, patches), MAX_REMEDIES):
+    for remedy in islice(
+        remedies.find(finder, explanation.absent_names, context.gates, patches), MAX_REMEDIES
+    ):
         explanation.remedies.append(remedy)
     if not explanation.remedies:
-        explanation.remedies += remedies.pairs(finder, explanation.absent_names, gates, patches)
+        explanation.remedies += remedies.pairs(finder, explanation.absent_names, context.gates, patches)
 
 
 def _find_conflicts(explanation: Explanation, trials: Trials, outcomes: SelectorOutcomes) -> None:

@@ -11,6 +11,7 @@ from allocator.explaining.finder import Finder
 from deviceselectors.unparsing import quoted
 from resourceapi.objects import Object
 from resourceapi.phrases import nearest, nearest_value
+from resourceapi.records.nodes import Node
 
 if TYPE_CHECKING:
     from allocator.demand import Alternative
@@ -80,11 +81,11 @@ def in_classes(named: Iterable[str], known: Iterable[str]) -> Iterator[Mistake]:
             yield Mistake(f"there is no DeviceClass {name}", meant, for_tenants=True, refuses=True)
 
 
-def in_labels(pod_spec: Object, nodes: Iterable[Object]) -> Iterator[Mistake]:
-    """The labels that a pod requires of its node and that no node (JSON) has."""
+def in_labels(pod_spec: Object, nodes: Iterable[Node]) -> Iterator[Mistake]:
+    """The labels that a pod requires of its node and that no node has."""
     known: dict[str, dict[str, None]] = {}
     for node in nodes:
-        for key, value in (node["metadata"].get("labels") or {}).items():
+        for key, value in node.labels.items():
             known.setdefault(key, {})[value] = None
     for key, values in _required_labels(pod_spec):
         there = known.get(key)
@@ -151,7 +152,7 @@ def _capacities(alternative: Alternative, devices: Iterable[Device]) -> Iterator
 
 def _tolerations(alternative: Alternative, devices: Iterable[Device]) -> Iterator[Mistake]:
     """Keys of taints that a request tolerates and that no device has."""
-    known = dict.fromkeys(taint.get("key", "") for each in devices for taint in each.taints)
+    known = dict.fromkeys(taint.key for each in devices for taint in each.taints)
     for toleration in alternative.tolerations if known and len(known) <= MAX_KNOWN else ():
         key = toleration.get("key")
         if key and key not in known:

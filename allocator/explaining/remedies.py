@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from types import MappingProxyType
 
-from allocator.explaining import name_remedies, request_remedies, value_remedies
+from allocator.explaining import request_remedies, spelling_remedies
 from allocator.explaining.absent_names import AbsentName
 from allocator.explaining.changes import Claims, details_of, parts, with_details, without
 from allocator.explaining.conflicts import CONSTRAINT, REQUEST, demands
@@ -22,12 +22,12 @@ from allocator.explaining.finder import (
     together,
 )
 from allocator.explaining.holders import Owner, ended_with, released
-from allocator.explaining.snapshot import Taint, taint_of
 from allocator.explaining.trials import MAX_NODES, Trials, Variation
 from allocator.features import GATES, Features
-from allocator.pod_nodes import HOSTNAME
-from allocator.rules.standing import blocking_taints, spelled
+from allocator.rules.standing import blocking_taints
 from resourceapi.kinds import RESOURCE_SLICE_PATCH
+from resourceapi.records.nodes import HOSTNAME
+from resourceapi.records.taints import Taint
 
 #: The most nodes that a text names.
 MAX_AVOIDED = 8
@@ -52,8 +52,8 @@ def find(
     :param patches: those that have given values for which devices are refused.
     """
     claims = finder.trials.claims
-    yield from name_remedies.find(finder, names)
-    yield from value_remedies.find(finder)
+    yield from spelling_remedies.names(finder, names)
+    yield from spelling_remedies.values(finder)
     for part in parts(claims):
         yield from request_remedies.find(finder, part)
     yield from request_remedies.class_guards(finder)
@@ -139,7 +139,8 @@ def _dropped(finder: Finder, kind: str) -> Iterator[Remedy]:
 def _tolerations(finder: Finder) -> Iterator[Remedy]:
     """A toleration for a taint, and the removal of the taint."""
     trials = finder.trials
-    for taint, text in _taints(finder).items():
+    for taint in _taints(finder):
+        text = str(taint)
         changed = _all_tolerating(finder, taint)
         if changed != trials.claims and finder.claims_work(changed):
             yield from finder.confirm(
@@ -168,24 +169,25 @@ def _deleted_patches(finder: Finder, patches: Sequence[str]) -> Iterator[Remedy]
             yield from finder.confirm(PATCH, text, name, None, variation)
 
 
-def _taints(finder: Finder) -> dict[Taint, str]:
+def _taints(finder: Finder) -> list[Taint]:
     demanded = finder.trials.snapshot.demand(finder.trials.claims, finder.trials.time_limit)
-    return {
-        taint_of(taint): spelled(taint)
-        for view in finder.views.values()
-        for device in view.devices()
-        if device.taints
-        for claim in demanded
-        for request in claim.requests
-        for alternative in request.alternatives
-        for taint in blocking_taints(device, alternative, view.features)
-    }
+    return list(
+        dict.fromkeys(
+            taint
+            for view in finder.views.values()
+            for device in view.devices()
+            if device.taints
+            for claim in demanded
+            for request in claim.requests
+            for alternative in request.alternatives
+            for taint in blocking_taints(device, alternative, view.features)
+        )
+    )
 
 
 def _all_tolerating(finder: Finder, taint: Taint) -> Claims:
     claims = finder.trials.claims
-    key, value, effect = taint
-    toleration = {"key": key, "operator": "Equal", "value": value, "effect": effect}
+    toleration = {"key": taint.key, "operator": "Equal", "value": taint.value, "effect": taint.effect}
     for part in finder.written_parts():
         tolerations = (*details_of(claims, part).tolerations, toleration)
         claims = with_details(claims, part, tolerations=tolerations)

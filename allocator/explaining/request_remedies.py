@@ -279,9 +279,7 @@ def class_guards(finder: Finder) -> Iterator[Remedy]:
     claims, classes = finder.trials.claims, finder.trials.snapshot.classes
     named = (details_of(claims, part).device_class for part in parts(claims))
     for name in dict.fromkeys(named):
-        selectors = (classes.get(name, {}).get("spec") or {}).get("selectors") or ()
-        for index, selector in enumerate(selectors):
-            expression = ((selector or {}).get("cel") or {}).get("expression", "")
+        for index, expression in enumerate(classes[name].expressions if name in classes else ()):
             guard, whole = _guarded(finder, expression)
             variation = Variation(claims, class_selector=(name, index, whole))
             if guard and finder.works(variation):

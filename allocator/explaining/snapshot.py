@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 from allocator.allocated import AllocatedState
 from allocator.answers import KnownAnswers
 from allocator.demand import ClaimDemand, read_claim
-from allocator.devices import Slice, node_name
+from allocator.devices import Slice
 from allocator.explaining.holders import Holder, OwnerOf, holder
 from allocator.features import Features
 from allocator.inventory import Inventory
@@ -21,17 +21,13 @@ from resourceapi.manifests import name_of
 from resourceapi.objects import Object
 from resourceapi.quantity import UNSET
 from resourceapi.records.claims import Claim
+from resourceapi.records.classes import DeviceClass
+from resourceapi.records.nodes import Node
 from resourceapi.records.pools import DeviceId, PoolId
+from resourceapi.records.taints import DeviceTaintRule, Taint, read_taint
 
 GROUPS, COUNTERS, CAPACITY = "compatibilityGroups", "consumesCounters", "capacity"
 """What a change can leave out of account: without counters, their groups as well; of capacity, requests that name none."""
-Taint = tuple[str, str, str]
-"""Key, value and effect of a taint."""
-
-
-def taint_of(taint: Object) -> Taint:
-    """The key, value and effect of a taint."""
-    return taint.get("key", ""), taint.get("value", ""), taint.get("effect", "")
 
 
 class Change(NamedTuple):
@@ -61,7 +57,7 @@ class Seen(Protocol):
         """The features of the scheduler."""
 
     @property
-    def nodes(self) -> Mapping[str, Object]:
+    def nodes(self) -> Mapping[str, Node]:
         """Nodes as JSON, by name."""
 
     @property
@@ -77,13 +73,27 @@ class Seen(Protocol):
         """Which claims hold a device, or a share of it, as far as that is to be told."""
 
 
+class ClusterContent(NamedTuple):
+    """What a snapshot is made of.
+
+    :param classes: by name.
+    :param slices: ResourceSlices of v1 in normal form, as drivers publish them.
+    :param claims: those that have devices count.
+    :param taint_rules: which taint their devices.
+    :param patches: ResourceSlicePatches in normal form, which change them.
+    """
+
+    nodes: Iterable[Node]
+    classes: Mapping[str, DeviceClass]
+    slices: Iterable[Object]
+    claims: Iterable[Claim] = ()
+    taint_rules: Iterable[DeviceTaintRule] = ()
+    patches: Iterable[Object] = ()
+
+
 class Snapshot:
     """Nodes, classes, slices and allocated claims; immutable.
 
-    :param nodes: Nodes as JSON; all other objects are v1 in normal form.
-    :param slices: ResourceSlices as drivers publish them.
-    :param taint_rules: DeviceTaintRules, which taint their devices.
-    :param patches: ResourceSlicePatches, which change them.
     :param known: slices that another snapshot has read, by name.
     :param time_limit: how long it may take to apply patches and rules to devices.
     :param owner_of: what replaces a pod, see :func:`~allocator.explaining.holders.holder`.
@@ -93,22 +103,18 @@ class Snapshot:
     def __init__(
         self,
         features: Features,
-        nodes: Iterable[Object],
-        classes: Mapping[str, Object],
-        slices: Iterable[Object],
-        claims: Iterable[Claim] = (),
-        taint_rules: Iterable[Object] = (),
-        patches: Iterable[Object] = (),
-        known: Mapping[str, Slice] = MappingProxyType({}),
+        content: ClusterContent,
         *,
         time_limit: TimeLimit,
+        known: Mapping[str, Slice] = MappingProxyType({}),
         owner_of: OwnerOf = lambda pod: None,
     ) -> None:
+        nodes, classes, slices, claims, taint_rules, patches = content
         self.features = features
         #: what explanations keep of answers
         self.known_answers = KnownAnswers()
         self._owner_of = owner_of
-        self.nodes = {node_name(node): node for node in nodes}
+        self.nodes = {node.name: node for node in nodes}
         #: the nodes that pods' specs rule out
         self.exclusions = Exclusions(self.nodes.values())
         self.classes = classes
@@ -132,8 +138,7 @@ class Snapshot:
         #: which DeviceTaintRules put a taint on devices
         self.taint_rules: dict[Taint, list[str]] = {}
         for rule in self._rules:
-            taint = taint_of((rule.get("spec") or {}).get("taint") or {})
-            self.taint_rules.setdefault(taint, []).append(name_of(rule))
+            self.taint_rules.setdefault(read_taint(rule.taint), []).append(rule.name)
         self._places = {name: place for place, name in enumerate(self._published)}
         for name, claim in self.claims.items():
             if claim.allocation is not None:
@@ -171,7 +176,7 @@ class Snapshot:
         :param node: if given, the new snapshot has only what matters on this node.
         :raises OutOfTime: if it takes too long to apply patches and rules to its devices.
         """
-        nodes: Collection[Object] = self.nodes.values()
+        nodes: Collection[Node] = self.nodes.values()
         names, claims = list(self._published), list(self.claims)
         if node is not None:
             pools = self.pools_near(node)
@@ -192,19 +197,16 @@ class Snapshot:
             known = {}
         return Snapshot(
             self.features,
-            nodes,
-            self.classes,
-            slices,
-            kept,
-            known=known,
+            ClusterContent(nodes, self.classes, slices, kept),
             time_limit=time_limit,
+            known=known,
             owner_of=self._owner_of,
         )
 
     def _merged_anew(
         self,
         change: Change,
-        nodes: Iterable[Object],
+        nodes: Iterable[Node],
         names: Iterable[str],
         claims: Iterable[Claim],
         time_limit: TimeLimit,
@@ -221,14 +223,9 @@ class Snapshot:
             known = {}
         return Snapshot(
             features,
-            nodes,
-            classes,
-            slices,
-            claims,
-            self._rules,
-            patches,
-            known,
+            ClusterContent(nodes, classes, slices, claims, self._rules, patches),
             time_limit=time_limit,
+            known=known,
             owner_of=self._owner_of,
         )
 
@@ -296,13 +293,12 @@ def _without_remembered_groups(claim: Claim) -> Claim:
     return claim.allocated({**allocation, "devices": devices})
 
 
-def _with_selector(device_class: Object, place: int, expression: str) -> Object:
-    spec = device_class.get("spec") or {}
-    selectors = list(spec.get("selectors") or ())
-    selectors[place] = {"cel": {"expression": expression}}
-    return {**device_class, "spec": {**spec, "selectors": selectors}}
+def _with_selector(device_class: DeviceClass, place: int, expression: str) -> DeviceClass:
+    selectors = list(device_class.selectors)
+    selectors[place] = expression
+    return device_class._replace(selectors=tuple(selectors))
 
 
 def _untainted(taint: Taint, device: Object) -> Object:
-    taints = [each for each in device.get("taints") or () if taint_of(each) != taint]
+    taints = [each for each in device.get("taints") or () if read_taint(each) != taint]
     return {**device, "taints": taints} if "taints" in device else device

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from allocator.explaining.changes import Claims
-from allocator.explaining.snapshot import Change, Snapshot, Taint
+from allocator.explaining.snapshot import Change, Snapshot
 from allocator.features import Features
 from allocator.pod_claims import ClaimsOnNodes
 from allocator.scheduling import Mode, NodeAnswer
@@ -15,6 +15,7 @@ from allocator.scheduling_cycle import PodOnNode
 from allocator.scheduling_outcome import SchedulingOutcome, outcome_of
 from allocator.time_limit import TimeLimit
 from resourceapi.records.claims import Claim
+from resourceapi.records.taints import Taint
 
 #: The most excluded nodes that are tried, of those excluded for one reason.
 MAX_NODES = 200

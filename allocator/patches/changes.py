@@ -11,8 +11,8 @@ from typing import TypeVar
 
 from allocator.devices import Slice
 from allocator.patches.criterion import NO_MATCH, Criterion, Expressions, Filter, Verdict, Verdicts
-from allocator.patches.overrides import IN_ORDER, NOTHING, Applied, Failing
-from allocator.patches.patch import NameIndex, Patch, TaintRule
+from allocator.patches.overrides import IN_ORDER, NOTHING, Applied, Failing, PlacedRule
+from allocator.patches.patch import NameIndex, Patch
 from allocator.time_limit import TimeLimit
 from resourceapi.caches import WeighedCache, remember
 
@@ -32,7 +32,7 @@ class Matcher:
     def __init__(
         self,
         patches: Iterable[tuple[Patch, Filter]],
-        rules: Iterable[TaintRule],
+        rules: Iterable[PlacedRule],
         expressions: Expressions,
     ) -> None:
         """`patches`: each with the expressions of its class and its own."""
@@ -95,7 +95,7 @@ class Matcher:
     def _applied(
         self,
         patches: tuple[Patch, ...],
-        rules: tuple[TaintRule, ...],
+        rules: tuple[PlacedRule, ...],
         failed: tuple[Failing, ...],
         verdicts: tuple[Verdict, ...],
         driver: str,
@@ -146,7 +146,7 @@ class _VerdictsOnSlice:
 
 _MAX_KNOWN = 16_384
 
-Item = TypeVar("Item", Patch, TaintRule, Failing)
+Item = TypeVar("Item", Patch, PlacedRule, Failing)
 _name = attrgetter("name")
 
 

@@ -12,13 +12,14 @@ from allocator.devices import Device, Slice, first_of
 from allocator.features import Features
 from allocator.patches.changes import Changes, Matcher
 from allocator.patches.criterion import Expressions, is_too_long
-from allocator.patches.overrides import Applied, MergedShapes
-from allocator.patches.patch import DeviceNames, Patch, TaintRule, class_expressions
+from allocator.patches.overrides import Applied, MergedShapes, PlacedRule
+from allocator.patches.patch import Patch
 from allocator.time_limit import UNLIMITED, TimeLimit
 from resourceapi.go_text import quote
-from resourceapi.manifests import name_of
 from resourceapi.objects import Object
+from resourceapi.records.classes import DeviceClass
 from resourceapi.records.pools import DeviceId
+from resourceapi.records.taints import DeviceNames, DeviceTaintRule
 
 
 class PatchFailure(NamedTuple):
@@ -40,7 +41,7 @@ class Merge:
 
     def __init__(self) -> None:
         self._patches: dict[str, Patch] = {}
-        self._rules: dict[str, TaintRule] = {}
+        self._rules: dict[str, PlacedRule] = {}
         self._classes: dict[str, tuple[str, ...]] = {}
         self._shapes = MergedShapes()
         self._expressions = Expressions()
@@ -75,21 +76,20 @@ class Merge:
         """Take out the patch of this name, if there is one."""
         self._patch_changed(self._patches.pop(name, None))
 
-    def put_rule(self, obj: Object) -> None:
-        """Add a DeviceTaintRule of v1 in normal form, or replace that of the same name, whose place in the order it takes."""
-        name = name_of(obj)
-        before = self._rules.get(name)
-        rule = TaintRule(obj, next(self._orders) if before is None else before.order)
-        self._rule_changed(before, rule)
-        self._rules[name] = rule
+    def put_rule(self, rule: DeviceTaintRule) -> None:
+        """Add a rule, or replace that of the same name, whose place in the order it takes."""
+        before = self._rules.get(rule.name)
+        placed = PlacedRule(rule, next(self._orders) if before is None else before.order)
+        self._rule_changed(before, placed)
+        self._rules[rule.name] = placed
 
     def remove_rule(self, name: str) -> None:
         """Take out the rule of this name, if there is one."""
         self._rule_changed(self._rules.pop(name, None))
 
-    def put_class(self, obj: Object) -> None:
-        """Add a DeviceClass of v1 in normal form, or replace that of the same name."""
-        self._class_changed(name_of(obj), class_expressions(obj))
+    def put_class(self, device_class: DeviceClass) -> None:
+        """Add a class, or replace that of the same name."""
+        self._class_changed(device_class.name, device_class.expressions)
 
     def remove_class(self, name: str) -> None:
         """Take out the class of this name, if there is one."""
@@ -111,7 +111,7 @@ class Merge:
                 self._changed_names.add(patch.names)
                 self._has_new_changes = self._has_new_everything = True
 
-    def _rule_changed(self, *versions: TaintRule | None) -> None:
+    def _rule_changed(self, *versions: PlacedRule | None) -> None:
         for rule in versions:
             if rule is not None:
                 self._changed_rules.add(rule.name)
@@ -168,7 +168,7 @@ class Merge:
             self._everything = None
         self._expressions.keep(text for patch in self._patches.values() for text in self._texts(patch) or ())
 
-    def _matcher(self, patches: Iterable[Patch], rules: Iterable[TaintRule]) -> Matcher:
+    def _matcher(self, patches: Iterable[Patch], rules: Iterable[PlacedRule]) -> Matcher:
         known = ((patch, self._texts(patch)) for patch in patches)
         return Matcher(
             [(patch, texts) for patch, texts in known if texts is not None], rules, self._expressions
@@ -235,13 +235,13 @@ def _full_name(device: Device) -> tuple[DeviceId, str]:
 def merged_slices(
     slices: Iterable[Object],
     patches: Iterable[Object],
-    rules: Iterable[Object],
-    classes: Mapping[str, Object],
+    rules: Iterable[DeviceTaintRule],
+    classes: Mapping[str, DeviceClass],
     features: Features,
 ) -> list[Object]:
     """ResourceSlices with what patches and DeviceTaintRules change, as far as their gates are on; others as they are.
 
-    :param classes: by name. All objects are those of v1 (patches: of their only version) in normal form.
+    :param classes: by name. Slices are those of v1, patches of their only version, in normal form.
     """
     merge = Merge()
     for patch in patches if features.device_patches else ():

@@ -9,15 +9,26 @@ from weakref import WeakValueDictionary
 
 from allocator.capacity_requests import DeviceCapacities
 from allocator.device_shapes import DeviceShape, DeviceValues
-from allocator.patches.patch import Patch, TaintRule, removes
+from allocator.patches.patch import Patch, removes
 from deviceselectors.device_properties import DeviceProperties
 from resourceapi.objects import Object
+from resourceapi.records.taints import DeviceTaintRule
 from resourceapi.spelling import canonical
 
 # What patches and DeviceTaintRules apply to a device.
 
 #: Patches, rules and failures are kept sorted by this.
 IN_ORDER = attrgetter("order")
+
+
+class PlacedRule:
+    """A DeviceTaintRule with its place in the order in which rules add their taints; compared by identity."""
+
+    __slots__ = ("name", "names", "order", "taint")
+
+    def __init__(self, rule: DeviceTaintRule, order: int) -> None:
+        self.name, self.names, self.taint = rule
+        self.order = order
 
 
 class Failing(NamedTuple):
@@ -43,7 +54,7 @@ class Applied:
     __slots__ = ("failed", "found_out", "patches", "rules")
 
     def __init__(
-        self, patches: tuple[Patch, ...], rules: tuple[TaintRule, ...], failed: tuple[Failing, ...]
+        self, patches: tuple[Patch, ...], rules: tuple[PlacedRule, ...], failed: tuple[Failing, ...]
     ) -> None:
         self.patches = patches
         self.rules = rules
@@ -52,7 +63,7 @@ class Applied:
         self.found_out: dict[object, Any] = {}
 
     @staticmethod
-    def of(patches: Iterable[Patch], rules: Iterable[TaintRule], failed: Iterable[Failing]) -> Applied:
+    def of(patches: Iterable[Patch], rules: Iterable[PlacedRule], failed: Iterable[Failing]) -> Applied:
         """Patches and rules in any order."""
         found = Applied(
             tuple(sorted(patches, key=IN_ORDER)),

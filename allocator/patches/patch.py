@@ -1,25 +1,15 @@
-"""ResourceSlicePatches and DeviceTaintRules: what an administrator says of devices, whatever their slices say."""
+"""ResourceSlicePatches, and which of them and of DeviceTaintRules may be about the devices of a pool."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
-from typing import Any, Generic, NamedTuple, TypeVar
+from collections.abc import Collection, Iterable
+from typing import Generic, TypeVar
 
 from resourceapi import times
 from resourceapi.objects import EMPTY, Object
+from resourceapi.records.claims import expressions_of
 from resourceapi.records.pools import PoolId
-
-# Driver, pool and device: the names by which patches and DeviceTaintRules say which devices they are
-# about.
-
-
-class DeviceNames(NamedTuple):
-    """The names that a device must have; None is any."""
-
-    driver: str | None = None
-    pool: str | None = None
-    device: str | None = None
-
+from resourceapi.records.taints import DeviceNames, device_names
 
 Item = TypeVar("Item")
 
@@ -106,11 +96,11 @@ class Patch:
         #: priority, age, name; one without a creation time is younger than all others
         self.order = (-(devices.get("priority") or 0), *_age(metadata.get("creationTimestamp")), self.name)
         #: of driver, pool and device, as far as the filter has them
-        self.names = DeviceNames(filter.get("driver"), filter.get("pool"), filter.get("device"))
+        self.names = device_names(filter)
         #: of the DeviceClass whose selectors must choose a device, if there is one
         self.class_name: str | None = filter.get("deviceClassName")
         #: that must all be true of a device
-        self.expressions = tuple(_expressions(filter.get("selectors") or ()))
+        self.expressions = tuple([each or "" for each in expressions_of(filter.get("selectors"))])
         #: by full name, without those whose type of value is not known
         self.attributes: Object = {
             name: entry for name, entry in (devices.get("attributes") or EMPTY).items() if entry
@@ -122,34 +112,3 @@ class Patch:
 
 def _age(created: object) -> tuple[bool, str]:
     return not created, times.age(str(created or ""))
-
-
-def _expressions(selectors: Any) -> Iterator[str]:
-    for selector in selectors:
-        yield ((selector or EMPTY).get("cel") or EMPTY).get("expression", "")
-
-
-def class_expressions(device_class: Object) -> tuple[str, ...]:
-    """The expressions of a DeviceClass, which must all be true of a device."""
-    return tuple(_expressions((device_class.get("spec") or EMPTY).get("selectors") or ()))
-
-
-# DeviceTaintRules: taints that an administrator puts on devices from outside of their slices (KEP-5055).
-
-
-class TaintRule:
-    """A DeviceTaintRule; compared by identity."""
-
-    __slots__ = ("name", "names", "order", "taint")
-
-    def __init__(self, obj: Object, order: int = 0) -> None:
-        """`obj`: a DeviceTaintRule of v1 in normal form; `order` sorts rules: so they add their taints."""
-        self.order = order
-        spec = obj.get("spec") or EMPTY
-        selector = spec.get("deviceSelector")
-        self.name: str = (obj.get("metadata") or EMPTY).get("name", "")
-        #: of the devices that it is about; None if it is about none, as without a selector
-        self.names: DeviceNames | None = None
-        if selector is not None:
-            self.names = DeviceNames(selector.get("driver"), selector.get("pool"), selector.get("device"))
-        self.taint: Object = spec.get("taint") or {}

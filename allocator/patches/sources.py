@@ -50,7 +50,7 @@ def sources(device: Device, applied: Applied) -> DeviceSources:
     """Where all comes from that a device has; `device` is as its slice has it."""
     domain = f"{device.id.driver}/"
     patches = [(Giver(RESOURCE_SLICE_PATCH.name, patch.name), patch) for patch in applied.patches]
-    taints = [(SLICE, taint) for taint in device.taints]
+    taints = [(SLICE, taint) for taint in device.spec.get("taints") or ()]
     taints += [(Giver(DEVICE_TAINT_RULE.name, rule.name), rule.taint) for rule in applied.rules]
     return DeviceSources(
         _given(domain, device.attributes, ((giver, patch.attributes) for giver, patch in patches)),

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from allocator.capacity_requests import Amounts
 from allocator.pruning.counters import Remaining, bits, common_scale, whole_number
 from allocator.pruning.domains import OptionDomain, RequestDomain, State
-from allocator.pruning.problem import Option, Problem
+from allocator.pruning.problem import Option, SearchProblem
 from allocator.rules.capacity import consumption
 from resourceapi.quantity import Quantity
 
@@ -51,7 +51,7 @@ class SharedDevices(NamedTuple):
 class Capacities:
     """What options request of the capacities of shared candidates, and what is left of them."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: SearchProblem) -> None:
         self._problem = problem
         self._devices = problem.shared & problem.relevant
         #: by option a number for its capacity requests

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from allocator.allocated import Common, joined
 from allocator.pruning.counters import CounterSets, Remaining, bits, union
-from allocator.pruning.problem import Option, Problem, Slot
+from allocator.pruning.problem import Option, SearchProblem, Slot
 from allocator.rules.capacity import Capacity
 from allocator.search import Goal
 from resourceapi.limits import ALLOCATION_RESULTS
@@ -41,7 +41,7 @@ class State(NamedTuple):
 class States:
     """The initial state, and the states that follow when devices are taken."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: SearchProblem) -> None:
         self._problem = problem
         self._sets: CounterSets = problem.counters
         self._grouped = problem.features.compatibility_groups
@@ -178,7 +178,7 @@ def drop_infeasible(domains: Iterable[RequestDomain]) -> None:
 class Domains:
     """Finds the domains of tasks."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: SearchProblem) -> None:
         self._problem = problem
 
     def tasks(self, goal: Goal) -> list[Task]:

@@ -248,7 +248,7 @@ class Slot:
         self.least = min(option.wanted for option in options)
 
 
-class Problem:
+class SearchProblem:
     """All requests of all claims in the order in which they are served, and the candidates."""
 
     def __init__(

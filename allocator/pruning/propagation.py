@@ -20,14 +20,14 @@ from allocator.pruning.domains import (
     Task,
     drop_infeasible,
 )
-from allocator.pruning.problem import Demand, Matching, Problem, Value, ValueMap, can_serve_all
+from allocator.pruning.problem import Demand, Matching, SearchProblem, Value, ValueMap, can_serve_all
 from allocator.search import Goal
 
 # Whether there is enough for all remaining requests together.
 # Each check is a relaxation that ignores some of the rules, so what is infeasible here is infeasible.
 
 
-def exclusive_demand(problem: Problem, wanted: int, devices: int) -> tuple[int, int]:
+def exclusive_demand(problem: SearchProblem, wanted: int, devices: int) -> tuple[int, int]:
     """The number of exclusive devices that a request needs at least, and which ones: shared ones may serve it instead."""
     shared = devices & problem.shared
     return max(wanted - shared.bit_count(), 0), devices & ~shared
@@ -36,7 +36,7 @@ def exclusive_demand(problem: Problem, wanted: int, devices: int) -> tuple[int, 
 class Relaxations:
     """Checks of devices, counters, capacities and distinct values."""
 
-    def __init__(self, problem: Problem, capacities: Capacities) -> None:
+    def __init__(self, problem: SearchProblem, capacities: Capacities) -> None:
         self._problem = problem
         self._capacities = capacities
         self._drawing_kinds = _drawing_kinds(problem)
@@ -145,7 +145,7 @@ def _least(devices: int, amounts: _Amounts, shared: int) -> int:
     return 0
 
 
-def _drawing_kinds(problem: Problem) -> list[tuple[_Amounts, list[tuple[int, tuple[int, ...]]], int]]:
+def _drawing_kinds(problem: SearchProblem) -> list[tuple[_Amounts, list[tuple[int, tuple[int, ...]]], int]]:
     """By kind of counter: amounts, ascending, each with the candidates that draw it; and the sets that have the counter."""
     drawn: dict[str, dict[int, int]] = {}
     members: dict[str, list[tuple[int, tuple[int, ...]]]] = {}
@@ -183,7 +183,7 @@ class BoundRequest(NamedTuple):
 class MatchAttributeFilter:
     """Removes devices whose values not all requests bound by a constraint can have."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: SearchProblem) -> None:
         self._problem = problem
 
     def open_constraints(self, domains: list[RequestDomain]) -> list[list[BoundRequest]]:
@@ -334,7 +334,7 @@ def _keep(members: Sequence[BoundRequest], values: Sequence[Value]) -> None:
 class Propagation:
     """Finds the domains of the remaining requests at any point of a search."""
 
-    def __init__(self, problem: Problem, states: States, capacities: Capacities) -> None:
+    def __init__(self, problem: SearchProblem, states: States, capacities: Capacities) -> None:
         self._problem = problem
         self._states = states
         self._domains = Domains(problem)

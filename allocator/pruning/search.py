@@ -10,7 +10,7 @@ from allocator.errors import SearchLimitError
 from allocator.pruning.capacities import Capacities
 from allocator.pruning.counters import bits
 from allocator.pruning.domains import OptionDomain, RequestDomain, State, States, Task
-from allocator.pruning.problem import Option, Problem
+from allocator.pruning.problem import Option, SearchProblem
 from allocator.pruning.propagation import Propagation
 from allocator.pruning.symmetry import Interchangeability, Symmetry
 from allocator.search import Choice, Goal, Outcome, Search
@@ -35,7 +35,7 @@ class Existence:
 
     def __init__(
         self,
-        problem: Problem,
+        problem: SearchProblem,
         states: States,
         propagation: Propagation,
         symmetry: Symmetry,
@@ -253,7 +253,7 @@ class _RestartError(Exception):
 class PrunedSearch(Search):
     """Finds the solution that `Search` finds in far fewer steps."""
 
-    def __init__(self, problem: Problem, max_steps: int = MAX_STEPS) -> None:
+    def __init__(self, problem: SearchProblem, max_steps: int = MAX_STEPS) -> None:
         super().__init__(problem.attempt, problem.claims, problem.devices, problem.everything)
         self._problem = problem
         self._steps_left = max_steps

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from allocator.demand import ClaimDemand
 from allocator.pruning.counters import bits
 from allocator.pruning.domains import ALL, State, Task
-from allocator.pruning.problem import Option, Problem, ValueMap
+from allocator.pruning.problem import Option, SearchProblem, ValueMap
 from resourceapi.limits import ALLOCATION_RESULTS
 
 # Connected components of candidates that depend on each other, compared without names.
@@ -57,7 +57,7 @@ class Decomposition(NamedTuple):
 class Components:
     """The components of a problem's candidates."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: SearchProblem) -> None:
         self._problem = problem
         #: the values of constrained attributes
         self.maps = _maps(problem)
@@ -196,7 +196,7 @@ def by_name(entry: tuple[str, object]) -> str:
     return entry[0]
 
 
-def _maps(problem: Problem) -> list[ValueMap]:
+def _maps(problem: SearchProblem) -> list[ValueMap]:
     found = {}
     for slot in problem.slots:
         for option in slot.options:
@@ -214,7 +214,7 @@ ConstraintRef = tuple[int, int, int]
 class Symmetry:
     """Keys that are equal for equivalent states of a problem's candidates."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: SearchProblem) -> None:
         self._problem = problem
         components = Components(problem)
         self.components, self._maps, self._literal = (

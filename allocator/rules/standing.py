@@ -11,6 +11,8 @@ from allocator.devices import Device
 from allocator.features import Features
 from allocator.rules.rule import Evidence, Objection, Rule, because
 from resourceapi.objects import Object
+from resourceapi.records.nodes import Node
+from resourceapi.records.taints import Taint
 
 # Devices with a place of their own are for certain nodes of those that their slice is for (KEP-4815).
 
@@ -94,37 +96,31 @@ class Taints(Rule):
     def objection(self, evidence: Evidence, alternative: Alternative, device: Device) -> Objection | None:
         features = evidence.state.features
         blocking = blocking_taints(device, alternative, features) if features.device_taints else ()
-        return because(f"tainted {', '.join(map(spelled, blocking))}") if blocking else None
+        return because(f"tainted {', '.join(map(str, blocking))}") if blocking else None
 
 
-def blocking_taints(device: Device, alternative: Alternative, features: Features) -> list[Object]:
+def blocking_taints(device: Device, alternative: Alternative, features: Features) -> list[Taint]:
     """The taints that keep the request from the device."""
     return [taint for taint in device.taints if _blocks(taint, alternative.tolerations, features)]
 
 
-def _blocks(taint: Object, tolerations: Iterable[Object], features: Features) -> bool:
+def _blocks(taint: Taint, tolerations: Iterable[Object], features: Features) -> bool:
     """Before 1.35, taints with unknown effects are to be tolerated as well."""
-    if taint.get("effect") not in _EFFECTS and features.minor >= 35:
+    if taint.effect not in _EFFECTS and features.minor >= 35:
         return False
     return not any(tolerates(toleration, taint) for toleration in tolerations)
 
 
-def tolerates(toleration: Object, taint: Object) -> bool:
+def tolerates(toleration: Object, taint: Taint) -> bool:
     """Whether a toleration is for the taint: an absent key or effect is for all of them."""
-    for name in ("effect", "key"):
+    for name, has in (("effect", taint.effect), ("key", taint.key)):
         wanted = toleration.get(name)
-        if wanted and wanted != taint.get(name, ""):
+        if wanted and wanted != has:
             return False
     operator = toleration.get("operator") or "Equal"
     if operator == "Equal":
-        return bool(toleration.get("value", "") == taint.get("value", ""))
+        return bool(toleration.get("value", "") == taint.value)
     return bool(operator == "Exists")
-
-
-def spelled(taint: Object) -> str:
-    """A taint as kubectl writes it: `key=value:Effect`."""
-    value = f"={taint['value']}" if taint.get("value") else ""
-    return f"{taint.get('key', '')}{value}:{taint.get('effect', '')}"
 
 
 # A device that is not shared belongs to one claim; with admin access it may be taken beside that
@@ -163,9 +159,9 @@ class ExclusiveUse(Rule):
 OPTIONAL_NODE_OPERATIONS = "DRAOptionalNodeOperations"
 
 
-def declares_node_operations(node: Object) -> bool:
+def declares_node_operations(node: Node) -> bool:
     """Whether a Node says in `status.declaredFeatures` that it can leave out operations."""
-    return OPTIONAL_NODE_OPERATIONS in ((node.get("status") or {}).get("declaredFeatures") or ())
+    return OPTIONAL_NODE_OPERATIONS in node.declared_features
 
 
 class NodeOperations(Rule):

@@ -11,6 +11,7 @@ from resourceapi.kind import Kind
 from resourceapi.kinds import DEVICE_CLASS, RESOURCE_SLICE, RESOURCE_SLICE_PATCH, kind_of
 from resourceapi.manifests import mapping, name_of, text
 from resourceapi.phrases import plural
+from resourceapi.records.classes import DeviceClass, read_device_class
 
 if TYPE_CHECKING:
     from allocator.inventory import Inventory
@@ -53,10 +54,10 @@ class Devices:
         patches = list(self._patches.values())
         return effective_devices(self._slices, patches, self._read_classes(), self._profile)
 
-    def _read_classes(self) -> dict[str, Object]:
+    def _read_classes(self) -> dict[str, DeviceClass]:
         named = self.named_classes
         return {
-            name: self._read(manifest, manifest.value, DEVICE_CLASS)
+            name: read_device_class(self._read(manifest, manifest.value, DEVICE_CLASS))
             for name, manifest in self._classes.items()
             if name in named
         }

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from claimcheck.answers.handling import CONTEXT
 from claimcheck.answers.outcome import Failure
-from claimcheck.answers.treatment import CONTEXT
 from resourceapi.kinds import KINDS, kind_of
 from resourceapi.manifests import labels_of, mapping, name_of, text
+from resourceapi.records.nodes import Node, read_node
 
 if TYPE_CHECKING:
     from advice.findings import Result
@@ -40,24 +41,22 @@ class ClusterContext:
         :param given: labels of a namespace, or of all of them if it is empty; they override those of files.
         """
         self.namespaces = Namespaces()
-        self.nodes: list[dict[str, Any]] = []
+        self.nodes: list[Node] = []
         self._given = list(given)
 
     def learn(self, value: dict[str, Any]) -> None:
         """Note a Namespace or a Node."""
-        name = name_of(value)
-        if not name:
-            return
         if value.get("kind") == "Node":
-            self.nodes.append(value)
-        else:
+            node = read_node(value)
+            self.nodes += [] if node is None else [node]
+        elif name := name_of(value):
             self.namespaces[name] = labels_of(value)
 
-    def learnt(self) -> tuple[dict[str, dict[str, str]], list[dict[str, Any]]]:
+    def learnt(self) -> tuple[dict[str, dict[str, str]], list[Node]]:
         """Labels by namespace, and nodes, of the files alone."""
         return dict(self.namespaces), self.nodes
 
-    def add(self, learnt: tuple[dict[str, dict[str, str]], list[dict[str, Any]]]) -> None:
+    def add(self, learnt: tuple[dict[str, dict[str, str]], list[Node]]) -> None:
         """Add what another process has found in a later part of the input."""
         namespaces, nodes = learnt
         self.namespaces.update(namespaces)
@@ -86,7 +85,7 @@ class Knowledge:
             self.facts.complete_in = {kind: set(namespaces) for kind, namespaces in unread.items()}
 
     def learn(self, manifest: Manifest, how: str) -> None:
-        """Learn what a manifest says about others; ``how`` is its treatment."""
+        """Learn what a manifest says about others; ``how`` is how it is handled."""
         if how == CONTEXT:
             self.context.learn(manifest.value)
         elif self.facts is not None:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from advice.findings import Result
 from allocator.features import Features
+from claimcheck.answers.handling import ASK, CONTEXT, handling_of
 from claimcheck.answers.reading import readable, unusable
-from claimcheck.answers.treatment import ASK, CONTEXT, treatment
 from cluster.group_snapshots import GATE, with_remembered_groups
 from cluster.objects import CLAIM, TEMPLATE, ClusterObjects
 from resourceapi.decoding import DecodingError
@@ -55,8 +55,7 @@ class ClusterState(ClusterObjects):
         """One that reads objects in the same way, and has nothing but what the cluster makes of devices of any slice."""
         other = ClusterState(self.profile, self._default_namespace)
         for kind in (DEVICE_TAINT_RULE, RESOURCE_SLICE_PATCH, DEVICE_CLASS):
-            for obj in self.of(kind.name).values():
-                other.put(kind.name, obj)
+            other.collection(kind.name).objects.update(self.collection(kind.name).objects)
         return other
 
     def copy(self) -> ClusterState:
@@ -84,7 +83,7 @@ class ClusterState(ClusterObjects):
         """
         requesting = []
         for manifest in readable(found, self.failures):
-            how, kind = treatment(manifest.value), manifest.value.get("kind")
+            how, kind = handling_of(manifest.value), manifest.value.get("kind")
             if is_pod_group(manifest.value):
                 self.pod_groups.put(self._in_namespace(manifest.value))
             elif how == CONTEXT:

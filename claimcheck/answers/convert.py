@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from claimcheck.answers.treatment import can_migrate
+from claimcheck.answers.handling import can_migrate
 from classic.migration.objects import is_classic
 from conversion.documents import ConversionError, convert_document
 from documents import Document, DocumentError, parse

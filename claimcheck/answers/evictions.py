@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from allocator.evictions import Eviction, NoExecuteTaints, evictions
 from resourceapi.phrases import number
+from resourceapi.records.taints import DeviceTaintRule
 
 if TYPE_CHECKING:
     from allocator.devices import Slice
     from claimcheck.answers.cluster_state import ClusterState
-    from resourceapi.objects import Object
 
 RULES_GATE = "DRADeviceTaintRules"
 #: Pods that are named in a note.
@@ -20,7 +20,7 @@ MAX_NAMED = 3
 
 
 def evicted(
-    state: ClusterState, slices: Iterable[Slice], rules: Iterable[Object], now: datetime
+    state: ClusterState, slices: Iterable[Slice], rules: Iterable[DeviceTaintRule], now: datetime
 ) -> list[Eviction]:
     """Those that are evicted, or will be.
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from allocator.binding_conditions import OpenCondition, open_conditions
 from allocator.explaining import mistakes
-from allocator.explaining.explanation import FITS, MISFIT, UNDECIDED, Explanation, explain
+from allocator.explaining.explanation import FITS, MISFIT, UNDECIDED, Explanation, PodContext, explain
 from allocator.explaining.finder import NODE, REQUESTS, Remedy, together
 from allocator.explaining.holders import Holder, holder
 from allocator.explaining.node_remedies import less, lower_requests, serves
@@ -26,26 +26,24 @@ from allocator.pod_nodes import (
     TAINTS,
     Refusal,
     gets_devices_on_its_node,
-    host_name,
     named_node,
     passed_over,
     rejections,
     spoken,
 )
-from allocator.scheduler_messages import device_reason, refused, unavailable
-from allocator.scheduling_outcome import SchedulingOutcome
+from allocator.scheduling_outcome import SchedulingOutcome, device_reason, refused, unavailable
 from allocator.time_limit import POD_SECONDS, UNLIMITED, OutOfTime, TimeLimit
 from claimcheck.answers.gangs import GangAnswer, gang_answers
 from claimcheck.answers.outcome import Failure, Unread
 from claimcheck.answers.scenario import Scenario
 from claimcheck.answers.tried import beside_fellows
 from cluster.workloads import Workload
-from resourceapi.extended_resources import GATE
 from resourceapi.gates import switchable
 from resourceapi.node_selection import selects
 from resourceapi.objects import Object
 from resourceapi.phrases import nearest
 from resourceapi.records.claims import Claim
+from resourceapi.records.classes import EXTENDED_RESOURCES_GATE
 
 INVALID, BYPASSED = "cannot be answered", "bypasses the scheduler"
 WAITS, BINDING_FAILED = "waits", "binding failed"
@@ -225,18 +223,18 @@ def explain_one(
     full = {name for name, reasons in rejected.items() if any(each.plugin == RESOURCES for each in reasons)}
     profile = scenario.state.profile
     gates = switchable(profile.minor, profile.gates)
-    ask = partial(
-        explain,
-        snapshot,
-        workload.claims,
-        limit,
+    ask = partial(explain, snapshot, workload.claims, limit)
+    context = PodContext(
+        excluded=excluded,
+        full=full,
+        openings=openings,
         instead=instead,
         gates=gates,
         made_for=workload.made_for,
         spared=_held_by(snapshot, workload.running) | frozenset(spared),
         choose=partial(NodeScores(snapshot.nodes, resources, profile.minor).choose, workload.pod_spec, needs),
     )
-    found = ask(excluded=excluded, full=full, openings=openings)
+    found = ask(context)
     if found.verdict == MISFIT and full:
         found.remedies[:0] = lower_requests(
             snapshot, workload.claims, workload.needs, resources, rejected, instead, limit
@@ -250,7 +248,8 @@ def explain_one(
         closed = {name: reasons for name, reasons in excluded.items() if name not in opened}
         others = {name: ("",) for name in snapshot.nodes if name not in rejected}
         if opened:
-            later = ask(excluded={**closed, **others}, full=others.keys() | closed.keys())
+            closed |= others
+            later = ask(context._replace(excluded=closed, full=closed.keys(), openings={}))
             found.remedies += _with_opened(later, opened)
     if (
         found.verdict == MISFIT
@@ -371,7 +370,7 @@ def _with_gate(
     """The gate with which classes stand for the pod's extended resources, if the pod would fit then."""
     snapshot, classes = scenario.snapshot, workload.classes_with_gate
     claim = claim_for(workload.name, workload.namespace, workload.pod_spec, classes)
-    if claim is None or GATE not in gates:
+    if claim is None or EXTENDED_RESOURCES_GATE not in gates:
         return
     needs = workload.needs._replace(by_claim=frozenset(classes))
     known = snapshot.nodes.values()
@@ -381,7 +380,7 @@ def _with_gate(
     answers = trials.everywhere(trials.as_it_is)
     if trials.outcome(answers) is SchedulingOutcome.FITS:
         nodes = tuple(answer.node for answer in answers if answer.result is not None)
-        yield gate_remedy(GATE, gates[GATE], nodes, trials.as_it_is)
+        yield gate_remedy(EXTENDED_RESOURCES_GATE, gates[EXTENDED_RESOURCES_GATE], nodes, trials.as_it_is)
 
 
 def _resource_notes(scenario: Scenario, explained: Explained) -> list[str]:
@@ -406,8 +405,8 @@ def _resource_notes(scenario: Scenario, explained: Explained) -> list[str]:
 def _nobody_offers(scenario: Scenario, name: str) -> str:
     """That nothing stands for an extended resource, and the one that was probably meant."""
     state = scenario.state
-    has_gate = GATE in state.profile.gates
-    off = "" if has_gate else f" with the feature gate {GATE} off"
+    has_gate = EXTENDED_RESOURCES_GATE in state.profile.gates
+    off = "" if has_gate else f" with the feature gate {EXTENDED_RESOURCES_GATE} off"
     offered = scenario.node_resources.extended_resources
     if has_gate:
         offered |= classes_by_resource(state.classes.values()).keys()
@@ -440,7 +439,7 @@ def _on_its_node(
         if gets_devices_on_its_node(workload.pod_spec) and not workload.classes:
             return None
         known = scenario.snapshot.nodes.get(node)
-        host = node if known is None else host_name(known)
+        host = node if known is None else known.host_name
         return Explained(workload, None, passed_over(workload.pod_spec, host))
     there = scenario.snapshot.nodes.get(node)
     if not workload.pod.is_running and there is not None and ClaimsOnNode.of(claims).is_away_from(there):

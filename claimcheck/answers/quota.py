@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from claimcheck.answers.outcome import Failure
     from documents.manifest import Manifest
     from quota.account import Account
-    from quota.inventory import Inventory
+    from quota.inventory import QuotaInventory
     from resourceapi.field_errors import Path
     from resourceapi.releases import Profile
 
@@ -45,7 +45,7 @@ def charge(
     """
     from claimcheck.answers.reading import unusable
     from quota.account import Account
-    from quota.inventory import Inventory
+    from quota.inventory import QuotaInventory
     from resourceapi.records.pod_groups import is_pod_group
     from validation.server import Server
 
@@ -54,7 +54,7 @@ def charge(
     def reject(manifest: Manifest, reason: str, path: Path) -> None:
         failures.append(unusable(manifest, reason, path))
 
-    inventory = Inventory(Server(profile, namespaces=context.namespaces), namespace, reject)
+    inventory = QuotaInventory(Server(profile, namespaces=context.namespaces), namespace, reject)
     before = _learn(existing, inventory, context, failures)
     _learn(quotas, inventory, context, failures)
     added = _learn(new, inventory, context, failures)
@@ -88,13 +88,13 @@ def charging_objects(
 
 def _learn(
     found: Iterable[Manifest | Result | Failure],
-    inventory: Inventory,
+    inventory: QuotaInventory,
     context: ClusterContext,
     failures: list[Failure],
 ) -> list[Manifest]:
     """Add quotas, classes and namespaces; returns the objects that count against quotas."""
+    from claimcheck.answers.handling import ASK, CONTEXT, handling_of
     from claimcheck.answers.reading import readable
-    from claimcheck.answers.treatment import ASK, CONTEXT, treatment
     from resourceapi.model.quotas import KIND as QUOTA
     from resourceapi.records.pod_groups import is_pod_group
 
@@ -105,7 +105,7 @@ def _learn(
         elif is_pod_group(manifest.value):
             inventory.add_pod_group(manifest)
             validated.append(manifest)
-        elif (how := treatment(manifest.value)) == CONTEXT:
+        elif (how := handling_of(manifest.value)) == CONTEXT:
             context.learn(manifest.value)
         elif how == ASK:
             validated.append(manifest)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from claimcheck.answers.caveats import consequences, group_notes, pod_group_notes, undecidable
 from claimcheck.answers.evictions import evicted, notes
 from resourceapi.errors import Unanswerable
-from resourceapi.kinds import DEVICE_TAINT_RULE
 from resourceapi.manifests import existing_pods
 from resourceapi.phrases import number
 
@@ -71,7 +70,7 @@ class Scenario:
     def checked(self) -> list[str]:
         """What of the scheduler's checks has been made, what has not, and with which devices, in sentences."""
         patches = [WITH_PATCHES] if self.has_patched_devices else []
-        rules, now = self.state.of(DEVICE_TAINT_RULE.name).values(), datetime.now(UTC)
+        rules, now = self.state.taint_rules.values(), datetime.now(UTC)
         leaving = notes(evicted(self.state, self.snapshot.inventory.published(), rules, now), now)
         groups = [*group_notes(self.state), *pod_group_notes(self.state)]
         return [*self._checks(), *patches, *groups, *leaving]
@@ -158,19 +157,21 @@ def snapshot_of(state: ClusterState, seconds: float) -> Snapshot:
     :param seconds: how long it may take to apply patches to devices.
     :raises OutOfTime: if it takes longer.
     """
-    from allocator.explaining.snapshot import Snapshot
+    from allocator.explaining.snapshot import ClusterContent, Snapshot
     from allocator.time_limit import UNLIMITED, TimeLimit
     from resourceapi.kinds import RESOURCE_SLICE, RESOURCE_SLICE_PATCH
 
     patches = state.of(RESOURCE_SLICE_PATCH.name)
     return Snapshot(
         state.features,
-        state.all_nodes(),
-        state.classes,
-        state.of(RESOURCE_SLICE.name).values(),
-        state.allocated_claims,
-        state.of(DEVICE_TAINT_RULE.name).values(),
-        patches.values(),
+        ClusterContent(
+            state.all_nodes(),
+            state.classes,
+            state.of(RESOURCE_SLICE.name).values(),
+            state.allocated_claims,
+            state.taint_rules.values(),
+            patches.values(),
+        ),
         time_limit=TimeLimit(seconds) if patches else UNLIMITED,
         owner_of=state.owners(),
     )

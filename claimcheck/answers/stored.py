@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from advice.findings import Result
+from claimcheck.answers.handling import ASK, handling_of
 from claimcheck.answers.outcome import Failure
-from claimcheck.answers.treatment import ASK, treatment
 from conversion.hub import hub_object
 from resourceapi.decoding import DecodingError
 from resourceapi.errors import Unanswerable
@@ -53,7 +53,7 @@ class StoredObjects:
             if isinstance(each, Result):
                 finding = each.findings[0]
                 raise Unanswerable(f"{source}:{finding.line}: {finding.message}")
-            if treatment(each.value) == ASK:
+            if handling_of(each.value) == ASK:
                 self._objects[_identity(each.value, namespace)] = with_sorted_keys(each.value)
 
     def of(self, result: Result) -> dict[str, Any] | None:

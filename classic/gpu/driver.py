@@ -11,7 +11,7 @@ from typing import NoReturn
 
 from classic import service
 from classic.driver import ClaimAllocation, Driver
-from classic.gpu.inventory import GPUs, Inventory, Suitability, place
+from classic.gpu.inventory import GPUs, NodeGPUs, Suitability, place
 from classic.gpu.ledger import Allocation, ClaimChanged, Ledger, allocation_result
 from classic.gpu.parameters import (
     GPUInit,
@@ -29,8 +29,9 @@ from cluster.reflector import Reflector
 from cluster.store import Collection
 from resourceapi.errors import ClaimcheckError
 from resourceapi.logs import log
-from resourceapi.manifests import key_of, labels_of, mapping, name_of, uid_of
+from resourceapi.manifests import key_of, uid_of
 from resourceapi.objects import Object
+from resourceapi.records.nodes import read_node
 
 
 class NoRoom(ClaimcheckError):
@@ -44,7 +45,7 @@ class GPUDriver:
     """
 
     def __init__(
-        self, driver_name: str, inventory: Inventory, ledger: Ledger, parameters: ParameterObjects
+        self, driver_name: str, inventory: NodeGPUs, ledger: Ledger, parameters: ParameterObjects
     ) -> None:
         """Make a driver.
 
@@ -228,10 +229,10 @@ class GPUController:
         """Make the parts; nothing is requested yet."""
         self._settings = settings
         self._client = client
-        nodes = Collection(_as_needed)
+        nodes = Collection(read_node)
         self._nodes = Reflector(client, NODES, nodes)
         self._ledger = Ledger(settings.driver_name)
-        inventory = Inventory(settings.driver_name, settings.usual, lambda: nodes.objects)
+        inventory = NodeGPUs(settings.driver_name, settings.usual, lambda: nodes.objects)
         #: may be replaced before the controller runs
         self.driver: Driver = GPUDriver(
             settings.driver_name, inventory, self._ledger, ParameterObjects(client)
@@ -270,12 +271,3 @@ async def _until(happened: Event) -> None:
     """Wait for what a thread does, so that it can be cancelled."""
     while not await asyncio.to_thread(happened.wait, 0.5):
         pass
-
-
-def _as_needed(node: Object) -> Object:
-    """A node without what can be large: its images, say."""
-    metadata = {"name": name_of(node), "labels": labels_of(node)}
-    return {
-        "metadata": metadata,
-        "spec": {"unschedulable": mapping(node, "spec").get("unschedulable", False)},
-    }

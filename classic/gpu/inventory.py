@@ -9,9 +9,9 @@ from itertools import combinations
 
 from classic.gpu.parameters import MOST_GPUS, GPURequirements, ParametersError, memory_bytes
 from resourceapi.logs import log
-from resourceapi.manifests import labels_of, mapping, name_of
 from resourceapi.node_selection import selects
 from resourceapi.objects import Object
+from resourceapi.records.nodes import Node
 
 
 @dataclass(frozen=True)
@@ -26,17 +26,17 @@ class GPUs:
         return {f"gpu-{index}": self.memory for index in range(self.count)}
 
 
-class Inventory:
+class NodeGPUs:
     """The GPUs of nodes: the same on each, unless labels of the node say otherwise.
 
     With a driver named ``gpu.example.com``, the labels are ``gpu.example.com/count`` and ``gpu.example.com/memory``.
     """
 
-    def __init__(self, driver_name: str, usual: GPUs, nodes: Callable[[], Mapping[str, Object]]) -> None:
+    def __init__(self, driver_name: str, usual: GPUs, nodes: Callable[[], Mapping[str, Node]]) -> None:
         """Make an inventory.
 
         :param usual: what a node has without these labels.
-        :param nodes: the Node objects of the cluster by name, as they are now.
+        :param nodes: the nodes of the cluster by name, as they are now.
         """
         self._count_label, self._memory_label = f"{driver_name}/count", f"{driver_name}/memory"
         self._usual = usual
@@ -59,19 +59,19 @@ class Inventory:
         return [
             name
             for name, node in sorted(self._nodes().items())
-            if not mapping(node, "spec").get("unschedulable")
-            and (suitable is None or selects(suitable, node))
+            if not node.is_unschedulable and (suitable is None or selects(suitable, node))
         ]
 
-    def _gpus(self, node: Object) -> GPUs:
+    def _gpus(self, node: Node) -> GPUs:
         """The GPUs of a node; none if its labels cannot be read."""
-        labels = labels_of(node)
         try:
-            count = number_of_gpus(labels.get(self._count_label, str(self._usual.count)), self._count_label)
-            memory = labels.get(self._memory_label)
+            count = number_of_gpus(
+                node.labels.get(self._count_label, str(self._usual.count)), self._count_label
+            )
+            memory = node.labels.get(self._memory_label)
             size = self._usual.memory if memory is None else memory_bytes(memory, self._memory_label)
         except ParametersError as error:
-            log(logging.WARNING, "node counts as one without GPUs", node=name_of(node), reason=str(error))
+            log(logging.WARNING, "node counts as one without GPUs", node=node.name, reason=str(error))
             return GPUs(0, 0)
         return GPUs(count, size)
 

@@ -11,9 +11,8 @@ from classic import memory_objects
 from classic.claims import namespace_of
 from classic.memory_objects import MemoryObjects
 from classic.simulation.timeline import Entry, Timeline, Write, changes, now
-from cluster.objects import read_node
 from resourceapi.decoding import DecodingError
-from resourceapi.errors import ClaimcheckError, Conflict
+from resourceapi.errors import ClaimcheckError, WriteConflict
 from resourceapi.manifests import key_of, mapping, name_of, text
 from resourceapi.model.versions import CLASSIC_API_VERSION
 from resourceapi.objects import Object
@@ -47,10 +46,9 @@ def admitted(obj: Object, namespace: str) -> Object:
     if not is_stored(obj):
         return _placed(obj, namespace)
     if kind == NODE:
-        node = read_node(obj)
-        if node is None:
+        if not name_of(obj):
             raise NotAdmitted("a Node has no name")
-        return {"apiVersion": "v1", "kind": kind, **node}
+        return obj
     try:
         stored = _created(obj, namespace)
         if kind == CLAIM and mapping(obj, "status"):
@@ -116,7 +114,7 @@ class ApiServer:
     async def write(self, author: Client, verb: str, make: Callable[[MemoryObjects], Object]) -> Object:
         """Store something for somebody.
 
-        :raises resourceapi.errors.Conflict: if it is refused.
+        :raises resourceapi.errors.WriteConflict: if it is refused.
         """
         await asyncio.sleep(STORED_SECONDS)
         self._author, self._verb = author, verb
@@ -129,7 +127,7 @@ class ApiServer:
     def store(self, author: Client, obj: Object) -> None:
         """Store a new object for somebody at once.
 
-        :raises resourceapi.errors.Conflict: if there is one of its name.
+        :raises resourceapi.errors.WriteConflict: if there is one of its name.
         """
         self._author, self._verb = author, "create"
         try:
@@ -196,7 +194,7 @@ class Client:
         def patched(objects: MemoryObjects) -> Object:
             stored = objects.get(kind, namespace_of(obj), name_of(obj))
             if stored is None:
-                raise Conflict(f"{kind} {key_of(obj)} does not exist")
+                raise WriteConflict(f"{kind} {key_of(obj)} does not exist")
             return _with_status(objects, kind, {**stored, "status": change(stored.get("status") or {})})
 
         return await self._write("patch status", patched)
@@ -235,12 +233,12 @@ class Client:
 def _with_status(objects: MemoryObjects, kind: str, obj: Object) -> Object:
     """Store an object with another status; that of a claim must keep the rules, of which one is that not all can be shared.
 
-    :raises resourceapi.errors.Conflict: if it is refused.
+    :raises resourceapi.errors.WriteConflict: if it is refused.
     """
     stored = objects.get(kind, namespace_of(obj), name_of(obj))
     if kind == CLAIM and stored is not None:
         try:
             with_claim_status(stored, mapping(obj, "status"))
         except NotAdmitted as error:
-            raise Conflict(str(error)) from None
+            raise WriteConflict(str(error)) from None
     return objects.update_status(kind, obj)

@@ -13,7 +13,7 @@ from classic.driver import Driver
 from classic.simulation.api_server import ApiServer, Client
 from classic.simulation.timeline import Entry, now
 from classic.work_queue import WorkQueue
-from resourceapi.errors import Conflict
+from resourceapi.errors import WriteConflict
 from resourceapi.manifests import claim_from_template, key_of, mapping, name_of
 from resourceapi.model.versions import CLASSIC_API_VERSION
 from resourceapi.objects import Object
@@ -73,7 +73,7 @@ class DriverController:
         sync = self._controller.sync_claim if kind == "ResourceClaim" else self._controller.sync_context
         try:
             follows = await sync(namespace, name)
-        except (Conflict, NotYet, SyncError):
+        except (WriteConflict, NotYet, SyncError):
             self._queue.retry(key)
             return
         self._queue.forget(key)

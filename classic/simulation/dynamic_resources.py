@@ -16,12 +16,13 @@ from classic.claims import NotYet, SyncError
 from classic.memory_objects import MemoryObjects
 from classic.simulation.api_server import Client
 from resourceapi import limits
-from resourceapi.errors import Conflict
+from resourceapi.errors import WriteConflict
 from resourceapi.manifests import entries, key_of, mapping, name_of, text, uid_of
 from resourceapi.model.v1alpha2 import IMMEDIATE, WAIT_FOR_FIRST_CONSUMER
 from resourceapi.model.versions import CLASSIC_API_VERSION
 from resourceapi.node_selection import selects
 from resourceapi.objects import Object
+from resourceapi.records.nodes import Node
 from resourceapi.records.pods import claims_of
 
 NAME = "DynamicResources"
@@ -183,7 +184,7 @@ def is_reserved_for(pod: Object, claim: Object) -> bool:
     return any(text(each, "uid") == uid_of(pod) for each in users)
 
 
-def filter_node(node: Object, state: CycleState) -> Status:
+def filter_node(node: Node, state: CycleState) -> Status:
     """Whether a node is where the claims are, or may be.
 
     All claims are looked at before a node is refused for one that is allocated elsewhere: PostFilter wants to know all
@@ -199,7 +200,7 @@ def filter_node(node: Object, state: CycleState) -> Status:
             return _unschedulable(
                 "excluded by resource class node filter", of_claim.class_name_of(each.claim)
             )
-        elif name_of(node) in (each.unsuitable or ()):
+        elif node.name in (each.unsuitable or ()):
             reason = "resourceclaim cannot be allocated for the node (unsuitable)"
             return _unschedulable(reason, key_of(each.claim))
     if not elsewhere:
@@ -233,7 +234,7 @@ async def post_filter(
     requested = {**chosen.claim, "status": {**status, "deallocationRequested": True}}
     try:
         await client.update_claim_status(requested)
-    except Conflict as error:
+    except WriteConflict as error:
         return Status(Code.ERROR, str(error))
     return _unschedulable("deallocation of ResourceClaim completed", key_of(chosen.claim))
 
@@ -323,7 +324,7 @@ async def publish(client: Client, pod: Object, state: CycleState) -> None:
     else:
         try:
             await client.update("PodSchedulingContext", _with_spec(state.context, changed))
-        except Conflict:
+        except WriteConflict:
             newest = await client.context(of_claim.namespace_of(pod), name_of(pod))
             if newest is not None:
                 await client.update("PodSchedulingContext", _with_spec(newest, changed))

@@ -18,9 +18,10 @@ from classic.simulation import dynamic_resources as plugin
 from classic.simulation.api_server import ApiServer, Client
 from classic.simulation.dynamic_resources import NAME, Code, CycleState, PodClaim, Status
 from classic.simulation.timeline import Entry, now
-from resourceapi.errors import Conflict
+from resourceapi.errors import WriteConflict
 from resourceapi.manifests import entries, key_of, mapping, name_of, text
 from resourceapi.objects import Object
+from resourceapi.records.nodes import Node, read_node
 from resourceapi.releases import CLASSIC, Profile
 
 # The scheduling queue of kube-scheduler 1.30, as far as the number and the times of attempts depend on it.
@@ -191,16 +192,17 @@ class Nodes:
 
     def __init__(self, time_limit: TimeLimit) -> None:
         self._time_limit = time_limit
-        self._nodes: dict[str, Object] = {}
+        self._nodes: dict[str, Node] = {}
         self._resources = NodeResources()
         self._placed: dict[str, tuple[str, PodNeeds]] = {}
         self._profile = Profile(CLASSIC)
         self._chance = Random(_SEED)
 
-    def put(self, node: Object) -> None:
+    def put(self, obj: Object) -> None:
         """A new or changed node."""
-        self._nodes[name_of(node)] = node
-        self._resources.put(node)
+        if (node := read_node(obj)) is not None:
+            self._nodes[node.name] = node
+            self._resources.put(node)
 
     def place(self, pod: Object, node: str) -> None:
         """A pod takes its share of a node."""
@@ -219,7 +221,7 @@ class Nodes:
         """What a pod needs of a node beside its claims."""
         return needs_of(mapping(pod, "spec"), self._profile)
 
-    def all(self) -> list[Object]:
+    def all(self) -> list[Node]:
         """All nodes, by name."""
         return [self._nodes[name] for name in sorted(self._nodes)]
 
@@ -363,7 +365,7 @@ class KubeScheduler:
     async def _bind(self, queued: QueuedPod, pod: Object, state: CycleState, node: str) -> None:
         try:
             status = await plugin.pre_bind(self._client(queued, "PreBind"), pod, state)
-        except Conflict as error:
+        except WriteConflict as error:
             status = Status(Code.ERROR, str(error))
         self._tell(queued, "PreBind", status, "the claims are reserved for the pod", node)
         if not status.is_success:

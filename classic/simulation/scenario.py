@@ -8,13 +8,13 @@ from importlib.resources import files
 from typing import Any
 
 import documents
-from allocator.pod_nodes import HOSTNAME
 from classic.simulation.api_server import CLASS, NODE, POD, NotAdmitted, admitted, is_stored
 from classic.simulation.devices import DriverSettings
 from resourceapi.errors import ClaimcheckError
 from resourceapi.manifests import entries, mapping, name_of, text
 from resourceapi.model.versions import CLASSIC_API_VERSION
 from resourceapi.objects import Object
+from resourceapi.records.nodes import HOSTNAME
 
 #: The kind of the document that describes a scenario beside its objects.
 KIND = "ClassicScenario"

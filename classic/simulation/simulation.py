@@ -13,7 +13,7 @@ from classic.simulation.devices import CountingDriver
 from classic.simulation.kube_scheduler import KubeScheduler
 from classic.simulation.scenario import Scenario, ScenarioError, stored
 from classic.simulation.timeline import Timeline, now, run
-from resourceapi.errors import Conflict
+from resourceapi.errors import WriteConflict
 from resourceapi.manifests import key_of, mapping, text
 from resourceapi.objects import Object
 
@@ -94,7 +94,7 @@ class _Simulation:
                 self._created[key_of(obj)] = now()
             try:
                 self._server.store(Client(self._server, USER), obj)
-            except Conflict as error:
+            except WriteConflict as error:
                 raise ScenarioError(str(error)) from None
 
     async def _arrive(self) -> None:

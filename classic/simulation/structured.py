@@ -26,6 +26,8 @@ from classic.simulation.simulation import PodOutcome
 from resourceapi.manifests import claim_from_template, key_of, mapping, name_of, text
 from resourceapi.objects import Object
 from resourceapi.records.claims import Claim
+from resourceapi.records.classes import DeviceClass
+from resourceapi.records.nodes import read_node
 from resourceapi.records.pods import claims_of
 
 _WRITE_SECONDS = STORED_SECONDS + ANSWERED_SECONDS
@@ -58,7 +60,9 @@ class _Structured:
         }
         classes = {name_of(each): _device_class(each) for each in scenario.of_kind(CLASS)}
         slices = list(_slices(scenario))
-        state = SchedulingState(Features(), scenario.of_kind(NODE), classes, slices)
+        state = SchedulingState(
+            Features(), filter(None, map(read_node, scenario.of_kind(NODE))), classes, slices
+        )
         self._simulation = Simulation(state, Limits(time_limit))
 
     def outcomes(self) -> Iterator[PodOutcome]:
@@ -125,10 +129,9 @@ class _Structured:
         return Claim({"metadata": names, "spec": {"devices": devices}})
 
 
-def _device_class(classic: Object) -> Object:
+def _device_class(classic: Object) -> DeviceClass:
     driver = text(classic, "driverName")  # admitted: a DNS subdomain
-    selector = {"cel": {"expression": f'device.driver == "{driver}"'}}
-    return {"metadata": {"name": name_of(classic)}, "spec": {"selectors": [selector]}}
+    return DeviceClass(name_of(classic), (f'device.driver == "{driver}"',))
 
 
 def _slices(scenario: Scenario) -> Iterator[Object]:

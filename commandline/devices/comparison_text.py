@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 
 from allocator.patches.patch import removes
 from allocator.patches.sources import Giver
-from allocator.rules.standing import spelled
 from claimcheck.answers.devices.cluster_devices import failure_text
 from claimcheck.answers.devices.comparison import ATTRIBUTE, CAPACITY, Change, Comparison, Hidden, PodOutcome
 from claimcheck.answers.evictions import because
@@ -16,6 +15,7 @@ from resourceapi.kinds import RESOURCE_SLICE_PATCH
 from resourceapi.objects import EMPTY, Object
 from resourceapi.phrases import number
 from resourceapi.records.pools import DeviceId
+from resourceapi.records.taints import read_taint
 
 #: Devices, nodes, and claims that are named; of others only the number is shown.
 MAX_DEVICES, MAX_NODES, MAX_CLAIMS = 4, 3, 20
@@ -94,7 +94,7 @@ def _value(what: str, value: Object | None) -> str:
         return words.NONE
     if what == ATTRIBUTE:
         return words.value(value)
-    return words.amount(value) if what == CAPACITY else spelled(value)
+    return words.amount(value) if what == CAPACITY else str(read_taint(value))
 
 
 def _pods(pods: Sequence[PodOutcome], one: str, many: str) -> Iterator[str]:

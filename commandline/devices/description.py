@@ -9,13 +9,13 @@ from allocator.allocated import listed
 from allocator.devices import Device
 from allocator.patches.patch import removes
 from allocator.patches.sources import Given
-from allocator.rules.standing import spelled
 from claimcheck.answers.devices.cluster_devices import ClusterDevices, Use
 from claimcheck.answers.evictions import because, when
 from commandline.devices import words
 from commandline.reports.escaping import on_one_line
 from resourceapi.kinds import RESOURCE_SLICE
 from resourceapi.objects import Object
+from resourceapi.records.taints import read_taint
 
 #: Fields of a device that are shown as they are.
 _AS_THEY_ARE = ("allowMultipleAllocations", "bindsToNode", "bindingConditions", "bindingFailureConditions")
@@ -52,7 +52,7 @@ def lines(devices: ClusterDevices, device: Device) -> Iterator[str]:
         yield from _section(
             "Compatibility Groups", [(f"{each.counter_set}:", *words.groups(each)) for each in groups]
         )
-    yield from _section("Taints", [(spelled(each.value), _from(each)) for each in sources.taints])
+    yield from _section("Taints", [(str(read_taint(each.value)), _from(each)) for each in sources.taints])
     yield from _section("Claims", [_use(each) for each in devices.uses(device)])
     if leaving := devices.evicted_from(device):
         rows = [(each.pod.key, when(each, devices.now), because(each)) for each in leaving]

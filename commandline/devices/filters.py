@@ -7,14 +7,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from allocator.devices import Device, node_name
-from allocator.patches.patch import class_expressions
+from allocator.devices import Device
 from allocator.selection import CompileError, Selectors
 from allocator.time_limit import TimeLimit
 from claimcheck.answers.devices.cluster_devices import ClusterDevices
 from commandline.errors import UsageError
-from resourceapi.objects import Object
 from resourceapi.phrases import nearest
+from resourceapi.records.nodes import Node
 
 
 class Failed(NamedTuple):
@@ -36,14 +35,14 @@ class Filters:
         """
         self._driver, self._pool = options.only_driver, options.only_pool
         self._known = {"driver": devices.drivers, "pool": {pool.pool for pool in devices.pools}}
-        nodes = {node_name(node): node for node in devices.state.all_nodes()}
+        nodes = {node.name: node for node in devices.state.all_nodes()}
         _insist("--node", options.only_node, nodes)
-        self._node: Object | None = nodes.get(options.only_node) if options.only_node else None
+        self._node: Node | None = nodes.get(options.only_node) if options.only_node else None
         _insist("--class", options.only_class, devices.state.classes)
         self._selectors, self._limit = Selectors(devices.state.features.minor), limit
         self._expressions: list[tuple[str, str]] = []
         if options.only_class:
-            for expression in class_expressions(devices.state.classes[options.only_class]):
+            for expression in devices.state.classes[options.only_class].expressions:
                 self._expressions.append((f"--class {options.only_class}", expression))
         if options.only_selector is not None:
             self._expressions.append(("--selector", options.only_selector))

@@ -38,7 +38,7 @@ def _narrow(devices: ClusterDevices, device: Device) -> tuple[str, ...]:
         words.place(device),
         ", ".join(each for each in (devices.status(device), words.node_state(devices, device)) if each),
         words.some(words.users(devices.uses(device))),
-        words.some([words.short_taint(taint) for taint in device.taints]),
+        words.some([f"{taint.key}:{taint.effect}" for taint in device.taints]),
         words.some(patches(sources)),
     )
 

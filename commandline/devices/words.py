@@ -47,11 +47,6 @@ def policy(capacity: Object) -> str:
     return ", ".join(parts)
 
 
-def short_taint(found: Object) -> str:
-    """A taint without its value: ``key:NoSchedule``."""
-    return f"{found.get('key', '')}:{found.get('effect', '')}"
-
-
 def place(device: Device) -> str:
     """The node of a device, or how its slice says on which nodes it can be used."""
     where = device.placement

@@ -23,7 +23,6 @@ from allocator.explaining.steps import POOL, Step
 from allocator.rules import RULES
 from allocator.scheduling_outcome import enough_nodes
 from commandline.explain import node_report, remedy_report
-from commandline.explain.scope import scope
 from commandline.reports.escaping import place
 from commandline.reports.writing import device_lines, failure_lines
 from resourceapi.phrases import number, some
@@ -45,7 +44,7 @@ def lines(answer: Answer) -> Iterator[str]:
     yield from failure_lines(answer.failures)
     fitting = sum(each.fits for each in answer.explained)
     yield f"{len(answer.explained)} checked: {fitting} fit{'s' if fitting == 1 else ''}"
-    yield from scope(answer)
+    yield from _scope(answer)
 
 
 def _spaced(lines: Iterable[str]) -> Iterator[str]:
@@ -348,3 +347,13 @@ def _conflicts(explanation: Explanation) -> Iterator[str]:
 
 def _members(conflict: Conflict) -> Iterator[str]:
     return (f"    - {member.text}" for member in conflict.members)
+
+
+def _scope(answer: Answer) -> Iterator[str]:
+    """Lines for the end of a report: which checks were made, and that pods are looked at one by one."""
+    yield from answer.notes
+    if sum(each.workload.copies for each in answer.explained) > 1:
+        yield (
+            "Each pod is explained by itself, as if the others in these files did not exist; "
+            "claimcheck simulate places them together."
+        )

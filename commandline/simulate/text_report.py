@@ -6,16 +6,20 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from allocator.expansion import Expansion, ExpansionOption
+from allocator.explaining import in_words
 from allocator.fitting.fragmentation import Fragmentation
 from allocator.simulation import Placement
 from claimcheck.answers.simulate import Report, Run
+from claimcheck.answers.unplaced import Unplaced
+from commandline.explain import node_report, remedy_report
 from commandline.reports.writing import failure_lines, table
-from commandline.simulate import unplaced_report
 from resourceapi.phrases import number
 from resourceapi.records.claims import Allocation
 
 #: Pods and devices that are listed.
 MAX_PODS, MAX_DEVICES = 200, 8
+#: Reasons why pods are not placed, and pods of each, that are listed.
+MAX_REASONS, MAX_PODS_OF_REASON = 8, 4
 
 
 def lines(report: Report) -> Iterator[str]:
@@ -37,7 +41,7 @@ def lines(report: Report) -> Iterator[str]:
         yield ""
         yield from _comparison(report.runs)
     yield from _placements(first)
-    yield from unplaced_report.lines(report.unplaced)
+    yield from _unplaced(report.unplaced)
     if len(report.runs) > 1:
         yield from _differences(report.runs)
     for run in report.runs:
@@ -231,3 +235,37 @@ def _requests(option: ExpansionOption) -> Counter[str]:
         for request in sorted({each.request for each in Allocation(allocation).results})
         if "/" in request
     )
+
+
+def _unplaced(groups: Sequence[Unplaced]) -> Iterator[str]:
+    """The pods that are not placed: each reason once, those of most pods first, with what would help."""
+    if not groups:
+        return
+    yield ""
+    yield f"not placed: {number(sum(len(each.pods) for each in groups), 'pod')}"
+    for each in groups[:MAX_REASONS]:
+        yield from (f"  {line}" for line in _of_reason(each))
+    if more := groups[MAX_REASONS:]:
+        pods = sum(len(each.pods) for each in more)
+        yield f"  {number(pods, 'more pod')}, for {number(len(more), 'other reason')} (see -o json)"
+
+
+def _of_reason(group: Unplaced) -> Iterator[str]:
+    shown = ", ".join(group.pods[:MAX_PODS_OF_REASON])
+    more = (
+        f" and {number(len(group.pods) - MAX_PODS_OF_REASON, 'other')}"
+        if len(group.pods) > MAX_PODS_OF_REASON
+        else ""
+    )
+    count = f"{number(len(group.pods), 'pod')}: " if len(group.pods) > 1 else ""
+    explained = group.explained
+    if explained is None or explained.explanation is None:
+        yield f"{count}{shown}{more}: {group.said or 'fits on no node'}"
+        return
+    explanation = explained.explanation
+    first, *others = in_words.causes(explanation)
+    yield f"{count}{shown}{more}: {first}"
+    yield from node_report.messages(explained)
+    yield from (f"  {line}" for line in others)
+    yield from remedy_report.later(explained.later)
+    yield from remedy_report.remedies(explanation, "one of them" if len(group.pods) > 1 else "it")

@@ -53,7 +53,7 @@ def _masked(text: str) -> str:
     return text[:-2] + "a" if len(text) > 1 and text.endswith("-") else text
 
 
-def _details(problems: list[names.Problem]) -> list[str]:
+def _details(problems: list[names.FormatError]) -> list[str]:
     return [problem.detail for problem in problems]
 
 

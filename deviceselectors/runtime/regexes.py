@@ -1,6 +1,6 @@
 """Regular expressions: `matches`, `find` and `findAll`, with Go's syntax and in linear time.
 
-Patterns are parsed by Go's rules (`regexsyntax`) and run on google-re2, which reads a few things otherwise. So it is
+Patterns are parsed by Go's rules (`regex_syntax`) and run on google-re2, which reads a few things otherwise. So it is
 told neither names of classes nor flags, and sees no characters beyond ASCII: what a pattern cannot tell apart becomes
 one byte, in the pattern and in the text. That makes the engine's programs small, and offsets the same in both.
 

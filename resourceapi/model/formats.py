@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from resourceapi import names
-from resourceapi.names import HANDWRITTEN, Problem
+from resourceapi.names import HANDWRITTEN, FormatError
 from resourceapi.rules import BETA, STANDARD, Format
 
 
-def _worded(name: str, rule: Callable[..., list[Problem]], *, stage: str = BETA) -> Format:
+def _worded(name: str, rule: Callable[..., list[FormatError]], *, stage: str = BETA) -> Format:
     return Format(name, rule, lambda text: rule(text, HANDWRITTEN), stage=stage)
 
 

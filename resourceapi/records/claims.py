@@ -116,15 +116,6 @@ class Owner(NamedTuple):
     is_controller: bool
 
 
-def owners_of(claim: Object) -> tuple[Owner, ...]:
-    """What has made a claim."""
-    return tuple(
-        Owner(text(each, "kind"), text(each, "name"), text(each, "uid"), each.get("controller") is True)
-        for each in entries(mapping(claim, "metadata"), "ownerReferences")
-        if isinstance(each, dict)
-    )
-
-
 class ExactRequest(NamedTuple):
     """An ExactDeviceRequest, or a DeviceSubRequest, which has a name.
 
@@ -236,7 +227,7 @@ def expressions_of(selectors: Sequence[Object | None] | None) -> tuple[str | Non
     """The CEL expressions of DeviceSelectors; None for one of another kind."""
     return tuple(
         [
-            ((each["cel"] or EMPTY).get("expression", "") if each is not None and "cel" in each else None)
+            text(mapping(each, "cel"), "expression") if "cel" in mapping(each) else None
             for each in selectors or ()
         ]
     )
@@ -277,9 +268,21 @@ class Claim:
         """What it asks for."""
         return self.asked.read()
 
+    def for_a_moment(self) -> Claim:
+        """The same claim for somebody who reads what it asks for: decoded, that may be large, and is gone with the reader's."""
+        return self._copied(self.object, _Asked(self.asked.source))
+
     def named(self, name: str) -> Claim:
         """A claim that asks for the same, with another name."""
         return self._copied({**self.object, "metadata": {**self.object["metadata"], "name": name}})
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Claim):
+            return NotImplemented
+        return self is other or (self.object == other.object and self.asked.source == other.asked.source)
+
+    def __hash__(self) -> int:
+        return hash(self.key)
 
     def with_status(self, status: Object) -> Claim:
         """The same claim with another status."""
@@ -304,6 +307,11 @@ class Claim:
         return self.allocation is not None
 
     @property
+    def is_leaving(self) -> bool:
+        """Whether it is being deleted."""
+        return bool(mapping(self.object, "metadata").get("deletionTimestamp"))
+
+    @property
     def consumers(self) -> tuple[Consumer, ...]:
         """For whom it is reserved; read when it is asked for, as there may be hundreds that nobody looks at."""
         return tuple(
@@ -314,7 +322,11 @@ class Claim:
     @property
     def owners(self) -> tuple[Owner, ...]:
         """What has made it."""
-        return owners_of(self.object)
+        return tuple(
+            Owner(text(each, "kind"), text(each, "name"), text(each, "uid"), each.get("controller") is True)
+            for each in entries(mapping(self.object, "metadata"), "ownerReferences")
+            if isinstance(each, dict)
+        )
 
     @property
     def entry(self) -> str:

@@ -9,10 +9,11 @@ from allocator.features import GATES, Features
 from allocator.scheduling import Mode, NodeAnswer, SchedulingState
 from allocator.time_limit import UNLIMITED
 from resourceapi.decoding import decode
-from resourceapi.manifests import name_of
 from resourceapi.model.versions import SCHEMAS_WITH_PROPOSALS
 from resourceapi.objects import Object
 from resourceapi.records.claims import Claim
+from resourceapi.records.classes import DeviceClass, read_device_class
+from resourceapi.records.nodes import Node
 
 ALL_FEATURES = Features(GATES)
 DRIVER = "gpu.example.com"
@@ -28,11 +29,8 @@ def without(*gates: str) -> Features:
     return Features(GATES - set(gates))
 
 
-def node(name: str = "n", labels: dict[str, str] | None = None, declared: Sequence[str] = ()) -> Object:
-    return {
-        "metadata": {"name": name, "labels": labels or {}},
-        "status": {"declaredFeatures": list(declared)},
-    }
+def node(name: str = "n", labels: dict[str, str] | None = None, declared: Sequence[str] = ()) -> Node:
+    return Node(name, labels or {}, declared_features=frozenset(declared))
 
 
 def device(name: str, **fields: Any) -> Object:
@@ -125,7 +123,14 @@ def held(*devices: str, pool: str = "pool", name: str = "holder", **fields: Any)
     )
 
 
-def device_class(name: str = "any", selectors: Sequence[str] = (), config: Sequence[Object] = ()) -> Object:
+def device_class(
+    name: str = "any", selectors: Sequence[str] = (), config: Sequence[Object] = ()
+) -> DeviceClass:
+    return read_device_class(class_object(name, selectors, config))
+
+
+def class_object(name: str = "any", selectors: Sequence[str] = (), config: Sequence[Object] = ()) -> Object:
+    """A DeviceClass in normal form."""
     spec = {
         "selectors": [{"cel": {"expression": text}} for text in selectors],
         "config": list(config),
@@ -142,12 +147,12 @@ def cluster(
     *slices: Object,
     features: Features = ALL_FEATURES,
     holders: Iterable[Object] = (),
-    classes: Iterable[Object] | None = None,
-    nodes: Sequence[Object] | None = None,
+    classes: Iterable[DeviceClass] | None = None,
+    nodes: Sequence[Node] | None = None,
 ) -> SchedulingState:
     """A cluster, by default with one node `n` and one class `any` that selects all devices."""
     known = [device_class()] if classes is None else classes
-    made = SchedulingState(features, nodes or [node()], {name_of(each): each for each in known}, slices)
+    made = SchedulingState(features, nodes or [node()], {each.name: each for each in known}, slices)
     for each in holders:
         made.hold(Claim(each))
     return made

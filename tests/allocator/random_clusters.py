@@ -7,11 +7,12 @@ from collections.abc import Callable
 from typing import Any
 
 from resourceapi.objects import Object
+from resourceapi.records.nodes import Node
+from resourceapi.records.taints import DeviceNames, DeviceTaintRule
 from tests.allocator.objects import (
     DRIVER,
     alternative,
     claim,
-    decoded,
     device,
     draws,
     exactly,
@@ -33,7 +34,7 @@ SELECTORS = (
 TAINT = {"key": "k", "effect": "NoSchedule"}
 
 
-def random_node(draw: random.Random, name: str) -> Object:
+def random_node(draw: random.Random, name: str) -> Node:
     declared = ["DRAOptionalNodeOperations"] if draw.random() < 0.3 else []
     return node(name, {"zone": draw.choice(["1", "2"])}, declared)
 
@@ -156,13 +157,10 @@ def _ask(draw: random.Random, make: Callable[..., Object], name: str, **fields: 
     )
 
 
-def random_rule(draw: random.Random) -> Object:
+def random_rule(draw: random.Random) -> DeviceTaintRule:
     selector = {"driver": draw.choice(DRIVERS)}
     if draw.random() < 0.5:
         selector["pool"] = draw.choice(NODES)
     if draw.random() < 0.3:
         selector["device"] = "d0"
-    name = f"rule-{draw.randrange(2)}"
-    return decoded(
-        "DeviceTaintRule", {"metadata": {"name": name}, "spec": {"deviceSelector": selector, "taint": TAINT}}
-    )
+    return DeviceTaintRule(f"rule-{draw.randrange(2)}", DeviceNames(**selector), TAINT)

@@ -10,13 +10,13 @@ from allocator.scheduling import Mode, feasible_nodes
 from allocator.time_limit import UNLIMITED
 from resourceapi.objects import Object
 from resourceapi.records.claims import Claim
+from resourceapi.records.taints import DeviceNames, DeviceTaintRule
 from tests.allocator.objects import (
     DRIVER,
     ask,
     claim,
     cluster,
     counter_slice,
-    decoded,
     device,
     device_class,
     devices_of,
@@ -35,11 +35,8 @@ def own(name: str, *devices: Object | str, **spec: object) -> Object:
     return slice_of(*devices, name=name, pool=name, nodeName=name, **spec)  # type: ignore[arg-type]
 
 
-def rule(name: str, **selector: str) -> Object:
-    return decoded(
-        "DeviceTaintRule",
-        {"metadata": {"name": name}, "spec": {"deviceSelector": selector, "taint": TAINT}},
-    )
+def rule(name: str, **selector: str) -> DeviceTaintRule:
+    return DeviceTaintRule(name, DeviceNames(**selector), TAINT)
 
 
 def test_slices() -> None:

@@ -13,6 +13,7 @@ from allocator.evictions import NoExecuteTaints, evictions
 from resourceapi.objects import Object
 from resourceapi.records.claims import Claim
 from resourceapi.records.pods import read_pod
+from resourceapi.records.taints import read_taint_rule
 from tests.allocator.objects import DRIVER, decoded, device, held, slice_of
 
 NOW = datetime(2026, 11, 28, 12, tzinfo=UTC)
@@ -37,7 +38,7 @@ def seconds_left(
     """In how many seconds the pod is evicted from its device with these taints; None if it is not."""
     slices = [Slice(slice_of(device("d", taints=taints)))]
     claims = [reserved(held("d", tolerations=tolerations), user)]
-    known = NoExecuteTaints(slices, rules, NOW)
+    known = NoExecuteTaints(slices, map(read_taint_rule, rules), NOW)
     found = evictions([read_pod(pod)], {each.key: each for each in claims}, known)
     return (found[0].when - NOW).total_seconds() if found else None
 
@@ -130,7 +131,9 @@ def test_reasons() -> None:
     other = rule("a", taint={**TAINT, "key": "m", "timeAdded": "2026-11-28T11:00:00Z"})
     holder = reserved(held("d", tolerations=[tolerating(key="l", tolerationSeconds=60)]), "p-uid")
     (found,) = evictions(
-        [read_pod(POD)], {holder.key: holder}, NoExecuteTaints(slices, [rule("z"), other], NOW)
+        [read_pod(POD)],
+        {holder.key: holder},
+        NoExecuteTaints(slices, map(read_taint_rule, [rule("z"), other]), NOW),
     )
     assert [str(each) for each in found.taints] == [
         "m=v:NoExecute (DeviceTaintRule a)",

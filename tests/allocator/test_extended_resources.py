@@ -9,6 +9,9 @@ import pytest
 from allocator.node_resources import NodeResources, PodNeeds
 from allocator.pod_claims import claim_for, claims_by_nodes, classes_by_resource
 from resourceapi.objects import Object
+from resourceapi.quantity import amounts_of
+from resourceapi.records.classes import DeviceClass
+from resourceapi.records.nodes import Node
 
 CLASSES = {
     "example.com/gpu": "gpu",
@@ -66,7 +69,7 @@ def test_claim(first: list[Object], then: list[Object], expected: dict[str, tupl
 def test_device_plugins_come_first() -> None:
     """On nodes with a device plugin for a resource, nothing of it is claimed."""
     nodes = [
-        {"metadata": {"name": name}, "status": {"allocatable": dict.fromkeys(resources, "8")}}
+        Node(name, allocatable=amounts_of(dict.fromkeys(resources, "8")))
         for name, resources in {
             "none": ["cpu"],
             "gpu": ["example.com/gpu"],
@@ -89,14 +92,14 @@ def test_device_plugins_come_first() -> None:
 def test_classes() -> None:
     """Each class stands for a resource by its name; of those that share another name, the newest, then the first."""
     classes = [
-        {"metadata": {"name": name, "creationTimestamp": created}, "spec": {"extendedResourceName": "x/y"}}
+        DeviceClass(name, extended_resource="x/y", created=created)
         for name, created in (
             ("a", "2025-01-01T00:00:00Z"),
             ("c", "2026-01-01T00:00:00Z"),
             ("b", "2026-01-01T00:00:00Z"),
         )
     ]
-    found = classes_by_resource([*classes, {"metadata": {"name": "d"}, "spec": {}}])
+    found = classes_by_resource([*classes, DeviceClass("d")])
     assert found["x/y"] == "b"
     assert found["deviceclass.resource.kubernetes.io/d"] == "d"
     assert "deviceclass.resource.kubernetes.io/a" in found

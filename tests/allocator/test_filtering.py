@@ -25,6 +25,7 @@ from resourceapi.limits import SELECTORS
 from resourceapi.node_selection import selects
 from resourceapi.objects import Object
 from resourceapi.records.claims import Claim
+from resourceapi.records.nodes import Node
 from tests.allocator import scenes
 from tests.allocator.objects import (
     DRIVER,
@@ -285,7 +286,7 @@ def test_selectors_of_allocated_claims_are_looked_at_once_and_within_the_time(
     allocated["status"]["allocation"]["nodeSelector"] = {"nodeSelectorTerms": [{"matchFields": [far]}]}
     looked = Counter[str]()
 
-    def counted(selector: Object, looked_at: Object) -> bool:
+    def counted(selector: Object, looked_at: Node) -> bool:
         looked["times"] += 1
         return selects(selector, looked_at)
 

@@ -11,7 +11,7 @@ import pytest
 
 from allocator.allocated import AllocatedState
 from allocator.allocation import Allocator
-from allocator.devices import Slice, node_name
+from allocator.devices import Slice
 from allocator.errors import AllocationError, Mention, NodeError, in_words
 from allocator.features import GATES, Features
 from allocator.inventory import Inventory, PoolSlices
@@ -21,6 +21,8 @@ from allocator.time_limit import UNLIMITED
 from resourceapi.manifests import name_of
 from resourceapi.objects import Object
 from resourceapi.records.claims import Claim
+from resourceapi.records.nodes import Node
+from resourceapi.records.taints import DeviceTaintRule
 from tests.allocator.objects import ALL_FEATURES, DRIVER, claim, device, device_class, exactly, node, slice_of
 from tests.allocator.random_clusters import (
     NODES,
@@ -51,7 +53,7 @@ class ChangingCluster:
         self.draw = draw
         self.nodes = {name: random_node(draw, name) for name in NODES[:3]}
         self.slices: dict[str, Object] = {}
-        self.rules: dict[str, Object] = {}
+        self.rules: dict[str, DeviceTaintRule] = {}
         self.claims: list[Claim] = []
         self._numbers = itertools.count()
         gpu = ["device.driver == 'gpu.example.com'"]
@@ -92,7 +94,7 @@ class ChangingCluster:
 
     def change_rule(self) -> None:
         rule = random_rule(self.draw)
-        name = name_of(rule)
+        name = rule.name
         if self.draw.random() < 0.4:
             self.rules.pop(name, None)
             self.cluster.remove_rule(name)
@@ -142,8 +144,8 @@ def _home(slice: Object) -> object:
     return spec["driver"], spec["pool"]["name"]
 
 
-def _ask(allocator: Allocator, node: Object, claims: list[Object]) -> NodeAnswer:
-    name = node_name(node)
+def _ask(allocator: Allocator, node: Node, claims: list[Object]) -> NodeAnswer:
+    name = node.name
     try:
         return NodeAnswer(
             name,

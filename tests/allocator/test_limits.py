@@ -31,6 +31,7 @@ from allocator.time_limit import UNLIMITED, OutOfTime, TimeLimit
 from resourceapi.node_selection import selects
 from resourceapi.objects import Object
 from resourceapi.records.claims import Claim
+from resourceapi.records.nodes import Node
 from tests.allocator import scenes
 from tests.allocator.objects import (
     alternative,
@@ -303,7 +304,7 @@ def test_time_is_looked_at_for_each_node(monkeypatch: pytest.MonkeyPatch) -> Non
     """What a node sees is not found out any more once the time is over: a slice may select it by thousands of requirements."""
     done = Counter[str]()
 
-    def counted(selector: Object, node: Object) -> bool:
+    def counted(selector: Object, node: Node) -> bool:
         done["selectors"] += 1
         return selects(selector, node)
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from allocator.node_resources import NodeResources, PodNeeds, counted
-from resourceapi.objects import Object
 from resourceapi.quantity import amounts_of
+from resourceapi.records.nodes import Node
 
 
-def node(name: str = "n", **allocatable: str) -> Object:
-    return {"metadata": {"name": name}, "status": {"allocatable": {"pods": "10", **allocatable}}}
+def node(name: str = "n", **allocatable: str) -> Node:
+    return Node(name, allocatable=amounts_of({"pods": "10", **allocatable}))
 
 
 def needs(by_claim: tuple[str, ...] = (), /, **requests: str) -> PodNeeds:
@@ -88,6 +88,6 @@ def test_changes() -> None:
 
 def test_unknown() -> None:
     """A node that does not say what it has lacks nothing."""
-    resources = NodeResources([{"metadata": {"name": "n"}}])
+    resources = NodeResources([Node("n")])
     assert not resources.are_known
     assert resources.closed(needs(cpu="1000")) == set()

@@ -15,6 +15,7 @@ from allocator.simulation import UNHURRIED, Simulation
 from allocator.simulation import Pod as SimulatedPod
 from allocator.time_limit import OutOfTime, TimeLimit
 from resourceapi.records.claims import Claim
+from resourceapi.records.nodes import read_node
 from resourceapi.releases import Profile
 from tests.allocator.objects import (
     alternative,
@@ -34,7 +35,8 @@ CASES = yaml.safe_load((Path(__file__).parent / "data" / "node_scores.yaml").rea
 def test_scores(case: Any) -> None:
     """The scores that add up; what is the same on all nodes is left out."""
     profile = Profile(case.get("release", "1.37"), {})
-    nodes = {name: {"metadata": {"name": name, "labels": {}}, **each} for name, each in case["nodes"].items()}
+    known = [read_node({"metadata": {"name": name}, **each}) for name, each in case["nodes"].items()]
+    nodes = {node.name: node for node in known if node is not None}
     resources = NodeResources(nodes.values())
     for name, specs in case.get("pods", {}).items():
         for spec in specs:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from allocator.pruning.problem import Problem
+from allocator.pruning.problem import SearchProblem
 from allocator.pruning.search import PrunedSearch
 from allocator.search import BacktrackLimitError, Search
 from tests.allocator import scenes
@@ -40,7 +40,7 @@ def plainly(attempt: Any, claims: Any, candidates: Any, all_devices: Any, featur
 
 
 def pruned(attempt: Any, claims: Any, candidates: Any, all_devices: Any, features: Any, *_: Any) -> bool:
-    return PrunedSearch(Problem(attempt, claims, candidates, all_devices, features)).run()
+    return PrunedSearch(SearchProblem(attempt, claims, candidates, all_devices, features)).run()
 
 
 def answer_of(make: Callable[[Random], Any], seed: int) -> tuple[Any, str, str]:

@@ -13,13 +13,20 @@ from allocator.errors import FATAL
 from allocator.node_resources import NodeResources, PodNeeds
 from allocator.node_scores import Candidate, NodeScores
 from allocator.results import places_of
-from allocator.scheduler_messages import device_reason
 from allocator.scheduling import Mode, PodAnswer, SchedulingState
 from allocator.scheduling_cycle import PodOnNode
-from allocator.scheduling_outcome import SchedulingOutcome, enough_nodes, feasible_nodes, outcome_of
+from allocator.scheduling_outcome import (
+    SchedulingOutcome,
+    device_reason,
+    enough_nodes,
+    feasible_nodes,
+    outcome_of,
+)
 from allocator.time_limit import UNLIMITED
 from resourceapi.objects import Object
+from resourceapi.quantity import amounts_of
 from resourceapi.records.claims import Claim
+from resourceapi.records.nodes import Node
 from tests.allocator.objects import claim, cluster, device, exactly, node, slice_of
 from tests.allocator.random_clusters import NODES, random_claim
 from tests.allocator.test_incremental import FEATURES, ChangingCluster, without_share_ids
@@ -75,7 +82,7 @@ def test_pods_in_a_changing_cluster(profile: str, seed: int) -> None:
         elif change < 0.6:
             cpu = str(draw.choice([2, 4, 8]))
             name = draw.choice(NODES)
-            resources.put({"metadata": {"name": name}, "status": {"allocatable": {"cpu": cpu, "pods": "9"}}})
+            resources.put(Node(name, allocatable=amounts_of({"cpu": cpu, "pods": "9"})))
         elif running and change < 0.7:
             resources.give_back(*running.pop(draw.randrange(len(running))))
         spec = draw.choice(wanted)["spec"]

@@ -9,13 +9,14 @@ import pytest
 
 from allocator.errors import ExpressionError, RefusedDeviceError, UnreadyPoolError
 from allocator.explaining.explanation import CHANCE, ERROR, FITS, Explanation, explain
-from allocator.explaining.snapshot import Snapshot
+from allocator.explaining.snapshot import ClusterContent, Snapshot
 from allocator.scheduling import Mode
 from allocator.scheduling_outcome import SchedulingOutcome, scheduling_outcome
 from allocator.simulation import UNHURRIED, Pod, Simulation
 from allocator.time_limit import UNLIMITED
 from resourceapi.objects import Object
 from resourceapi.records.claims import Claim
+from resourceapi.records.classes import DeviceClass
 from tests.allocator.objects import (
     ALL_FEATURES,
     DRIVER,
@@ -40,11 +41,13 @@ def on(name: str, *devices: Object, **spec: int) -> Object:
     return slice_of(*devices, name=name, pool=name, nodeName=name, **spec)  # type: ignore[arg-type]
 
 
-def explained(*slices: Object, asked: Object, classes: Object | None = None) -> Explanation:
+def explained(*slices: Object, asked: Object, classes: DeviceClass | None = None) -> Explanation:
     names = [each["metadata"]["name"] for each in slices]
     known = {"any": classes or device_class()}
     return explain(
-        Snapshot(ALL_FEATURES, [node(name) for name in names], known, slices, time_limit=UNLIMITED),
+        Snapshot(
+            ALL_FEATURES, ClusterContent([node(name) for name in names], known, slices), time_limit=UNLIMITED
+        ),
         [Claim(asked)],
         UNLIMITED,
     )
@@ -157,10 +160,7 @@ def test_error_where_an_allocated_claim_is_not() -> None:
     slices = [on("a", GOOD, device("d0")), on("b", BARE)]
     snapshot = Snapshot(
         ALL_FEATURES,
-        [node("a"), node("b")],
-        {"any": device_class()},
-        slices,
-        [Claim(own)],
+        ClusterContent([node("a"), node("b")], {"any": device_class()}, slices, [Claim(own)]),
         time_limit=UNLIMITED,
     )
     guarded = f"device.driver != 'x' && ('model' in device.attributes['{DRIVER}']) && {IS_ONE}"

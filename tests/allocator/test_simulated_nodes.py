@@ -8,7 +8,9 @@ from allocator.node_resources import NodeResources, PodNeeds
 from allocator.pod_claims import ClaimsOnNodes
 from allocator.scheduling import Mode, SchedulingState
 from allocator.simulation import UNHURRIED, Pod, Simulation, pack
+from resourceapi.quantity import amounts_of
 from resourceapi.records.claims import Claim
+from resourceapi.records.nodes import Node
 from tests.allocator.objects import claim, cluster, exactly, node, slice_of
 
 GPU = "example.com/gpu"
@@ -23,7 +25,7 @@ def two_nodes(**allocatable: dict[str, int]) -> SchedulingState:
     for name in ("n1", "n2"):
         amounts = {"pods": 10, "cpu": 4, **allocatable.get(name, {})}
         written = {resource: str(amount) for resource, amount in amounts.items()}
-        state.resources.put({"metadata": {"name": name}, "status": {"allocatable": written}})
+        state.resources.put(Node(name, allocatable=amounts_of(written)))
     return state
 
 

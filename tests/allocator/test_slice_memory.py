@@ -16,6 +16,7 @@ from allocator.time_limit import UNLIMITED
 from resourceapi.manifests import key_of
 from resourceapi.objects import Object
 from resourceapi.records.claims import Claim
+from resourceapi.records.nodes import Node
 from tests.allocator.objects import claim, cluster, counters, decoded, exactly, node
 
 NODES, SLICES, DEVICES = 300, 40, 64
@@ -189,7 +190,7 @@ def _counted() -> Iterator[None]:
     gc.enable()
 
 
-def nodes() -> list[Object]:
+def nodes() -> list[Node]:
     names = [f"node-{place}" for place in range(NODES)]
     return [node(name, {"kubernetes.io/hostname": name}) for name in names]
 

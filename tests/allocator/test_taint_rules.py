@@ -8,6 +8,7 @@ import pytest
 
 from allocator.patches import merged_slices
 from resourceapi.objects import Object
+from resourceapi.records.taints import DeviceTaintRule
 from tests.allocator.objects import (
     ALL_FEATURES,
     DRIVER,
@@ -24,11 +25,11 @@ from tests.allocator.patches.objects import rule as named_rule
 OWN = {"key": "own", "effect": "None"}
 
 
-def rule(selector: Object | None, key: str = "k") -> Object:
+def rule(selector: Object | None, key: str = "k") -> DeviceTaintRule:
     return named_rule(key, selector, key)
 
 
-def with_rules(slice: Object, rules: Sequence[Object]) -> Object:
+def with_rules(slice: Object, rules: Sequence[DeviceTaintRule]) -> Object:
     (found,) = merged_slices([slice], (), rules, {}, ALL_FEATURES)
     return found
 

@@ -30,6 +30,7 @@ from allocator.time_limit import UNLIMITED
 from deviceselectors import compiler
 from resourceapi.manifests import key_of
 from resourceapi.records.claims import Claim
+from resourceapi.records.nodes import Node
 from tests.bench.scenarios import Replay, decoded
 from tests.e2e import allocator_peer
 from tests.e2e.referee import shared
@@ -203,7 +204,10 @@ def _changes() -> None:
         "a pod is placed", lambda index: cluster.place([Claim(claims[index])], Mode.FIRST_FIT, UNLIMITED)
     )
     _latency("a claim is released", lambda index: cluster.release(key_of(claims[index])))
-    _latency("a node's labels change", lambda index: cluster.put_node(_node(index) | {"kind": "Node"}))
+    _latency(
+        "a node's labels change",
+        lambda index: cluster.put_node(Node(f"node-{index}", {"changed": str(index)})),
+    )
     program = [sys.executable, "-m", "tests.bench.allocator", "--memory"]
     print(
         f"{'memory of a process with that inventory':60}{subprocess.check_output(program, text=True).strip():>8}"

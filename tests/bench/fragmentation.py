@@ -20,9 +20,10 @@ from allocator.features import GATES, Features
 from allocator.scheduling import Mode, SchedulingState
 from allocator.simulation import UNHURRIED, Placement, Pod, Simulation, pack
 from allocator.time_limit import UNLIMITED
-from resourceapi.manifests import name_of
 from resourceapi.objects import Object
 from resourceapi.records.claims import Claim
+from resourceapi.records.classes import read_device_class
+from resourceapi.records.nodes import read_node
 from tests.allocator.mig import ARRIVALS, LAYOUTS, gpus, pods, random_layouts, wanted
 from tests.allocator.objects import decoded
 
@@ -105,10 +106,10 @@ def _scenario(scenario: Object) -> Line:
 
 def _cluster(scenario: Object) -> SchedulingState:
     gates = GATES if "all" in scenario["features"] else scenario["features"]
-    classes = [decoded("DeviceClass", each) for each in scenario["deviceClasses"]]
+    classes = [read_device_class(decoded("DeviceClass", each)) for each in scenario["deviceClasses"]]
     slices = [decoded("ResourceSlice", each) for each in scenario["resourceSlices"]]
-    by_name = {name_of(each): each for each in classes}
-    return SchedulingState(Features(gates), scenario["nodes"], by_name, slices)
+    by_name = {each.name: each for each in classes}
+    return SchedulingState(Features(gates), filter(None, map(read_node, scenario["nodes"])), by_name, slices)
 
 
 def _churn(scenario: Object, asked: list[Pod], mode: Mode) -> int:

@@ -23,6 +23,8 @@ from allocator.time_limit import UNLIMITED
 from resourceapi.manifests import key_of
 from resourceapi.objects import Object
 from resourceapi.records.claims import Claim
+from resourceapi.records.classes import DeviceClass
+from resourceapi.records.nodes import Node
 from tests.bench.allocator import large_slice, wanted_claim
 from tests.bench.load import resident
 from tests.bench.scenarios import decoded
@@ -93,10 +95,9 @@ def _measured(selector: Selector) -> dict[str, str]:
 
 
 def _cluster() -> SchedulingState:
-    nodes = [{"metadata": {"name": f"node-{index}"}} for index in range(_NODES)]
-    (device_class,) = decoded("DeviceClass", [{"metadata": {"name": "gpu"}, "spec": {}}])
+    nodes = [Node(f"node-{index}") for index in range(_NODES)]
     slices = [large_slice(index, f"H{index % 3}") for index in range(_NODES)]
-    return SchedulingState(Features(GATES), nodes, {"gpu": device_class}, slices)
+    return SchedulingState(Features(GATES), nodes, {"gpu": DeviceClass("gpu")}, slices)
 
 
 def _fill(state: SchedulingState, selector: Selector) -> None:

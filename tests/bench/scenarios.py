@@ -14,6 +14,8 @@ from resourceapi.manifests import key_of, name_of
 from resourceapi.model.versions import SCHEMAS
 from resourceapi.objects import Object
 from resourceapi.records.claims import Claim
+from resourceapi.records.classes import read_device_class
+from resourceapi.records.nodes import read_node
 
 
 class Run(NamedTuple):
@@ -31,8 +33,11 @@ class Replay:
         self.mode = Mode(scenario.get("mode") or Mode.FIRST_FIT)
         self.cluster = SchedulingState(
             Features(GATES if "all" in gates else gates, group_snapshots=False),
-            scenario["nodes"],
-            {name_of(each): each for each in decoded("DeviceClass", scenario["deviceClasses"])},
+            filter(None, map(read_node, scenario["nodes"])),
+            {
+                name_of(each): read_device_class(each)
+                for each in decoded("DeviceClass", scenario["deviceClasses"])
+            },
             decoded("ResourceSlice", scenario["resourceSlices"]),
         )
         self._claims: dict[str, Object] = {}

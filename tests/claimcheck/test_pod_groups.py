@@ -14,6 +14,7 @@ from claimcheck.answers.gangs import gang_answers
 from claimcheck.answers.simulate import simulate
 from claimcheck.inputs import values_in
 from resourceapi.records.claims import Allocation
+from resourceapi.records.nodes import read_node
 from tests.claimcheck.pod_group_cases import DEVICE_CLASS, GATES, Case, Outcome, cases
 
 
@@ -108,7 +109,9 @@ def test_new_nodes_are_for_whole_gangs() -> None:
     """Where new nodes serve too few pods of a gang, they place none of it."""
     case = next(each for each in cases() if str(each) == "too few pods of a gang fit")
     cluster = Cluster.from_objects([DEVICE_CLASS, *case.cluster()], feature_gates=GATES)
-    node, slice = case.cluster()
+    value, slice = case.cluster()
+    node = read_node(value)
+    assert node is not None
     templates = [Template(node, (slice,))]
     misfit = {"kubernetes.io/hostname": "elsewhere"}
     outcomes = []

@@ -9,7 +9,7 @@ import pytest
 from classic.claims import MOST_CHARACTERS, NotYet, SyncError, together
 from classic.controller import MOST_CLAIMS, Controller, Next
 from classic.memory_objects import Write
-from resourceapi.errors import Conflict
+from resourceapi.errors import WriteConflict
 from resourceapi.manifests import name_of
 from resourceapi.objects import Object
 from tests.classic.scenes import (
@@ -368,7 +368,7 @@ def test_claim_that_changes_while_it_is_being_allocated() -> None:
         )
 
     scene.driver.failing["allocate"] = label
-    with pytest.raises(Conflict):
+    with pytest.raises(WriteConflict):
         scene.sync_context()
     assert (scene.events, "status" in scene.claim()) == ([], False)
     scene.sync_context()
@@ -428,7 +428,7 @@ def test_second_claim_of_a_pod_changes_before_it_has_the_finalizer() -> None:
             scene.objects.update("ResourceClaim", {**found, "metadata": metadata})
 
     scene.objects.listeners.append(label)
-    with pytest.raises(Conflict):
+    with pytest.raises(WriteConflict):
         scene.sync_context()
     scene.sync_claim("a")
     scene.sync_context()

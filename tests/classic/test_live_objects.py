@@ -8,7 +8,7 @@ import pytest
 
 from classic.live_objects import LiveObjects
 from resourceapi.api_client import Unavailable
-from resourceapi.errors import Conflict
+from resourceapi.errors import WriteConflict
 from resourceapi.objects import Object
 from tests.classic.scenes import claim, context, pod
 from tests.scheduler.fake_api import FakeApi
@@ -61,13 +61,13 @@ def test_status_of_a_context(live: Live) -> None:
 
 def test_conflict(live: Live) -> None:
     live.api.change(PATH, {"metadata": {"labels": {"a": "b"}}})
-    with pytest.raises(Conflict):
+    with pytest.raises(WriteConflict):
         live.write(labelled(live.stored, c="d"))
 
 
 def test_object_that_is_gone(live: Live) -> None:
     live.api.remove(PATH)
-    with pytest.raises(Conflict):
+    with pytest.raises(WriteConflict):
         live.write(labelled(live.stored, c="d"))
 
 

@@ -13,12 +13,14 @@ from hypothesis import strategies as st
 from allocator.node_resources import PodNeeds
 from claimcheck.answers.cluster_state import ClusterState
 from cluster.live_objects import SCHEDULING, LiveObject, UnreadList, live_objects
-from cluster.objects import ClusterObjects, read_node
+from cluster.objects import ClusterObjects
 from commandline.reading import read
 from resourceapi.api_client import Unavailable
 from resourceapi.kinds import KINDS
 from resourceapi.manifests import key_of
 from resourceapi.objects import Object
+from resourceapi.records.nodes import read_node
+from resourceapi.records.taints import Taint
 from resourceapi.releases import Profile
 
 PROFILE = Profile("1.37", {})
@@ -169,7 +171,7 @@ def test_taints_of_another_type() -> None:
     taints = [{"key": {"a": None}, "value": ["b"], "effect": "NoSchedule", "more": {}}, "odd"]
     node = read_node({"metadata": {"name": "n"}, "spec": {"taints": taints}})
     assert node is not None
-    assert node["spec"]["taints"] == [{"effect": "NoSchedule"}]
+    assert node.taints == (Taint("", "", "NoSchedule"),)
 
 
 def test_nodes_that_slices_name() -> None:
@@ -178,7 +180,7 @@ def test_nodes_that_slices_name() -> None:
     for obj in OBJECTS:
         if obj["kind"] == "ResourceSlice":
             objects.collection("ResourceSlice").put(obj)
-    assert [node["metadata"]["name"] for node in objects.all_nodes()] == ["n1", "n2"]
+    assert [node.name for node in objects.all_nodes()] == ["n1", "n2"]
 
 
 def test_pods_on_nodes() -> None:

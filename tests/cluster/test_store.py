@@ -252,7 +252,7 @@ class _Listed(Listing):
         return iter(self._objects)
 
 
-VERSIONS: dict[str, tuple[Callable[[VersionedCollection], None], int | None]] = {
+VERSIONS: dict[str, tuple[Callable[[VersionedCollection[Object]], None], int | None]] = {
     "newer": (lambda c: c.put(versioned(6)), 6),
     "older": (lambda c: c.put(versioned(4)), 5),
     "newer answer": (lambda c: c.update(versioned(6)), 6),
@@ -269,9 +269,11 @@ VERSIONS: dict[str, tuple[Callable[[VersionedCollection], None], int | None]] = 
 
 
 @pytest.mark.parametrize(("act", "version"), VERSIONS.values(), ids=VERSIONS)
-def test_newer_version_counts(act: Callable[[VersionedCollection], None], version: int | None) -> None:
+def test_newer_version_counts(
+    act: Callable[[VersionedCollection[Object]], None], version: int | None
+) -> None:
     """Whichever comes first: an answer to a write, a watch event or a list."""
-    collection = VersionedCollection(lambda obj: obj)
+    collection = VersionedCollection[Object](lambda obj: obj, lambda held: held)
     collection.put(versioned(5))
     act(collection)
     held = collection.objects.get("x")
@@ -286,7 +288,7 @@ def test_known_versions_are_not_read_again() -> None:
         read.append(version_of(obj))
         return obj
 
-    collection = VersionedCollection(note)
+    collection = VersionedCollection(note, lambda held: held)
     for version in (5, 5, 4, 6):
         collection.put(versioned(version))
     assert read == [5, 6]
@@ -300,7 +302,7 @@ def test_object_that_goes_while_an_answer_about_it_is_read_stays_gone() -> None:
             collection.remove(versioned(7))
         return obj
 
-    collection = VersionedCollection(read_late)
+    collection = VersionedCollection(read_late, lambda held: held)
     collection.put(versioned(5))
     collection.update(versioned(6))
     assert collection.objects == {}

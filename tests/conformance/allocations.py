@@ -14,6 +14,8 @@ from resourceapi.measured import NEWEST
 from resourceapi.model.versions import SCHEMAS
 from resourceapi.objects import Object
 from resourceapi.records.claims import Claim
+from resourceapi.records.classes import read_device_class
+from resourceapi.records.nodes import read_node
 from tests.conformance.answers import Case, Json, same_json
 from tests.conformance.comparison import Comparison
 
@@ -25,10 +27,10 @@ def answer(case: Case) -> Object:
     scenario = case["scenario"]
     gates = scenario["features"]
     features = Features(GATES if "all" in gates else gates, _minor(case), group_snapshots=False)
-    classes = [_decoded("DeviceClass", each) for each in scenario["deviceClasses"]]
+    classes = [read_device_class(_decoded("DeviceClass", each)) for each in scenario["deviceClasses"]]
     slices = _told_apart([_decoded("ResourceSlice", each) for each in scenario["resourceSlices"]])
-    by_name = {name_of(device_class): device_class for device_class in classes}
-    cluster = SchedulingState(features, scenario["nodes"], by_name, slices)
+    by_name = {each.name: each for each in classes}
+    cluster = SchedulingState(features, filter(None, map(read_node, scenario["nodes"])), by_name, slices)
     claims: dict[str, Claim] = {}
     for each in scenario["claims"]:
         cluster.hold(_remember(claims, Claim(_decoded("ResourceClaim", each))))

@@ -8,6 +8,7 @@ from quota import amounts
 from quota.names import ExtendedResources
 from quota.namespace import Namespace
 from quota.resource_quotas import from_object, review
+from resourceapi.records.classes import read_device_class
 from resourceapi.releases import Profile
 from tests.conformance.answers import Case, Json, expectation, same_json
 from tests.conformance.comparison import PARTS, Comparison, part_of
@@ -74,7 +75,9 @@ def _with_quota(server: Server, case: Case) -> tuple[Answer, Namespace]:
     }
     created = review(server, body, case["namespace"])
     quotas = [from_object(created.object)] if created.accepted else []
-    return created, Namespace(server, ExtendedResources(case["deviceClasses"]), quotas)
+    return created, Namespace(
+        server, ExtendedResources(map(read_device_class, case["deviceClasses"])), quotas
+    )
 
 
 def _without_object(reply: Answer) -> dict[str, Any]:

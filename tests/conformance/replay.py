@@ -6,6 +6,7 @@ import json
 from functools import cache
 from typing import Any
 
+from resourceapi.records.nodes import Node
 from resourceapi.releases import Profile
 from tests.conformance.answers import (
     Case,
@@ -21,14 +22,7 @@ from validation.server import Server
 from validation.statuses import generated_name
 
 # The only Node of the measured servers.
-NODES = [
-    {
-        "apiVersion": "v1",
-        "kind": "Node",
-        "metadata": {"name": "node-a"},
-        "status": {"declaredFeatures": ["DRANodeAllocatableResources"]},
-    }
-]
+NODES = [Node("node-a", declared_features=frozenset(("DRANodeAllocatableResources",)))]
 
 # Stands for the time of the measurement, which the corpus writes as `<now>`.
 NOW = "2001-02-03T04:05:06Z"

@@ -11,7 +11,7 @@ import pytest
 
 from allocator.errors import GAVE_UP
 from allocator.explaining import shortfalls
-from allocator.scheduler_messages import device_reason
+from allocator.scheduling_outcome import device_reason
 from scheduler.filtering import UNKNOWN_NODE
 
 ROOT = Path(__file__).parents[2]

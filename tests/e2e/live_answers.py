@@ -32,6 +32,7 @@ from claimcheck.inputs import values_in
 from commandline.main import main as claimcheck
 from commandline.simulate import json_report
 from resourceapi.records.claims import Allocation, Claim
+from resourceapi.records.nodes import read_node
 from tests.claimcheck.first_lines import begins, first_lines, for_events
 from tests.claimcheck.random_inventories import GATES, NAMESPACES, Inventory, Json, inventory
 from tests.e2e.control_plane import component
@@ -292,7 +293,8 @@ class LiveCluster:
         if not (node := self.there.node(pod["metadata"]["name"], pod["metadata"]["namespace"])):
             return False
         claims = [Claim(each) for _, each in self._claims_of(pod)]
-        away = ClaimsOnNode.of(claims).is_away_from(self.there.get("Node", node))
+        known = read_node(self.there.get("Node", node))
+        away = known is None or ClaimsOnNode.of(claims).is_away_from(known)
         return all(each.is_allocated for each in claims) and not away
 
     def _is_refused(self, pod: Json, told: Told) -> bool:

@@ -19,6 +19,8 @@ from resourceapi.kinds import CLAIM, DEVICE_CLASS, RESOURCE_SLICE
 from resourceapi.model.versions import SCHEMAS
 from resourceapi.objects import Object
 from resourceapi.records.claims import Claim
+from resourceapi.records.classes import read_device_class
+from resourceapi.records.nodes import read_node
 from resourceapi.releases import Profile
 from tests.e2e.allocation_history import results_of
 from tests.e2e.etcd_history import Change
@@ -112,11 +114,13 @@ class Replay:
 
     def _take(self, resource: str, obj: Object) -> None:
         if resource == "minions":
-            self._state.put_node(obj)
+            node = read_node(obj)
+            assert node is not None
+            self._state.put_node(node)
         elif resource == "resourceslices":
             self._state.put_slice(self._checked(RESOURCE_SLICE.name, obj))
         else:
-            self._state.put_class(self._checked(DEVICE_CLASS.name, obj))
+            self._state.put_class(read_device_class(self._checked(DEVICE_CLASS.name, obj)))
 
     def _decoded(self, claim: Object) -> Object:
         return self._checked(CLAIM.name, claim)

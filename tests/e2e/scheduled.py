@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 from resourceapi.encoding import encode
 from resourceapi.model.versions import SCHEMAS
 from resourceapi.objects import Object
+from resourceapi.records.classes import DeviceClass
+from resourceapi.records.nodes import Node
 from tests.e2e.client import Answer, Client
 
 GROUP = "/apis/resource.k8s.io/v1"
@@ -29,10 +31,10 @@ BOUND, UNSCHEDULABLE, FAILED, UNKNOWN = "bound", "unschedulable", "error", "unkn
 
 
 class Setting(NamedTuple):
-    """A cluster of its own: `nodes` (JSON), and objects of v1 in normal form; `claims` are those of the pod."""
+    """A cluster of its own: nodes, and objects of v1 in normal form; `claims` are those of the pod."""
 
     name: str
-    nodes: Sequence[Object]
+    nodes: Sequence[Node]
     slices: Sequence[Object]
     holders: Sequence[Object]
     claims: Sequence[Object]
@@ -50,11 +52,18 @@ class PodOutcome(NamedTuple):
     message: str = ""
 
 
-def schedule(client: Client, settings: Sequence[Setting], classes: Iterable[Object]) -> dict[str, PodOutcome]:
+def schedule(
+    client: Client, settings: Sequence[Setting], classes: Iterable[DeviceClass]
+) -> dict[str, PodOutcome]:
     """What becomes of the pod of each setting, by its name."""
     _make(client, "/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
     for each in classes:
-        _make(client, f"{GROUP}/deviceclasses", _encoded("DeviceClass", each))
+        selectors = [{"cel": {"expression": expression}} for expression in each.expressions]
+        _make(
+            client,
+            f"{GROUP}/deviceclasses",
+            {"metadata": {"name": each.name}, "spec": {"selectors": selectors}},
+        )
     with ThreadPoolExecutor(THREADS) as threads:
         list(threads.map(lambda setting: _prepare(client, setting), settings))
         settle(client)
@@ -94,17 +103,17 @@ def _spec_for(claim: Object, made: Object) -> Object:
     return {"devices": {"requests": [{"name": "r", "exactly": asked}]}}
 
 
-def _node(client: Client, setting: str, node: Object) -> None:
-    name = node["metadata"]["name"]
-    labels = {**(node["metadata"].get("labels") or {}), LABEL: setting, "kubernetes.io/hostname": name}
+def _node(client: Client, setting: str, node: Node) -> None:
+    name = node.name
+    labels = {**node.labels, LABEL: setting, "kubernetes.io/hostname": name}
     _make(client, "/api/v1/nodes", {"metadata": {"name": name, "labels": labels}})
     usual = {"cpu": "64", "memory": "512Gi", "pods": "110"}
-    resources = (node.get("status") or {}).get("allocatable") or usual
+    resources = {resource: str(amount) for resource, amount in node.allocatable.items()} or usual
     ready = {"type": "Ready", "status": "True", "reason": "r", "message": "m"}
     status = {"capacity": resources, "allocatable": resources, "conditions": [ready]}
     for path, body in (
         ("/status", {"status": status}),
-        ("", {"spec": {"taints": (node.get("spec") or {}).get("taints")}}),
+        ("", {"spec": {"taints": [each._asdict() for each in node.taints]}}),
     ):
         path = f"/api/v1/nodes/{name}{path}"
         _insist(client.ask("PATCH", path, body, content_type="application/merge-patch+json"), path)

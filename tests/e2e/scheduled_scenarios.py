@@ -6,11 +6,13 @@ from random import Random
 
 from allocator.explaining.changes import details_of, parts, with_details
 from allocator.explaining.finder import Remedy
-from allocator.explaining.snapshot import Change, Snapshot
-from allocator.pod_nodes import HOSTNAME
+from allocator.explaining.snapshot import Change, ClusterContent, Snapshot
 from allocator.time_limit import UNLIMITED
 from resourceapi.objects import Object
 from resourceapi.records.claims import Claim, ExactRequest
+from resourceapi.records.classes import DeviceClass
+from resourceapi.records.nodes import HOSTNAME
+from resourceapi.records.taints import Taint
 from tests.allocator.explaining.scenarios import OWN
 from tests.allocator.objects import (
     ALL_FEATURES,
@@ -44,7 +46,7 @@ def setting(name: str, seed: int) -> Setting:
     fussy = random.random() < 0.7
     slices, holders = [], []
     for place, each in enumerate(nodes):
-        where = each["metadata"]["name"]
+        where = each.name
         devices = [_device(random, f"d{number}", fussy) for number in range(random.randint(0, 4))]
         count = 2 if random.random() < 0.03 else 1
         if devices:
@@ -53,16 +55,18 @@ def setting(name: str, seed: int) -> Setting:
             taken = random.choice(devices)["name"]
             holders.append(held(taken, pool=where, name=f"{name}-h{place}"))
         if random.random() < 0.08:
-            each["spec"] = {"taints": [{"key": "k", "value": "v", "effect": "NoSchedule"}]}
+            nodes[place] = each._replace(taints=(Taint("k", "v", "NoSchedule"),))
     claims = [_claim(random, f"{name}-c{place}") for place in range(random.choice((1, 1, 1, 2)))]
     return Setting(name, nodes, slices, holders, claims)
 
 
 def snapshot_of(asked: Setting) -> Snapshot:
     """The setting as explanations take it."""
-    classes = {each["metadata"]["name"]: each for each in CLASSES}
+    classes = {each.name: each for each in CLASSES}
     return Snapshot(
-        ALL_FEATURES, asked.nodes, classes, asked.slices, map(Claim, asked.holders), time_limit=UNLIMITED
+        ALL_FEATURES,
+        ClusterContent(asked.nodes, classes, asked.slices, map(Claim, asked.holders)),
+        time_limit=UNLIMITED,
     )
 
 
@@ -108,7 +112,7 @@ def _details(random: Random) -> tuple[int | None, str, Object]:
     return count, random.choice(("any", "any", "any", "sized")), fields
 
 
-def helped(asked: Setting, remedy: Remedy) -> tuple[Setting, list[Object]]:
+def helped(asked: Setting, remedy: Remedy) -> tuple[Setting, list[DeviceClass]]:
     """The setting with what a remedy suggests, and the DeviceClasses that it needs."""
     variation = remedy.variation
     released = variation.released or frozenset()
@@ -118,7 +122,7 @@ def helped(asked: Setting, remedy: Remedy) -> tuple[Setting, list[Object]]:
     if variation.class_selector is not None:
         old = variation.class_selector[0]
         new = f"{old}-{asked.name}"
-        classes.append({**snapshot.classes[old], "metadata": {"name": new}})
+        classes.append(snapshot.classes[old]._replace(name=new))
         for part in parts(claims):
             if details_of(claims, part).device_class == old:
                 claims = with_details(claims, part, device_class=new)

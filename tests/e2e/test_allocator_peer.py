@@ -10,7 +10,8 @@ from allocator.features import GATES
 from resourceapi.encoding import encode
 from resourceapi.model.versions import SCHEMAS
 from resourceapi.objects import Object
-from tests.allocator.objects import device_class
+from resourceapi.records.nodes import Node
+from tests.allocator.objects import class_object
 from tests.allocator.random_clusters import (
     NODES,
     on_every_node,
@@ -59,14 +60,19 @@ def random_scenario(number: int, mode: str) -> Object:
         "name": f"{mode}-{number}",
         "features": draw.choice([sorted(GATES), list(DEFAULT)]),
         "mode": mode,
-        "nodes": [random_node(draw, name) for name in NODES],
+        "nodes": [_object(random_node(draw, name)) for name in NODES],
         "deviceClasses": [
-            as_json("DeviceClass", each) for each in (device_class(), device_class("gpu", gpu))
+            as_json("DeviceClass", each) for each in (class_object(), class_object("gpu", gpu))
         ],
         "resourceSlices": [as_json("ResourceSlice", each) for each in slices.values()],
         "claims": [],
         "pods": pods,
     }
+
+
+def _object(node: Node) -> Object:
+    metadata = {"name": node.name, "labels": dict(node.labels)}
+    return {"metadata": metadata, "status": {"declaredFeatures": sorted(node.declared_features)}}
 
 
 def as_json(kind: str, obj: Object) -> Object:

@@ -16,6 +16,7 @@ from resourceapi.manifests import entries, mapping, name_of
 from resourceapi.objects import Object
 from resourceapi.records.claims import Claim
 from resourceapi.records.pods import read_pod
+from resourceapi.records.taints import read_taint_rule
 from tests.e2e.client import Client
 from tests.e2e.control_plane import component, control_plane
 from tests.e2e.scheduled import until
@@ -71,7 +72,7 @@ def _foretold(client: Client) -> list[Eviction]:
     }
     claims = {claim.key: claim for each in read["ResourceClaim"] if each for claim in [Claim(each)]}
     slices = [Slice(each) for each in read["ResourceSlice"] if each]
-    rules = [each for each in read["DeviceTaintRule"] if each]
+    rules = [read_taint_rule(each) for each in read["DeviceTaintRule"] if each]
     taints = NoExecuteTaints(slices, rules, datetime.now(UTC))
     pods = [read_pod(each)._replace(is_leaving=False) for each in _list(client, "/api/v1/pods")]
     return evictions(pods, claims, taints)

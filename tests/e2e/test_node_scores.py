@@ -11,7 +11,10 @@ from allocator.node_scores import Candidate
 from allocator.pod_nodes import PREFERRED
 from allocator.time_limit import UNLIMITED
 from resourceapi.objects import Object
+from resourceapi.quantity import amounts_of
 from resourceapi.records.claims import Claim
+from resourceapi.records.nodes import Node
+from resourceapi.records.taints import Taint
 from resourceapi.releases import Profile
 from tests.allocator.objects import claim, cluster, node, slice_of
 from tests.e2e.control_plane import component, control_plane
@@ -30,7 +33,7 @@ def setting(seed: int) -> Setting:
     draw = Random(f"node scores {seed}")
     name = f"n{seed}"
     nodes = [_node(draw, f"{name}-{number}", name) for number in range(draw.randrange(2, 7))]
-    names = [each["metadata"]["name"] for each in nodes]
+    names = [each.name for each in nodes]
     slices = [slice_of(*models_of(draw), name=each, pool=each, nodeName=each) for each in names]
     claims = [claim(*requests_for(draw), name=f"{name}-claim-0")]
     others = [
@@ -39,13 +42,13 @@ def setting(seed: int) -> Setting:
     return Setting(name, nodes, slices, [], claims, _pod(draw, name), others)
 
 
-def _node(draw: Random, name: str, setting: str) -> Object:
+def _node(draw: Random, name: str, setting: str) -> Node:
     made = node(name, {LABEL: setting, "size": draw.choice("sml")})
     size = draw.choice((8, 8, 16, 61))
     allocatable = {"cpu": str(size), "memory": f"{size * draw.choice((1, 4))}Gi", "pods": "110"}
     keys = [key for key in ("a", "b") if draw.random() < 0.2]
-    taints = [{"key": key, "value": "v", "effect": "PreferNoSchedule"} for key in keys]
-    return {**made, "status": {**made["status"], "allocatable": allocatable}, "spec": {"taints": taints}}
+    taints = tuple(Taint(key, "v", "PreferNoSchedule") for key in keys)
+    return made._replace(taints=taints, allocatable=amounts_of(allocatable))
 
 
 def _containers(draw: Random) -> list[Object]:

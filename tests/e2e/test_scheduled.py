@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from allocator.explaining.explanation import ERROR, FITS, MISFIT, Explanation, explain
+from allocator.explaining.explanation import ERROR, FITS, MISFIT, Explanation, PodContext, explain
 from allocator.features import GATES
 from allocator.pod_nodes import excluded
 from allocator.scheduling import SchedulingState
@@ -72,7 +72,7 @@ def explained(asked: Setting) -> Explanation:
     closed = {
         name: [each.named for each in found] for name, found in excluded({}, asked.nodes, UNLIMITED).items()
     }
-    return explain(snapshot_of(asked), [Claim(each) for each in asked.claims], UNLIMITED, closed)
+    return explain(snapshot_of(asked), [Claim(each) for each in asked.claims], UNLIMITED, PodContext(closed))
 
 
 def placed(asked: Setting) -> list[bool]:

@@ -25,6 +25,7 @@ from documents.document import Document
 from documents.parsing import parse
 from resourceapi.kinds import KINDS
 from resourceapi.model.versions import GROUP
+from resourceapi.records.nodes import Node
 from resourceapi.releases import PROPOSALS, Profile
 from tests.conformance.profiles import MODERN, PROFILES
 from tests.corpus.cases import valid_object
@@ -46,7 +47,7 @@ _WITH_STATUS = (CREATE, CREATE, UPDATE, STATUS)
 _VERBS = {"Pod": (CREATE,), **{kind.name: _WITH_STATUS for kind in KINDS.values() if kind.has_status}}
 _NAME, _NAMESPACE = "an-object", "default"
 _NAMESPACES = {_NAMESPACE: {"resource.kubernetes.io/admin-access": "true"}}
-_NODES: list[dict[str, Any]] = [{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node-a"}}]
+_NODES = [Node("node-a")]
 
 
 class Hanging(Exception):

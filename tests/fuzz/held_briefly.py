@@ -112,8 +112,8 @@ class Cluster:
         self.feasibility = Feasibility("Warn", self.index, PROFILE)
         self.webhook = SchedulingState(
             Features(PROFILE.gates),
-            nodes,
-            {each["metadata"]["name"]: each for each in self.picture.classes.objects.values()},
+            self.picture.nodes.objects.values(),
+            self.picture.classes.objects,
             [each.slice.as_object() for each in self.picture.slices.objects.values()],
         )
 
@@ -128,7 +128,7 @@ def case(cluster: Cluster, accepted: Refusals, number: int) -> tuple[list[Over],
     for each in claims:
         cluster.picture.claim_objects.put(each)
     keys = [f"{NAMESPACE}/{each['metadata']['name']}" for each in claims]
-    stored = [cluster.picture.claim_objects.objects[key] for key in keys]
+    stored = [cluster.picture.claim_objects.objects[key].object for key in keys]
     pod = make.pod(f"p{number}", [each["metadata"]["name"] for each in claims])
     over = list(_over(cluster, pod, stored, number))
     for each in claims:

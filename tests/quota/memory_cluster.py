@@ -11,7 +11,7 @@ from quota.ledger import Charged
 from quota.names import ExtendedResources, devices_of
 from quota.resource_quotas import ResourceQuota
 from quota.store import Stored
-from resourceapi.errors import Conflict
+from resourceapi.errors import WriteConflict
 from resourceapi.objects import Object
 from resourceapi.quantity import Amounts, Quantity, added
 
@@ -48,7 +48,7 @@ class MemoryStore:
         self.switch("create")
         with self._lock:
             if key in self._objects:
-                raise Conflict
+                raise WriteConflict
             self._write(key, content)
 
     def replace(self, key: str, content: Object, version: str) -> None:
@@ -69,7 +69,7 @@ class MemoryStore:
     def _expect(self, key: str, version: str) -> None:
         stored = self._objects.get(key)
         if stored is None or stored.version != version:
-            raise Conflict
+            raise WriteConflict
 
     def _write(self, key: str, content: Object) -> None:
         self.writes += 1

@@ -13,8 +13,9 @@ from quota.claims import charges, demands, devices_by_class
 from quota.evaluators import ClaimEvaluator, evaluator_for
 from quota.names import ExtendedResources
 from resourceapi.model.versions import GROUP
+from resourceapi.records.classes import DeviceClass
 from resourceapi.releases import Profile
-from tests.quota.objects import alternative, claim, device_class, exactly, first_of
+from tests.quota.objects import alternative, claim, exactly, first_of
 
 MAX_INT64 = 2**63 - 1
 
@@ -121,9 +122,9 @@ def test_no_choice_of_alternatives_gets_more(requests: list[list[tuple[str, int]
 
 
 CLASSES = [
-    device_class("ext", "example.com/gpu"),
-    device_class("plain"),
-    device_class("twin", "example.com/gpu"),
+    DeviceClass("ext", extended_resource="example.com/gpu"),
+    DeviceClass("plain"),
+    DeviceClass("twin", extended_resource="example.com/gpu"),
 ]
 
 

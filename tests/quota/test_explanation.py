@@ -9,11 +9,15 @@ from quota.claims import demands
 from quota.explanation import User, explain
 from quota.names import ExtendedResources
 from resourceapi.quantity import Quantity
-from tests.quota.objects import alternative, claim, device_class, exactly, first_of
+from resourceapi.records.classes import DeviceClass
+from tests.quota.objects import alternative, claim, exactly, first_of
 
 GPU = "gpu.deviceclass.resource.k8s.io/devices"
 RESOURCES = ExtendedResources(
-    [device_class("gpu", "example.com/gpu"), device_class("twin", "example.com/gpu")]
+    [
+        DeviceClass("gpu", extended_resource="example.com/gpu"),
+        DeviceClass("twin", extended_resource="example.com/gpu"),
+    ]
 )
 DEMANDS = demands(
     claim(

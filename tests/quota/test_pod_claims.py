@@ -11,8 +11,9 @@ from quota.counted_parts import ANNOTATION
 from quota.names import ExtendedResources
 from quota.namespace import Namespace
 from resourceapi.model.versions import GROUP
+from resourceapi.records.classes import DeviceClass
 from resourceapi.releases import Profile
-from tests.quota.objects import claim, container, device_class, exactly, pod
+from tests.quota.objects import claim, container, exactly, pod
 from validation.server import Server
 
 OWNER = {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "u", "controller": True}
@@ -68,7 +69,9 @@ def test_charge(
     obj: dict[str, Any], status: dict[str, Any], others: list[dict[str, Any]], charged: str
 ) -> None:
     """The claim that the scheduler makes for a pod's extended resources counts only what the pod did not."""
-    namespace = Namespace(Server(Profile()), ExtendedResources([device_class("ext", "example.com/gpu")]))
+    namespace = Namespace(
+        Server(Profile()), ExtendedResources([DeviceClass("ext", extended_resource="example.com/gpu")])
+    )
     owner = pod(container({"example.com/gpu": "2"}, {"example.com/gpu": "2"}))
     owner["metadata"]["uid"] = "u"
     owner["status"] = status

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from quota import cluster
-from quota.cluster import MOST_WAITING, ClusterNamespaces, Turns
+from quota.cluster import MOST_WAITING, ClusterNamespaces, ReadQueue
 from quota.counted_parts import ANNOTATION, counted_part_of_claim, counted_part_of_pod
 from quota.reservations import Reservations
 from quota.store import ConfigMapStore
@@ -185,7 +185,7 @@ def test_one_at_a_time_reads_a_namespace() -> None:
 
 def test_turns() -> None:
     """One for each name and few in all; whoever would wait too long is told so, and nothing is left behind."""
-    turns = Turns(most=2, patience=0.0)
+    turns = ReadQueue(most=2, patience=0.0)
     with turns.of("a"):
         with pytest.raises(Unavailable, match="too many ask what is in namespaces"), turns.of("a"):
             pass
@@ -199,7 +199,7 @@ def test_turns() -> None:
 
 def test_a_namespace_leaves_threads_to_others() -> None:
     """Beyond its share a namespace is told at once that too many wait; others wait for their turn, and so does it later."""
-    turns = Turns(most=1, patience=PATIENCE_SECONDS)
+    turns = ReadQueue(most=1, patience=PATIENCE_SECONDS)
     with turns.of("noisy"):
         threads = [threading.Thread(target=_take_a_turn, args=(turns, "noisy")) for _ in range(MOST_WAITING)]
         for number, thread in enumerate(threads, 1):
@@ -217,19 +217,19 @@ def test_a_namespace_leaves_threads_to_others() -> None:
         pass
 
 
-def _take_a_turn(turns: Turns, namespace: str) -> None:
+def _take_a_turn(turns: ReadQueue, namespace: str) -> None:
     with turns.of(namespace):
         pass
 
 
-def _wait_for(turns: Turns, waiting: int) -> None:
+def _wait_for(turns: ReadQueue, waiting: int) -> None:
     while turns.waiting < waiting:
         threading.Event().wait(0.001)
 
 
 def test_turns_are_given_to_who_has_waited_longest() -> None:
     """However many wait in one namespace, another one is next after one of them; who gives up changes nothing for others."""
-    turns, order = Turns(most=1, patience=PATIENCE_SECONDS), []
+    turns, order = ReadQueue(most=1, patience=PATIENCE_SECONDS), []
     lock = threading.Lock()
 
     def read(namespace: str) -> None:

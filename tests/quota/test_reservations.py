@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from quota.ledger import Charged, from_json, to_json
 from quota.names import CLAIM_COUNT
-from quota.reservations import MAX_LEDGER_BYTES, Busy, NameTaken, Reservations
-from resourceapi.errors import Conflict
+from quota.reservations import MAX_LEDGER_BYTES, Busy, NameTaken, Reservations, Times
+from resourceapi.errors import WriteConflict
 from resourceapi.quantity import Quantity
 from tests.quota.memory_cluster import GPU, NAMESPACE, Cluster, MemoryStore, claim
 from tests.quota.turns import Turns
@@ -46,9 +46,7 @@ def replica(
         cluster,
         is_enforced=lambda name: name != CLAIM_COUNT,
         is_deleted=is_deleted,
-        patience=patience,
-        grace=GRACE,
-        freshness=freshness,
+        times=Times(patience, GRACE, freshness),
         clock=clock,
         pause=lambda length: None,
     )
@@ -136,7 +134,10 @@ def test_many_threads(run: int) -> None:
     store, cluster, admitted = MemoryStore(), Cluster(100), []
     replicas = [
         Reservations(
-            store, cluster, is_enforced=lambda name: name != CLAIM_COUNT, patience=60, freshness=0.05
+            store,
+            cluster,
+            is_enforced=lambda name: name != CLAIM_COUNT,
+            times=Times(patience=60, freshness=0.05),
         )
         for _ in range(2)
     ]
@@ -297,7 +298,7 @@ def test_endless_conflicts_end() -> None:
     class Contested(MemoryStore):
         def replace(self, key: str, content: dict[str, object], version: str) -> None:
             clock.now += 1
-            raise Conflict
+            raise WriteConflict
 
     store, cluster, clock = Contested(), Cluster(1), Clock()
     reservations = replica(store, cluster, clock, patience=5.0)

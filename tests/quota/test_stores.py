@@ -6,7 +6,7 @@ import pytest
 
 from quota.store import ConfigMapStore, Store
 from resourceapi.api_client import Unavailable
-from resourceapi.errors import Conflict
+from resourceapi.errors import WriteConflict
 from tests.quota.fake_api import LEDGERS, FakeApi
 from tests.quota.memory_cluster import MemoryStore
 
@@ -38,13 +38,13 @@ def test_conflicts(store: Store) -> None:
     first = store.get("team")
     assert first is not None
     store.replace("team", {"a": 1}, first.version)
-    with pytest.raises(Conflict):
+    with pytest.raises(WriteConflict):
         store.create("team", {})
-    with pytest.raises(Conflict):
+    with pytest.raises(WriteConflict):
         store.replace("team", {}, first.version)
-    with pytest.raises(Conflict):
+    with pytest.raises(WriteConflict):
         store.delete("team", first.version)
-    with pytest.raises(Conflict):
+    with pytest.raises(WriteConflict):
         store.replace("other", {}, first.version)
     second = store.get("team")
     assert second is not None

@@ -60,7 +60,7 @@ def expected(case: dict[str, Any]) -> list[tuple[str, str, str]]:
     return problems
 
 
-def without_omitted_values(problems: list[names.Problem]) -> list[tuple[str, str, str]]:
+def without_omitted_values(problems: list[names.FormatError]) -> list[tuple[str, str, str]]:
     return [(kind, "" if kind == TOO_LONG else value, detail) for kind, value, detail in problems]
 
 

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resourceapi.node_selection import selects
+from resourceapi.records.nodes import Node, read_node
 
-NODE = {"metadata": {"name": "node-a", "labels": {"zone": "b", "gpus": "8", "empty": "", "word": "x"}}}
+NODE = Node("node-a", {"zone": "b", "gpus": "8", "empty": "", "word": "x"})
 
 
 def requirement(key: str, operator: str, *values: str) -> dict[str, Any]:
@@ -105,8 +106,10 @@ def test_nothing_selects_nothing(selector: dict[str, Any]) -> None:
     assert not selects(selector, NODE)
 
 
-@pytest.mark.parametrize("node", [{}, {"metadata": {}}, {"metadata": {"labels": None}}])
-def test_nodes_without_labels(node: dict[str, Any]) -> None:
+@pytest.mark.parametrize("metadata", [{}, {"labels": {}}, {"labels": None}])
+def test_nodes_without_labels(metadata: dict[str, Any]) -> None:
+    node = read_node({"metadata": {"name": "n", **metadata}})
+    assert node is not None
     assert selects(by_label(requirement("zone", "DoesNotExist")), node)
     assert not selects(by_label(requirement("zone", "Exists")), node)
 
@@ -114,7 +117,7 @@ def test_nodes_without_labels(node: dict[str, Any]) -> None:
 @given(st.integers(-(2**65), 2**65), st.integers(-(2**65), 2**65))
 def test_numbers_are_compared_as_numbers(label: int, bound: int) -> None:
     """`Gt` and `Lt` order numbers of 64 bits; larger ones satisfy neither."""
-    node = {"metadata": {"labels": {"n": str(label)}}}
+    node = Node("", {"n": str(label)})
     fit = all(-(2**63) <= number < 2**63 for number in (label, bound))
     assert selects(by_label(requirement("n", "Gt", str(bound))), node) is (fit and label > bound)
     assert selects(by_label(requirement("n", "Lt", str(bound))), node) is (fit and label < bound)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from resourceapi import rules
-from resourceapi.names import Problem
+from resourceapi.names import FormatError
 from resourceapi.rules import BETA, STANDARD
 
 
@@ -46,10 +46,10 @@ def test_values_are_sorted() -> None:
 def test_two_wordings_of_a_format() -> None:
     """A format has a declarative and a hand-written wording; with one given they are the same."""
 
-    def declared(text: str) -> list[Problem]:
+    def declared(text: str) -> list[FormatError]:
         return []
 
-    def by_hand(text: str) -> list[Problem]:
+    def by_hand(text: str) -> list[FormatError]:
         return []
 
     assert rules.Format("k8s-x", declared).by_hand is declared

@@ -177,7 +177,7 @@ class Sidecar:
             self.api,
             "me",
             relist=self.sync,
-            claims=lambda: list(self.picture.claim_objects.objects.values()),
+            claims=lambda: [each.object for each in self.picture.claim_objects.objects.values()],
             seen=self.picture.claims.seen,
             is_on_node=lambda namespace, name, uid: any(
                 record.uid == uid and record.node for record in self.picture.pods.objects.values()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import resourceapi.records.claims as records
-from allocator.scheduler_messages import device_reason
+from allocator.scheduling_outcome import device_reason
 from resourceapi.objects import Object
 from scheduler.claim_writes import FINALIZER
 from scheduler.extender_api import CandidateNodes, Verdicts

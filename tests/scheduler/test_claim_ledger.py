@@ -91,7 +91,7 @@ def test_what_nobody_reads_of_claims_is_not_kept() -> None:
     picture.claim_objects.put({"metadata": {"name": "c", "namespace": "ns", "uid": "u", **metadata}})
     kept = picture.claims.get("ns/c")
     assert kept is not None
-    assert kept["metadata"].keys() == {"name", "namespace", "uid", "finalizers"}
+    assert kept.object["metadata"].keys() == {"name", "namespace", "uid", "finalizers"}
 
 
 def test_parameters_of_drivers_are_kept_as_text() -> None:
@@ -113,10 +113,10 @@ def test_parameters_of_drivers_are_kept_as_text() -> None:
         tracemalloc.stop()
     kept = picture.claims.get("ns/c0")
     assert kept is not None
-    (config,) = Claim(kept).devices.config
-    (allocated,) = kept["status"]["allocation"]["devices"]["config"]
+    (config,) = kept.devices.config
+    (allocated,) = kept.object["status"]["allocation"]["devices"]["config"]
     values = [config["opaque"]["parameters"], allocated["opaque"]["parameters"]]
-    values.append(kept["status"]["devices"][0]["data"])
+    values.append(kept.object["status"]["devices"][0]["data"])
     assert [each.value for each in values] == [{"a": [[]] * size}] * 3
 
 
@@ -136,7 +136,7 @@ def test_parameters_of_classes_are_kept_as_text() -> None:
     picture.claim_objects.put(claim("c"))
     asked = picture.claims.get("ns/c")
     assert asked is not None
-    (answer,) = picture.state.filter([Claim(asked)], UNLIMITED).nodes
+    (answer,) = picture.state.filter([asked], UNLIMITED).nodes
     assert answer.result is not None
     (config,) = answer.result[0]["devices"]["config"]
     assert config["opaque"]["parameters"].value == {"a": [[]] * size}
@@ -174,13 +174,13 @@ def test_what_no_pod_has_asked_for_is_kept_as_text(asked: Object) -> None:
     kept, stored = picture.claims.get("ns/c0"), objects.read_stored("ResourceClaim", whole)
     assert kept is not None
     assert stored is not None
-    devices = kept["spec"]["devices"].read()
+    devices = kept.object["spec"]["devices"].read()
     assert devices == stored["spec"]["devices"]
-    assert kept["spec"]["devices"].read() is devices
+    assert kept.object["spec"]["devices"].read() is devices
     contents = ClaimContents(lambda claim, limit: read_claim(claim, {}, picture.features, limit))
-    content = contents.of(Claim(kept))
+    content = contents.of(kept)
     assert contents.of(Claim(stored)) is content
-    (demand,) = contents.demands([Claim(kept)], [content], UNLIMITED)
+    (demand,) = contents.demands([kept], [content], UNLIMITED)
     assert len(demand.requests) == 32
     assert demand.header.weight > 10 * size
 
@@ -192,4 +192,4 @@ def test_short_claims_are_kept_as_they_are() -> None:
     picture.claim_objects.put({**claim("c"), "spec": {"devices": devices}})
     kept = picture.claims.get("ns/c")
     assert kept is not None
-    assert isinstance(kept["spec"]["devices"], dict)
+    assert isinstance(kept.object["spec"]["devices"], dict)

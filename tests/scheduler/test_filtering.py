@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-import scheduler.filtering as filtering_module
 from allocator.explaining.shortfalls import TOGETHER
 from allocator.rules.standing import GROUPS_OFF
 from allocator.time_limit import TimeLimit
@@ -411,7 +410,7 @@ def test_refusal_for_want_of_a_class_holds_until_classes_change() -> None:
     cluster = Cluster()
     classes = cluster.picture.classes
     gpu = classes.objects["gpu"]
-    classes.remove(gpu)
+    classes.set("gpu", None)
     cluster.picture.claim_objects.put(claim("c"))
     asked = pod("p", "c")
     first = cluster.ask(asked)
@@ -420,10 +419,10 @@ def test_refusal_for_want_of_a_class_holds_until_classes_change() -> None:
     cluster.picture.nodes.put(node("n3"))
     assert cluster.ask(asked) == first
     assert len(cluster.refused) == 1
-    classes.put({**gpu, "metadata": {"name": "other"}})
+    classes.set("other", gpu._replace(name="other"))
     assert cluster.ask(asked) == first
     assert len(cluster.refused) == 2
-    classes.put(gpu)
+    classes.set("gpu", gpu)
     assert cluster.ask(asked)[0] == ["n1", "n2"]
 
 
@@ -436,7 +435,7 @@ def test_claims_of_a_pod_are_not_read_again_for_a_refusal_that_holds(monkeypatch
     asked = pod("p", *names)
     first = cluster.ask(asked)
     with monkeypatch.context() as patched:
-        patched.setattr(filtering_module, "Claim", None)
+        patched.setattr(Claim, "for_a_moment", None)
         assert cluster.ask(asked) == first
     cluster.picture.claim_objects.remove(claim("c0"))
     gone = "waiting for ResourceClaim 'c0', which does not exist"
@@ -643,7 +642,7 @@ def test_time_is_looked_at_for_each_device_whose_waste_is_weighed() -> None:
         picture.slices.put(made)
     picture.warm_up()
     picture.claim_objects.put(claim("c"))
-    asked = [Claim(picture.claim_objects.objects["ns/c"])]
+    asked = [picture.claim_objects.objects["ns/c"]]
     begin = thread_time()
     answer = picture.state.filter(asked, TimeLimit(0.2), best_fit=True)
     assert thread_time() - begin < 0.6

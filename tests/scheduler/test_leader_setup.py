@@ -101,7 +101,10 @@ def test_takes_over(tmp_path: Path, ending: Event) -> None:
     changed = {name for name, was in before.items() if api.get(f"{PATH}/{name}") != was}
     assert changed == {"replaced", "intended"}
     known = picture.claim_objects.objects["ns/intended"]
-    assert known["metadata"]["resourceVersion"] == api.get(f"{PATH}/intended")["metadata"]["resourceVersion"]
+    assert (
+        known.object["metadata"]["resourceVersion"]
+        == api.get(f"{PATH}/intended")["metadata"]["resourceVersion"]
+    )
     leadership.stop()
     ending.set()
     api.end_watches()

@@ -13,6 +13,7 @@ import yaml
 
 from allocator.time_limit import UNLIMITED, OutOfTime, TimeLimit
 from resourceapi.objects import Object
+from resourceapi.records.claims import Claim
 from resourceapi.records.pods import read_pod
 from scheduler.budgets import by_namespace, read_budget, violating
 from scheduler.extender_api import (
@@ -175,7 +176,7 @@ def lookups(made: Cluster, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     found: list[str] = []
     look_up = made.picture.claims.get
 
-    def noted(key: str) -> Object | None:
+    def noted(key: str) -> Claim | None:
         found.append(key)
         return look_up(key)
 

@@ -15,6 +15,7 @@ from cluster.event_writer import EventWriter
 from resourceapi.model.versions import OWN_GROUP
 from resourceapi.objects import Object
 from resourceapi.records.claims import Claim
+from resourceapi.records.nodes import Node
 from resourceapi.records.pods import read_pod
 from scheduler import refusal_notes
 from scheduler.cluster_picture import HelpedBy
@@ -188,7 +189,9 @@ def test_note_tells_neither_values_of_devices_nor_lists_of_names() -> None:
             "capacity": {"memory": {"value": "31Gi", "requestPolicy": {"default": "1Gi"}}},
         }
         told.picture.slices.put(device)
-    told.picture.classes.put({**told.picture.classes.objects["gpu"], "metadata": {"name": "secret-class"}})
+    told.picture.classes.set(
+        "secret-class", told.picture.classes.objects["gpu"]._replace(name="secret-class")
+    )
     tainted = claim("c")
     of_no_class = claim("c")
     of_no_class["spec"]["devices"]["requests"][0]["exactly"]["deviceClassName"] = "xyz"
@@ -262,8 +265,8 @@ def test_note_names_patched_values_only_if_the_claim_itself_asks_for_others(
     """Who may write claims, but not read DeviceClasses, learns neither what these ask for nor which patch gave it."""
     told = Told(gpus=2)
     if of_class:
-        selector = {"cel": {"expression": f'{GRADE} != "{of_class}"'}}
-        told.picture.classes.put({**told.picture.classes.objects["gpu"], "spec": {"selectors": [selector]}})
+        selectors = (f'{GRADE} != "{of_class}"',)
+        told.picture.classes.set("gpu", told.picture.classes.objects["gpu"]._replace(selectors=selectors))
     for number, name in enumerate(("admins-patch", "admins-other-patch") if same else ("admins-patch",)):
         filter = {"device": f"gpu-{number}"} if same else {}
         made = patch(name, filter, attributes={f"{DRIVER}/secretGrade": "worn-out" if number == 0 else "new"})
@@ -407,7 +410,7 @@ def test_note_says_which_class_does_not_exist() -> None:
 
 def with_groups(told: Told, scene: str) -> None:
     """Nodes with the devices of a scene, the first of which is in use on each by another namespace."""
-    told.picture.classes.put({**told.picture.classes.objects["gpu"], "metadata": {"name": "any"}})
+    told.picture.classes.set("any", told.picture.classes.objects["gpu"]._replace(name="any"))
     type, device = SCENES[scene].asked[0]
     groups = next(part.groups for part in SCENES[scene].parts if part.name == device)
     for name in NODES:
@@ -613,7 +616,7 @@ def test_time_is_looked_at_for_each_node_that_a_claim_may_be_on() -> None:
     requirement = {"key": "a", "operator": "DoesNotExist"}
     selector = {"nodeSelectorTerms": [{"matchExpressions": [requirement] * 10_000}]}
     asked = {"metadata": {"name": "c"}, "status": {"allocation": {"nodeSelector": selector}}}
-    nodes = [{"metadata": {"name": f"n{place}"}} for place in range(5000)]
+    nodes = [Node(f"n{place}") for place in range(5000)]
     begin = thread_time()
     with pytest.raises(OutOfTime):
         list(refusal_notes._nodes_of([Claim(asked)], nodes, TimeLimit(0.1, thread_time)))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from threading import Event
-from typing import Any
 
 import pytest
 
 from allocator.time_limit import STEP_SECONDS
 from resourceapi.api_client import Listing, Unavailable
 from resourceapi.objects import Object
+from resourceapi.records.claims import Claim
 from resourceapi.releases import Profile
 from scheduler.cluster_picture import ClusterPicture
 from scheduler.picture_lock import PictureLock
@@ -126,8 +126,8 @@ def test_deleted_before_it_was_known(watched: Watched) -> None:
 
 def test_same_version_with_other_devices(watched: Watched) -> None:
     """It cannot be; if it is, it is found."""
-    held: dict[str, Any] = watched.picture.claim_objects.objects["ns/a"]
-    watched.picture.claim_objects.objects["ns/a"] = {**held, "status": {"allocation": allocation("z")}}
+    known = watched.picture.claim_objects.objects
+    known["ns/a"] = known["ns/a"].allocated(allocation("z"))
     assert watched.drift() == ["ns/a"]
 
 
@@ -148,7 +148,7 @@ def test_picture_is_held_for_short_times(watched: Watched, monkeypatch: pytest.M
     now, held = [0.0], list[float]()
     get = picture.claims.get
 
-    def slow(key: str) -> Object | None:
+    def slow(key: str) -> Claim | None:
         now[0] += STEP_SECONDS / 10
         return get(key)
 
@@ -164,7 +164,7 @@ def test_assumed_allocations_count(watched: Watched) -> None:
     """What is being written is no drift."""
     watched.api.add(claim("d"))
     watched.catch_up()
-    uid = watched.picture.claim_objects.objects["ns/d"]["metadata"]["uid"]
+    uid = watched.picture.claim_objects.objects["ns/d"].uid
     with watched.picture.lock:
         watched.picture.claims.assume("ns/d", uid, allocation("d"))
     assert watched.drift() == []

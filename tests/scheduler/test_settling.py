@@ -11,7 +11,6 @@ from allocator.nodes import Nodes
 from allocator.scheduling import Mode
 from allocator.time_limit import UNLIMITED
 from resourceapi.objects import Object
-from resourceapi.records.claims import Claim
 from resourceapi.releases import Profile
 from scheduler import cluster_picture
 from scheduler.cluster_picture import ClusterPicture, Settling
@@ -37,9 +36,7 @@ def picture(monkeypatch: pytest.MonkeyPatch) -> ClusterPicture:
 def fitting(picture: ClusterPicture) -> list[str]:
     """The nodes on which a pod that needs a patched device fits."""
     with picture.lock:
-        answers = picture.state.place(
-            [Claim(picture.claim_objects.objects["ns/c"])], Mode.FILTER, UNLIMITED
-        ).nodes
+        answers = picture.state.place([picture.claim_objects.objects["ns/c"]], Mode.FILTER, UNLIMITED).nodes
         return [answer.node for answer in answers if answer.result is not None]
 
 

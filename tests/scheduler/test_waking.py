@@ -212,14 +212,14 @@ def test_devices_wake_nobody_whom_they_do_not_help() -> None:
     """Every pod that was refused is asked about again each time."""
     sleepers = Sleepers()
     gpu = sleepers.picture.classes.objects["gpu"]
-    sleepers.picture.classes.remove(gpu)
+    sleepers.picture.classes.set("gpu", None)
     sleepers.look(10)
     sleepers.picture.claim_objects.put(claim("c"))
     assert not sleepers.ask(pod("without-class", "c"))
     assert not sleepers.ask(pod("without-claim", "d"))
     more_devices(sleepers)
     assert sleepers.look(10) == 0
-    sleepers.picture.classes.put(gpu)
+    sleepers.picture.classes.set("gpu", gpu)
     assert sleepers.look(10) == 1
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from resourceapi.api_client import Unavailable
-from resourceapi.errors import Conflict
+from resourceapi.errors import WriteConflict
 from serving.certificate_store import DirectoryStore, Keeper, SecretStore, maintain
 from serving.certificates import AUTHORITY, BUNDLE, LEAF, SUCCESSOR, Entries, Terms
 from tests.webhook.client_certificates import write_client_certificates
@@ -113,7 +113,7 @@ def test_first_of_two_changes_wins() -> None:
     _, seen = one.load()
     due = START + 25 * DAY
     renewed = maintain(other, TERMS, due)
-    with pytest.raises(Conflict):
+    with pytest.raises(WriteConflict):
         one.save(renewed, seen)
     assert maintain(one, TERMS, due) == renewed
 

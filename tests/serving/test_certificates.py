@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID
 from cryptography.x509.verification import ExtensionPolicy, PolicyBuilder, Store
 
-from resourceapi.errors import Conflict
+from resourceapi.errors import WriteConflict
 from serving.certificate_store import DirectoryStore, maintain
 from serving.certificates import (
     AUTHORITY,
@@ -331,7 +331,7 @@ def test_race_has_one_winner(tmp_path: Path) -> None:
     one, other = DirectoryStore(tmp_path), DirectoryStore(tmp_path)
     _, seen = one.load()
     first = maintain(other, TERMS, START)
-    with pytest.raises(Conflict):
+    with pytest.raises(WriteConflict):
         one.save(advance(None, TERMS, START), seen)
     assert maintain(one, TERMS, START) == first
 

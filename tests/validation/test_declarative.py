@@ -9,7 +9,7 @@ import pytest
 
 from resourceapi import rules
 from resourceapi.field_errors import INVALID
-from resourceapi.names import Problem
+from resourceapi.names import FormatError
 from resourceapi.objects import Object
 from resourceapi.rules import STANDARD
 from resourceapi.schema import STRING, Field, Schema, Struct, list_of, map_of, named, ref
@@ -18,8 +18,8 @@ from validation.declarative import DeclarativePass
 BETA_GATE = "DeclarativeValidationBeta"
 
 
-def _lower(text: str) -> Sequence[Problem]:
-    return [Problem(INVALID, text, "must be lowercase")] if text != text.lower() else []
+def _lower(text: str) -> Sequence[FormatError]:
+    return [FormatError(INVALID, text, "must be lowercase")] if text != text.lower() else []
 
 
 LOWER = rules.Format("lower", _lower)

@@ -5,15 +5,13 @@ from __future__ import annotations
 import pytest
 
 from resourceapi.objects import Object
+from resourceapi.records.nodes import Node
 from validation.slices import FEATURE, UnusableSelector, refuse_slice
 
-NODES: dict[str, Object] = {
-    name: {"metadata": {"name": name, "labels": {"zone": zone}}, **status}
-    for name, zone, status in (
-        ("able", "a", {"status": {"declaredFeatures": ["Other", FEATURE]}}),
-        ("unable", "b", {"status": {"declaredFeatures": ["Other"]}}),
-        ("silent", "c", {}),
-    )
+NODES = {
+    "able": Node("able", {"zone": "a"}, declared_features=frozenset(("Other", FEATURE))),
+    "unable": Node("unable", {"zone": "b"}, declared_features=frozenset(("Other",))),
+    "silent": Node("silent", {"zone": "c"}),
 }
 USING: Object = {"nodeAllocatableResources": {"cpu": {}}}
 

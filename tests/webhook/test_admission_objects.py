@@ -13,9 +13,9 @@ from conversion.hub import hub_object
 from quota.counted_parts import counted_part_of_claim
 from resourceapi import decoding
 from resourceapi.field_errors import FieldError, Path
-from resourceapi.manifests import labels_of
 from resourceapi.model.versions import SCHEMAS
 from resourceapi.objects import Object
+from resourceapi.records.nodes import read_node
 from tests.quota.fake_api import QUOTAS, FakeApi
 from tests.quota.test_enforcement import Setup
 from tests.webhook.examples import ADMIN, NOW, admission, claim, context, conversion, server
@@ -86,7 +86,7 @@ def everything(*, rules: bool) -> tuple[Context, Looking, Asked]:
 
 def configured() -> tuple[Context, FakeApi]:
     """A context with all that a configuration can switch on, and the API server that quota asks."""
-    nodes = Collection(labels_of)
+    nodes = Collection(read_node)
     nodes.replace([{"metadata": {"name": "node-1"}}])
     devices = DeviceIndex(PROFILE, nodes)
     devices.slices.replace(copy.deepcopy(SLICES))

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from resourceapi.records.nodes import Node
 from resourceapi.releases import Profile
 from serving.certificate_store import DirectoryStore, maintain
 from serving.certificates import Terms
@@ -103,11 +104,11 @@ def test_nodes() -> None:
     cluster.nodes.put(node("c"))
     cluster.nodes.remove(node("c"))
     assert told == [
-        ("a", None, labelled),
-        ("b", None, {}),
-        ("b", {}, {"zone": "y"}),
-        ("c", None, {}),
-        ("c", {}, None),
+        ("a", None, Node("a", labelled)),
+        ("b", None, Node("b")),
+        ("b", Node("b"), Node("b", {"zone": "y"})),
+        ("c", None, Node("c")),
+        ("c", Node("c"), None),
     ]
     assert [host_name_of(cluster.nodes, name) for name in ("a", "b", "c")] == ["h", "b", "c"]
     assert cluster.devices.fitting.has_nodes

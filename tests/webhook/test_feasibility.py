@@ -20,9 +20,9 @@ from allocator.time_limit import UNLIMITED, OutOfTime
 from cluster.store import Collection
 from deviceselectors.request_budget import RequestBudget
 from deviceselectors.runtime.program import Program
-from resourceapi.manifests import labels_of
 from resourceapi.objects import Object
 from resourceapi.records.claims import Claim
+from resourceapi.records.nodes import read_node
 from resourceapi.releases import Profile
 from serving.routes import Caller
 from tests.allocator import objects, random_clusters
@@ -324,7 +324,7 @@ def test_requests_together_are_about_patched_devices(
     policy: Feasibility, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The allocator, which is asked whether a node has all of it, has the same view."""
-    nodes = Collection(labels_of)
+    nodes = Collection(read_node)
     nodes.replace([{"metadata": {"name": name}} for name in ("node-1", "node-2")])
     known = DeviceIndex(PROFILE, nodes)
     known.slices.replace(copy.deepcopy(SLICES))
@@ -561,7 +561,7 @@ def test_never_wrong_in_random_clusters() -> None:
         }
         known = NormalForm(PROFILE)
         known.slices.replace(slices.values())
-        known.device_classes.replace(classes.values())
+        known.device_classes.replace(map(objects.class_object, classes))
         known.patches.replace([])
         cluster = SchedulingState(features, nodes, classes, slices.values())
         for _ in range(10):

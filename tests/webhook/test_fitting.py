@@ -16,8 +16,8 @@ from allocator.features import Features
 from allocator.scheduling import SchedulingState
 from allocator.time_limit import UNLIMITED, TimeLimit
 from cluster.store import Collection
-from resourceapi.manifests import labels_of
 from resourceapi.objects import Object
+from resourceapi.records.nodes import read_node
 from tests.allocator import objects, random_clusters
 from tests.webhook.running import PATIENCE_SECONDS
 from tests.webhook.test_feasibility import (
@@ -62,7 +62,7 @@ TOGETHER = "spec: no node can satisfy these together, even if nobody else used i
 def known(monkeypatch: pytest.MonkeyPatch) -> DeviceIndex:
     monkeypatch.setattr(feasibility, "SECONDS", 60.0)
     monkeypatch.setattr(feasibility, "MOST_SAVED", 600.0)
-    nodes = Collection(labels_of)
+    nodes = Collection(read_node)
     nodes.replace(map(node, NODES))
     devices = DeviceIndex(PROFILE, nodes)
     devices.slices.replace(copy.deepcopy(SLICES))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from cluster.store import Collection
-from resourceapi.manifests import labels_of
+from resourceapi.records.nodes import read_node
 from tests.webhook.examples import admission, apply, context, patch_of
 from webhook.mutating import mutate
 from webhook.object_cache import host_name_of
@@ -29,7 +29,7 @@ def pod(**spec: Any) -> dict[str, Any]:
 
 
 def answer(review: dict[str, Any], mode: str = "Enforce", *, rules: bool = False) -> dict[str, Any]:
-    nodes = Collection(labels_of)
+    nodes = Collection(read_node)
     nodes.put({"metadata": {"name": "worker-1", "labels": {HOSTNAME: "host-1", "other": "x"}}})
     nodes.put({"metadata": {"name": "unlabelled"}})
     policy = PreScheduledPods(mode, partial(host_name_of, nodes))

@@ -20,11 +20,11 @@ from allocator.rules.standing import GROUPS_OFF, is_selectable
 from claimcheck.answers.cluster_state import ClusterState
 from claimcheck.answers.evictions import evicted
 from claimcheck.answers.scenario import snapshot_of
-from resourceapi.kinds import DEVICE_TAINT_RULE, RESOURCE_SLICE_PATCH
-from resourceapi.objects import Object
+from resourceapi.kinds import RESOURCE_SLICE_PATCH
 from resourceapi.quantity import Quantity
 from resourceapi.records.claims import DeviceResult
 from resourceapi.records.pools import DeviceId, PoolId, newest
+from resourceapi.records.taints import DeviceTaintRule
 
 FREE, ALLOCATED, SHARED = "free", "allocated", "shared"
 OBSOLETE, INCOMPLETE, INVALID = "obsolete", "incomplete pool", "invalid pool"
@@ -118,9 +118,9 @@ class ClusterDevices:
         """The pods that are evicted from devices, as things are now."""
         return self.evictions_with({})
 
-    def evictions_with(self, rules: Mapping[str, Object]) -> list[Eviction]:
+    def evictions_with(self, rules: Mapping[str, DeviceTaintRule]) -> list[Eviction]:
         """The same with other DeviceTaintRules, by name, beside those of the cluster or instead of them."""
-        all_rules = {**self.state.of(DEVICE_TAINT_RULE.name), **rules}
+        all_rules = {**self.state.taint_rules, **rules}
         return evicted(self.state, self.inventory.published(), all_rules.values(), self.now)
 
     def evicted_from(self, device: Device) -> list[Eviction]:

@@ -198,11 +198,12 @@ def _changes(was: Device, device: Device, sources: DeviceSources) -> Iterator[Ch
             if old.get(name) != new.get(name):
                 giver = given[name].giver if name in given else SLICE
                 yield Change(what, name, old.get(name), new.get(name), giver)
-    for taint in was.taints:
-        if taint not in device.taints:
+    before, after = (each.spec.get("taints") or () for each in (was, device))
+    for taint in before:
+        if taint not in after:
             yield Change(TAINT, "", taint, None, SLICE)
     for each in sources.taints:
-        if each.value not in was.taints:
+        if each.value not in before:
             yield Change(TAINT, "", None, each.value, each.giver)
 
 

@@ -13,6 +13,7 @@ from resourceapi.errors import Unanswerable
 from resourceapi.kinds import DEVICE_TAINT_RULE, RESOURCE_SLICE_PATCH, kind_of
 from resourceapi.manifests import mapping, name_of
 from resourceapi.objects import Object
+from resourceapi.records.taints import DeviceTaintRule, read_taint_rule
 from validation.requests import create_request
 
 if TYPE_CHECKING:
@@ -41,16 +42,16 @@ class Proposal:
         :raises Unanswerable: for what cannot be read, objects that are refused, and other kinds.
         """
         self._features = state.features
-        self._stored = {kind.name: state.of(kind.name) for kind in (RESOURCE_SLICE_PATCH, DEVICE_TAINT_RULE)}
+        self._stored, self._stored_rules = state.of(RESOURCE_SLICE_PATCH.name), state.taint_rules
         self.patches: dict[str, Object] = {}
-        self.rules: dict[str, Object] = {}
+        self.rules: dict[str, DeviceTaintRule] = {}
         failures: list[Failure] = []
         for manifest in readable(found, failures):
             obj = _accepted(state, manifest)
             if manifest.value["kind"] == DEVICE_TAINT_RULE.name:
-                self.rules[name_of(obj)] = _added_later(obj, manifest.value)
+                self.rules[name_of(obj)] = read_taint_rule(_added_later(obj, manifest.value))
             else:
-                self.patches[name_of(obj)] = _aged(obj, self._stored[RESOURCE_SLICE_PATCH.name])
+                self.patches[name_of(obj)] = _aged(obj, self._stored)
         if failures:
             raise Unanswerable(f"{failures[0].file}: {failures[0].message}")
         self._without = without
@@ -63,7 +64,7 @@ class Proposal:
 
     def apply(self, cluster: SchedulingState) -> None:
         """Put the objects into the cluster, and delete patches."""
-        for name, patch in self._stored[RESOURCE_SLICE_PATCH.name].items():
+        for name, patch in self._stored.items():
             if not _created(patch) and name not in self.patches:
                 # whoever is in the cluster is older than what comes now
                 cluster.put_patch(_with_creation(patch, _LAST))
@@ -76,13 +77,12 @@ class Proposal:
 
     def undo(self, cluster: SchedulingState) -> None:
         """Put back what was there before."""
-        stored = self._stored[RESOURCE_SLICE_PATCH.name]
+        stored, rules = self._stored, self._stored_rules
         for name in (*self.patches, *self._without):
             if name in stored:
                 cluster.put_patch(stored[name])
             else:
                 cluster.remove_patch(name)
-        rules = self._stored[DEVICE_TAINT_RULE.name]
         for name in self.rules if self._features.device_taints else ():
             if name in rules:
                 cluster.put_rule(rules[name])

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from allocator.attempt import Attempt
-from allocator.devices import node_name
 from allocator.explaining.reallocation import Refused, refused_again
 from allocator.pools import Pool, pools_of
 from allocator.rules.selector_outcomes import SelectorOutcomes
 from allocator.time_limit import TimeLimit
 from claimcheck.answers.devices.cluster_devices import ClusterDevices
 from resourceapi.node_selection import selects
-from resourceapi.objects import Object
 from resourceapi.records.claims import Claim
+from resourceapi.records.nodes import Node
 from resourceapi.records.pools import PoolId
 
 
@@ -53,14 +52,13 @@ class Reallocations:
             demand = self._cluster.demand([claim], self._limit)[0]
             return refused_again(attempt, self._outcomes, demand, claim.results)
 
-    def _pools_of(self, node: Object) -> list[Pool]:
-        name = node_name(node)
-        found = self._pools.get(name)
+    def _pools_of(self, node: Node) -> list[Pool]:
+        found = self._pools.get(node.name)
         if found is None:
-            found = self._pools[name] = pools_of(self._inventory, node, self._features)
+            found = self._pools[node.name] = pools_of(self._inventory, node, self._features)
         return found
 
-    def _node(self, claim: Claim) -> Object | None:
+    def _node(self, claim: Claim) -> Node | None:
         """The first node from which all devices of the claim can be used."""
         selector = None if claim.allocation is None else claim.allocation.node_selector
         named = {

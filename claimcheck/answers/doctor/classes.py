@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from allocator.devices import Device, first_of
-from allocator.patches.patch import class_expressions
 from allocator.selection import CompileError, Selectors
 from claimcheck.answers.doctor.checks import (
     EMPTY_CLASS,
@@ -17,8 +16,8 @@ from claimcheck.answers.doctor.checks import (
 )
 from claimcheck.answers.doctor.examined import Affected, Diagnosis, Examined
 from resourceapi.kinds import DEVICE_CLASS, DEVICE_TAINT_RULE, RESOURCE_SLICE, RESOURCE_SLICE_PATCH
-from resourceapi.objects import EMPTY, Object
 from resourceapi.phrases import number
+from resourceapi.records.classes import DeviceClass
 
 
 def check(examined: Examined) -> Iterator[Diagnosis]:
@@ -59,9 +58,11 @@ def _classes(examined: Examined) -> Iterator[Diagnosis]:
         yield Diagnosis(EMPTY_CLASS, cause, empty, command=f"claimcheck devices --class {empty[0].name}")
 
 
-def _outcome(examined: Examined, selectors: Selectors, device_class: Object, device: Device) -> bool | str:
+def _outcome(
+    examined: Examined, selectors: Selectors, device_class: DeviceClass, device: Device
+) -> bool | str:
     """Whether a class chooses a device, or why that fails."""
-    for expression in class_expressions(device_class):
+    for expression in device_class.expressions:
         try:
             outcome = selectors.outcome(expression, device, examined.limit)
         except CompileError as error:
@@ -108,12 +109,12 @@ def _patch(name: str) -> Affected:
 
 
 def _rules(examined: Examined) -> Iterator[Diagnosis]:
-    rules = examined.state.of(DEVICE_TAINT_RULE.name)
+    rules = examined.state.taint_rules
     taken = {rule.name for applied in examined.devices.inventory.applied for rule in applied.rules}
     idle = [Affected(DEVICE_TAINT_RULE.name, "", name) for name in sorted(rules.keys() - taken)]
     if idle:
         yield Diagnosis(IDLE_RULE, "taints no device", idle)
     for name in sorted(rules.keys() & taken):
-        if not any((rules[name].get("spec") or EMPTY).get("deviceSelector", EMPTY).values()):
+        if not any(rules[name].names or ()):
             cause = "taints all devices of all drivers"
             yield Diagnosis(RULE_FOR_ALL, cause, [Affected(DEVICE_TAINT_RULE.name, "", name)])

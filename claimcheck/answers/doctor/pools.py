@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from allocator.devices import Device, Slice, node_name
-from allocator.node_resources import allocatable_of
+from allocator.devices import Device, Slice
 from claimcheck.answers.doctor.checks import (
     GONE_NODE,
     INCOMPLETE_POOL,
@@ -16,9 +15,9 @@ from claimcheck.answers.doctor.checks import (
     SAME_DEVICE,
 )
 from claimcheck.answers.doctor.examined import Affected, Diagnosis, Examined
-from resourceapi.extended_resources import IMPLICIT_PREFIX
 from resourceapi.kinds import RESOURCE_SLICE
 from resourceapi.phrases import number
+from resourceapi.records.classes import IMPLICIT_PREFIX
 from resourceapi.records.pools import PoolId
 from resourceapi.standard_attributes import PCI_ADDRESS
 
@@ -141,10 +140,10 @@ def _beside_plugins(examined: Examined) -> Iterator[Diagnosis]:
             drivers.setdefault(slice.node_name, set()).add(slice.pool.driver)
     found: dict[tuple[str, str], list[Affected]] = {}
     for node in examined.state.nodes.objects.values():
-        name = node_name(node)
-        for resource, amount in (allocatable_of(node) or {}).items() if name in drivers else ():
+        name = node.name
+        for resource, amount in node.allocatable.items() if name in drivers else ():
             vendor = resource.partition("/")[0] if "/" in resource else ""
-            if amount and vendor and not resource.startswith(IMPLICIT_PREFIX):
+            if not amount.is_zero() and vendor and not resource.startswith(IMPLICIT_PREFIX):
                 for driver in drivers[name]:
                     if driver == vendor or driver.endswith(f".{vendor}"):
                         found.setdefault((resource, driver), []).append(Affected("Node", "", name))

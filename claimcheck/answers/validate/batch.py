@@ -6,9 +6,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from advice.findings import Result
+from claimcheck.answers.handling import LINT, NOT_SERVED, SKIP, handling_of
 from claimcheck.answers.outcome import Failure, Outcome
 from claimcheck.answers.reading import readable, unusable
-from claimcheck.answers.treatment import LINT, NOT_SERVED, SKIP, treatment
 from resourceapi.decoding import DecodingError
 from resourceapi.kinds import kind_of
 from resourceapi.manifests import pod_spec
@@ -51,7 +51,7 @@ class Batch:
             elif isinstance(found, Result):
                 self.objects.append((found, ""))
             else:
-                how = treatment(found.value)
+                how = handling_of(found.value)
                 if how in (SKIP, LINT) and is_manifest(found.value) and not self._knows(found.value):
                     how = NOT_SERVED
                 self.knowledge.learn(found, how)
@@ -80,7 +80,7 @@ class Batch:
     def read_inventory(self, inputs: Iterable[Manifest | Result | Failure]) -> None:
         """Learn from existing objects, which are not validated themselves."""
         for manifest in readable(inputs, self.outcome.failures):
-            self.knowledge.learn(manifest, treatment(manifest.value))
+            self.knowledge.learn(manifest, handling_of(manifest.value))
 
     def know(self, inventory: Batch, unread: Mapping[str, Collection[str]]) -> None:
         """Add what an inventory says, which comes later than all objects of the input.

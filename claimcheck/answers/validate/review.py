@@ -8,8 +8,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from advice.findings import ERROR, NOTE, UPDATES_REFUSED, WARNING, Result
+from claimcheck.answers.handling import ASK, CONTEXT, LINT, NOT_SERVED, was_read_from_server
 from claimcheck.answers.outcome import Outcome, Skipped
-from claimcheck.answers.treatment import ASK, CONTEXT, LINT, NOT_SERVED, was_read_from_server
 from claimcheck.answers.validate.sending import (
     APPLY,
     AS_SENT,
@@ -112,7 +112,7 @@ class Reviewer:
     def review(self, manifest: Manifest, how: str) -> None:
         """Add the result of one object.
 
-        :param how: its :func:`claimcheck.answers.treatment.treatment`.
+        :param how: its :func:`claimcheck.answers.handling.handling_of`.
         """
         live = self.question.live
         refused = [] if live else refusals(manifest, how, self.question.sender, self.server.profile)
@@ -364,7 +364,7 @@ class Reviewer:
     def _interpret(self) -> Interpreter:
         if self._interpreter is None:
             from advice.interpreter import Interpreter
-            from claimcheck.answers.treatment import can_migrate
+            from claimcheck.answers.handling import can_migrate
 
             self._interpreter = Interpreter(
                 self.server.profile, self.context.namespaces, self.question.severities, can_migrate

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from claimcheck.answers.treatment import ASK, NOT_SERVED
+from claimcheck.answers.handling import ASK, NOT_SERVED
 from documents.document import Document
 from resourceapi.deep_json import most_bytes
 from resourceapi.errors import ClaimcheckError
@@ -102,7 +102,7 @@ class Refusal(NamedTuple):
 def refusals(manifest: Manifest, how: str, sender: str, profile: Profile) -> list[Refusal]:
     """What kubectl refuses in an object.
 
-    :param how: its :func:`claimcheck.answers.treatment.treatment`: what is sent to the server, the server refuses by itself.
+    :param how: its :func:`claimcheck.answers.handling.handling_of`: what is sent to the server, the server refuses by itself.
     """
     if sender not in (APPLY, SERVER_SIDE, CREATE_ONLY):
         return []

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from advice.findings import ERROR, Finding, Result
 from advice.lints import Facts
 from claimcheck.answers.cluster_context import ClusterContext, Knowledge
+from claimcheck.answers.handling import handling_of
 from claimcheck.answers.outcome import Outcome
-from claimcheck.answers.treatment import treatment
 from claimcheck.answers.validate.review import Reviewer
 from documents.document import Document
 from documents.parsing import parse
@@ -38,7 +38,7 @@ def validated(obj: Any, profile: Profile) -> Result:
     assert isinstance(document, Document)
     facts.learn(document.value)
     server = Server(profile, namespaces=context.namespaces)
-    Reviewer(server, Knowledge(context, facts), outcome).review(document, treatment(document.value))
+    Reviewer(server, Knowledge(context, facts), outcome).review(document, handling_of(document.value))
     return outcome.results[0]
 
 

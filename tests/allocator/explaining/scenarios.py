@@ -6,12 +6,13 @@ from collections.abc import Iterable
 from random import Random
 from typing import NamedTuple
 
-from allocator.explaining.snapshot import Snapshot
+from allocator.explaining.snapshot import ClusterContent, Snapshot
 from allocator.features import GATES, Features
 from allocator.scheduling import FATAL, Mode, SchedulingState
 from allocator.time_limit import UNLIMITED
 from resourceapi.objects import Object
 from resourceapi.records.claims import Claim
+from resourceapi.records.nodes import Node
 from tests.allocator.objects import (
     DRIVER,
     alternative,
@@ -34,7 +35,7 @@ SELECTORS = (f"{OWN}.model == 1", f"'model' in {OWN} && {OWN}.model == 0", f"{OW
 class Scenario(NamedTuple):
     """A cluster of two nodes, allocated claims, and the claims of a pod."""
 
-    nodes: list[Object]
+    nodes: list[Node]
     slices: list[Object]
     holders: list[Object]
     claims: list[Object]
@@ -43,10 +44,7 @@ class Scenario(NamedTuple):
         features = Features(GATES - {"DRAOptionalNodeOperations"})
         return Snapshot(
             features,
-            self.nodes,
-            {"any": device_class()},
-            self.slices,
-            map(Claim, self.holders),
+            ClusterContent(self.nodes, {"any": device_class()}, self.slices, map(Claim, self.holders)),
             time_limit=UNLIMITED,
         )
 

@@ -10,7 +10,7 @@ from allocator import allocation
 from allocator.errors import SearchLimitError
 from allocator.explaining.explanation import MISFIT, UNDECIDED, explain
 from allocator.explaining.holders import Holder, held_by, holder, released
-from allocator.explaining.snapshot import Snapshot
+from allocator.explaining.snapshot import ClusterContent, Snapshot
 from allocator.explaining.steps import NodeView
 from allocator.rules.selector_outcomes import SelectorOutcomes
 from allocator.time_limit import UNLIMITED, TimeLimit
@@ -35,10 +35,7 @@ def snapshot(*holders: Object) -> Snapshot:
     """One node with two devices."""
     return Snapshot(
         ALL_FEATURES,
-        [node()],
-        {"any": device_class()},
-        [slice_of("d0", "d1")],
-        map(Claim, holders),
+        ClusterContent([node()], {"any": device_class()}, [slice_of("d0", "d1")], map(Claim, holders)),
         time_limit=UNLIMITED,
     )
 
@@ -97,10 +94,7 @@ def test_totals() -> None:
     nodes = [node("n1"), node("n2")]
     shared = Snapshot(
         ALL_FEATURES,
-        nodes,
-        {"any": device_class()},
-        [slice_of("d0", "d1")],
-        [Claim(held("d0"))],
+        ClusterContent(nodes, {"any": device_class()}, [slice_of("d0", "d1")], [Claim(held("d0"))]),
         time_limit=UNLIMITED,
     )
     found = explain(shared, [Claim(claim(exactly(count=2)))], UNLIMITED)
@@ -120,7 +114,9 @@ def test_closest_node() -> None:
         ),
     ]
     nodes = Snapshot(
-        ALL_FEATURES, [node("n0"), node("n1")], {"any": device_class()}, slices, time_limit=UNLIMITED
+        ALL_FEATURES,
+        ClusterContent([node("n0"), node("n1")], {"any": device_class()}, slices),
+        time_limit=UNLIMITED,
     )
     of_model = f"device.attributes['{DRIVER}'].model == '%s'"
     requests = [
@@ -146,7 +142,9 @@ def test_preferred_node(counts: dict[str, int], names: tuple[str, str]) -> None:
         for name, count in counts.items()
     ]
     nodes = Snapshot(
-        ALL_FEATURES, [node(name) for name in counts], {"any": device_class()}, slices, time_limit=UNLIMITED
+        ALL_FEATURES,
+        ClusterContent([node(name) for name in counts], {"any": device_class()}, slices),
+        time_limit=UNLIMITED,
     )
     found = explain(
         nodes, [Claim(claim(first_of("r", alternative("two", 2), alternative("one"))))], UNLIMITED
@@ -162,7 +160,9 @@ def unlike(count: int) -> Snapshot:
     """One node with devices that all differ in an attribute."""
     devices = [device(f"d{index}", attributes={"index": index, "model": "l4"}) for index in range(count)]
     return Snapshot(
-        ALL_FEATURES, [node()], {"any": device_class()}, [slice_of(*devices)], time_limit=UNLIMITED
+        ALL_FEATURES,
+        ClusterContent([node()], {"any": device_class()}, [slice_of(*devices)]),
+        time_limit=UNLIMITED,
     )
 
 
@@ -204,7 +204,9 @@ def test_nodes_are_alike_in_what_is_said() -> None:
         for name, model in models.items()
     ]
     nodes = Snapshot(
-        ALL_FEATURES, [node(name) for name in models], {"any": device_class()}, slices, time_limit=UNLIMITED
+        ALL_FEATURES,
+        ClusterContent([node(name) for name in models], {"any": device_class()}, slices),
+        time_limit=UNLIMITED,
     )
     found = explain(
         nodes,

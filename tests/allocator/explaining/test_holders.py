@@ -9,7 +9,7 @@ import pytest
 from allocator.explaining.explanation import explain
 from allocator.explaining.finder import RELEASE
 from allocator.explaining.holders import ended_with, holder, released
-from allocator.explaining.snapshot import Snapshot
+from allocator.explaining.snapshot import ClusterContent, Snapshot
 from allocator.time_limit import UNLIMITED
 from resourceapi.objects import Object
 from resourceapi.records.claims import Claim
@@ -110,10 +110,7 @@ def remedies(wanted: int, holders: dict[str, str]) -> list[str]:
         claims.append(Claim({**made, "status": {**made["status"], "reservedFor": users}}))
     snapshot = Snapshot(
         ALL_FEATURES,
-        [node("n")],
-        {"any": device_class()},
-        [devices],
-        claims,
+        ClusterContent([node("n")], {"any": device_class()}, [devices], claims),
         time_limit=UNLIMITED,
         owner_of=owner_of,
     )

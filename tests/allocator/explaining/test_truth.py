@@ -15,7 +15,7 @@ from allocator.errors import AllocationError
 from allocator.explaining.conflicts import ALLOCATED, CONSTRAINT, REQUEST, Conflict, Member
 from allocator.explaining.explanation import FITS, Explanation, explain
 from allocator.explaining.finder import COUNT, RELEASE, TAINT, TOLERATION, Remedy
-from allocator.explaining.snapshot import COUNTERS, GROUPS, Snapshot
+from allocator.explaining.snapshot import COUNTERS, GROUPS, ClusterContent, Snapshot
 from allocator.explaining.steps import NodeView
 from allocator.ledgers import Ledger
 from allocator.rules.selector_outcomes import SelectorOutcomes
@@ -163,10 +163,7 @@ def _helps(asked: Scenario, snapshot: Snapshot, remedy: Remedy) -> bool:
     if variation.features is not None:
         changed = Snapshot(
             variation.features,
-            asked.nodes,
-            snapshot.classes,
-            asked.slices,
-            map(Claim, asked.holders),
+            ClusterContent(asked.nodes, snapshot.classes, asked.slices, map(Claim, asked.holders)),
             time_limit=UNLIMITED,
         )
         return fits(changed, [Claim(each) for each in asked.claims])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from resourceapi.objects import Object
+from resourceapi.records.taints import DeviceTaintRule, read_taint_rule
 from tests.allocator.objects import decoded
 
 
@@ -47,9 +48,9 @@ def attribute(value: Any) -> Object:
     return {{bool: "bool", int: "int"}.get(type(value), "string"): value}
 
 
-def rule(name: str, selector: Object | None, key: str = "k") -> Object:
+def rule(name: str, selector: Object | None, key: str = "k") -> DeviceTaintRule:
     """A DeviceTaintRule; without a selector it is about no device."""
     spec: Object = {"taint": {"key": key, "effect": "NoSchedule"}}
     if selector is not None:
         spec["deviceSelector"] = selector
-    return decoded("DeviceTaintRule", {"metadata": {"name": name}, "spec": spec})
+    return read_taint_rule(decoded("DeviceTaintRule", {"metadata": {"name": name}, "spec": spec}))

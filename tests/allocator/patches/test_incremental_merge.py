@@ -12,12 +12,15 @@ from allocator.devices import Slice
 from allocator.inventory import Inventory
 from allocator.scheduling import Mode, SchedulingState
 from allocator.time_limit import UNLIMITED, TimeLimit
+from cluster.store import Value
 from deviceselectors.compiler import compile_expression
 from deviceselectors.environment import Environment
 from deviceselectors.runtime.device import prepare_device
 from deviceselectors.runtime.program import EvaluationError, program
 from resourceapi.objects import Object
 from resourceapi.records.claims import Claim
+from resourceapi.records.classes import DeviceClass
+from resourceapi.records.taints import DeviceTaintRule
 from resourceapi.spelling import canonical
 from tests.allocator.objects import ALL_FEATURES, DRIVER, claim, device, device_class, exactly, node, slice_of
 from tests.allocator.patches.objects import patch, rule
@@ -52,8 +55,8 @@ class RandomCluster:
         self.draw = random.Random(seed)
         self.slices: dict[str, Object] = {}
         self.patches: dict[str, Object] = {}
-        self.rules: dict[str, Object] = {}
-        self.classes: dict[str, Object] = {}
+        self.rules: dict[str, DeviceTaintRule] = {}
+        self.classes: dict[str, DeviceClass] = {}
         self.state = SchedulingState(ALL_FEATURES, [node("n")], {}, ())
         self.inventory = self.state.inventory
         self.inventory.listeners.append(self.noted)
@@ -73,10 +76,10 @@ class RandomCluster:
 
     def _change(
         self,
-        objects: dict[str, Object],
+        objects: dict[str, Value],
         name: str,
-        make: Callable[[str], Object],
-        put: Callable[[Object], None],
+        make: Callable[[str], Value],
+        put: Callable[[Value], None],
         remove: Callable[[str], None],
     ) -> None:
         if self.draw.random() < 0.3:
@@ -160,12 +163,12 @@ class RandomCluster:
     def _value(self) -> Any:
         return self.draw.choice([None, "a", "b", 1, True, ["a", "b"]])
 
-    def _rule(self, name: str) -> Object:
+    def _rule(self, name: str) -> DeviceTaintRule:
         selector = {"driver": DRIVER, "pool": self.draw.choice(POOLS), "device": "d0"}
         chosen: list[Object | None] = [None, {}, {"pool": "p1"}, selector]
         return rule(name, self.draw.choice(chosen), key=self.draw.choice("xyz"))
 
-    def _class(self, name: str) -> Object:
+    def _class(self, name: str) -> DeviceClass:
         return device_class(name, self.draw.sample(EXPRESSIONS, self.draw.randrange(3)))
 
     # --- from scratch
@@ -173,7 +176,7 @@ class RandomCluster:
     def from_scratch(self) -> SchedulingState:
         """A state to which all objects come in another order."""
         state = SchedulingState(ALL_FEATURES, [node("n")], {}, ())
-        changes = [
+        changes: list[tuple[Callable[[Any], None], Any]] = [
             *((state.put_slice, each) for each in self.slices.values()),
             *((state.put_patch, each) for each in self.patches.values()),
             *((state.put_class, each) for each in self.classes.values()),
@@ -181,8 +184,8 @@ class RandomCluster:
         self.draw.shuffle(changes)
         for put, each in changes:
             put(each)
-        for each in self.rules.values():
-            state.put_rule(each)
+        for taint_rule in self.rules.values():
+            state.put_rule(taint_rule)
         return state
 
     def check(self) -> None:
@@ -217,12 +220,12 @@ class RandomCluster:
         names = {"driver": spec["driver"], "pool": spec["pool"]["name"], "device": published["name"]}
         if any(filter.get(each, name) != name for each, name in names.items()):
             return False
-        selectors = list(filter.get("selectors") or ())
+        expressions = [each["cel"]["expression"] for each in filter.get("selectors") or ()]
         if "deviceClassName" in filter:
             if filter["deviceClassName"] not in self.classes:
                 return False
-            selectors += self.classes[filter["deviceClassName"]]["spec"].get("selectors") or ()
-        return all(evaluates(each["cel"]["expression"], spec["driver"], published) for each in selectors)
+            expressions += self.classes[filter["deviceClassName"]].expressions
+        return all(evaluates(each, spec["driver"], published) for each in expressions)
 
 
 def qualified(entries: Mapping[str, Object], slice: Object) -> Object:

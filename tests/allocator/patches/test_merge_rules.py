@@ -29,7 +29,8 @@ from tests.allocator.objects import (
     slice_of,
     without,
 )
-from tests.allocator.patches.objects import attribute, patch, rule
+from tests.allocator.patches.objects import attribute, patch
+from tests.allocator.patches.objects import rule as taint_rule
 from tests.case_files import read_yaml
 
 CASES = read_yaml(Path(__file__).with_name("merge_rules.yaml"))
@@ -44,7 +45,7 @@ class Scene:
         device: Object = {"name": "d", "attributes": _attributes(fields), "capacity": _capacity(fields)}
         self.slice = slice_of(device | {"taints": fields.get("taints", [])})
         self.patches = [patch(**each) for each in case.get("patches", ())]
-        self.rules = [rule(name, selector, key=name) for name, selector in case.get("rules", ())]
+        self.rules = [taint_rule(name, selector, key=name) for name, selector in case.get("rules", ())]
         self.classes = {
             name: device_class(name, selectors) for name, selectors in case.get("classes", {}).items()
         }
@@ -53,10 +54,10 @@ class Scene:
         inventory = Inventory([self.slice] if slices_first else ())
         for each in self.patches:
             inventory.put_patch(each)
-        for each in self.rules:
-            inventory.put_rule(each)
-        for each in self.classes.values():
-            inventory.put_class(each)
+        for rule in self.rules:
+            inventory.put_rule(rule)
+        for known in self.classes.values():
+            inventory.put_class(known)
         if not slices_first:
             inventory.put(self.slice)
         return inventory
@@ -95,7 +96,7 @@ def test_rule(case: Object) -> None:
         ((device,),) = [slice.devices for slice in inventory]
         assert device.attributes == _attributes(case)
         assert _texts(device.capacity) == _capacity(case)
-        assert [taint["key"] for taint in device.taints] == [key for key, _ in case.get("taints", ())]
+        assert [taint.key for taint in device.taints] == [key for key, _ in case.get("taints", ())]
         failures = {
             name: [failure.device and failure.device.device, failure.devices, failure.reason]
             for name, failure in inventory.failures.items()
@@ -142,7 +143,7 @@ def test_the_slice_stays_as_it_was() -> None:
     scene = Scene({"device": {"attributes": {"model": "a"}, "capacity": {"memory": "1Gi"}}})
     before = repr(scene.slice)
     scene.patches = [patch(attributes={f"{DRIVER}/model": None}, capacity={f"{DRIVER}/memory": "2Gi"})]
-    scene.rules = [rule("r", {})]
+    scene.rules = [taint_rule("r", {})]
     assert scene.merged() != scene.slice
     inventory = scene.inventory()
     (published,), (merged,) = inventory.published(), inventory

@@ -13,6 +13,7 @@ from allocator.patches.criterion import Expression
 from allocator.time_limit import OutOfTime, TimeLimit
 from deviceselectors.runtime.device import Device as PreparedDevice
 from resourceapi.objects import Object
+from resourceapi.records.taints import DeviceTaintRule
 from tests.allocator.objects import DRIVER, device, device_class, slice_of
 from tests.allocator.patches.objects import patch, rule
 
@@ -166,7 +167,7 @@ def test_expression_that_takes_longer_than_there_is_time(*, in_class: bool) -> N
     assert attributes(inventory) == [["a.example.com/a", "index"]]
 
 
-def excluding() -> tuple[Object, Object]:
+def excluding() -> tuple[Object, DeviceTaintRule]:
     """What forbids the use of devices: a removed attribute, a taint."""
     removing = patch(selectors=("true", index_above(-1)), attributes={f"{DRIVER}/index": None})
     return removing, rule("r", {})

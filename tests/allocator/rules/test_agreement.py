@@ -19,7 +19,7 @@ from allocator.attempt import Attempt
 from allocator.demand import Alternative, read_claim
 from allocator.devices import Device
 from allocator.errors import AllocationError
-from allocator.explaining.snapshot import Snapshot
+from allocator.explaining.snapshot import ClusterContent, Snapshot
 from allocator.features import GATES, Features
 from allocator.pools import pools_of
 from allocator.rules import RULES
@@ -141,11 +141,11 @@ def _cluster(draw: random.Random, features: Features) -> Snapshot:
     nodes = [random_node(draw, name) for name in NODES]
     classes = {"any": device_class(), "gpu": device_class("gpu", ["device.driver == 'gpu.example.com'"])}
     # With all gates on, so that claims remember groups that the profile does not know.
-    before = Snapshot(PROFILES["all"], nodes, classes, slices.values(), time_limit=UNLIMITED)
+    before = Snapshot(PROFILES["all"], ClusterContent(nodes, classes, slices.values()), time_limit=UNLIMITED)
     claims = [random_claim(draw, f"holder-{index}") for index in range(6)]
     placed = [before.cluster.place([Claim(each)], Mode.SCHEDULER, UNLIMITED).allocated for each in claims]
     holders = [claim.allocated(allocation) for each in placed for claim, allocation in each.items()]
-    return Snapshot(features, nodes, classes, slices.values(), holders, time_limit=UNLIMITED)
+    return Snapshot(features, ClusterContent(nodes, classes, slices.values(), holders), time_limit=UNLIMITED)
 
 
 def _alternatives(snapshot: Snapshot, claims: list[Object]) -> Iterator[Alternative]:
@@ -241,7 +241,9 @@ def _one_pool(*requests: Object, devices: list[Object], **spec: Any) -> tuple[Ev
     """An attempt on one node, with the alternatives that are requested and the devices that there are."""
     parts: Object = {"pool": "pool", "count": 2}
     slices = [slice_of(*devices, **parts), counter_slice({"s": {"m": "1"}}, **parts)]
-    snapshot = Snapshot(PROFILES["all"], [node()], {"any": device_class()}, slices, time_limit=UNLIMITED)
+    snapshot = Snapshot(
+        PROFILES["all"], ClusterContent([node()], {"any": device_class()}, slices), time_limit=UNLIMITED
+    )
     (at,) = snapshot.nodes.values()
     (pool,) = pools_of(snapshot.inventory, at, snapshot.features)
     attempt = Attempt(at, [pool], snapshot.allocated, snapshot.features, Selectors(), UNLIMITED)

@@ -8,6 +8,7 @@ import pytest
 
 from allocator.features import Features
 from resourceapi.objects import Object
+from resourceapi.records.nodes import Node
 from tests.allocator.objects import (
     ALL_FEATURES,
     alternative,
@@ -37,7 +38,7 @@ class Scenario(NamedTuple):
     found: list[str] | None
     holders: list[Object] = []  # noqa: RUF012 - never changed
     features: Features = ALL_FEATURES
-    node: Object | None = None
+    node: Node | None = None
 
 
 def parametrised(scenarios: list[Scenario]) -> pytest.MarkDecorator:

@@ -7,11 +7,12 @@ from typing import Any
 
 from classic.driver import ClaimAllocation
 from classic.gpu.driver import GPUDriver
-from classic.gpu.inventory import GPUs, Inventory
+from classic.gpu.inventory import GPUs, NodeGPUs
 from classic.gpu.ledger import Allocation, Ledger, allocation_of, allocation_result
 from classic.gpu.parameters import GPUInit, GPURequirements, ParameterObjects
 from cluster.store import VersionedCollection
 from resourceapi.objects import Object
+from resourceapi.records.nodes import Node
 
 DRIVER = "gpu.example.com"
 GI = 1 << 30
@@ -57,16 +58,16 @@ class Scene:
     """A driver in a cluster of nodes with so many bytes on each of their GPUs."""
 
     def __init__(self, **nodes: str) -> None:
-        self.nodes: dict[str, Object] = {}
-        self.claims = VersionedCollection(lambda obj: obj)
+        self.nodes: dict[str, Node] = {}
+        self.claims = VersionedCollection[Object](lambda obj: obj, lambda held: held)
         self.ledger = Ledger(DRIVER)
         self.claims.listen(self.ledger.note)
         self.parameters: dict[str, Object] = {}
         for name, gpus in nodes.items():
             count, _, memory = gpus.partition("x")
             labels = {f"{DRIVER}/count": count, f"{DRIVER}/memory": memory}
-            self.nodes[name] = {"metadata": {"name": name, "labels": labels}, "spec": {}}
-        inventory = Inventory(DRIVER, GPUs(0, GI), lambda: self.nodes)
+            self.nodes[name] = Node(name, labels)
+        inventory = NodeGPUs(DRIVER, GPUs(0, GI), lambda: self.nodes)
         self.driver = GPUDriver(
             DRIVER, inventory, self.ledger, ParameterObjects(StoredParameters(self.parameters))
         )

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from classic.gpu.inventory import GPUs, Inventory
-from resourceapi.objects import Object
+from classic.gpu.inventory import GPUs, NodeGPUs
+from resourceapi.records.nodes import Node
 
 GI = 1 << 30
 USUAL = GPUs(2, 16 * GI)
 
 
-def node(name: str, labels: dict[str, str] | None = None, *, unschedulable: bool = False) -> Object:
-    spec = {"unschedulable": True} if unschedulable else {}
-    return {"metadata": {"name": name, "labels": labels or {}}, "spec": spec}
+def node(name: str, labels: dict[str, str] | None = None, *, unschedulable: bool = False) -> Node:
+    return Node(name, labels or {}, is_unschedulable=unschedulable)
 
 
-def inventory(*nodes: Object, usual: GPUs = USUAL) -> Inventory:
-    return Inventory("gpu.example.com", usual, lambda: {each["metadata"]["name"]: each for each in nodes})
+def inventory(*nodes: Node, usual: GPUs = USUAL) -> NodeGPUs:
+    return NodeGPUs("gpu.example.com", usual, lambda: {each.name: each for each in nodes})
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ class Book:
 
     def __init__(self) -> None:
         self.ledger = Ledger(DRIVER)
-        self.claims: VersionedCollection = VersionedCollection(lambda obj: obj)
+        self.claims = VersionedCollection[Object](lambda obj: obj, lambda held: held)
         self.claims.listen(self.ledger.note)
 
     def free(self, node: str = "node-1") -> tuple[int, ...]:

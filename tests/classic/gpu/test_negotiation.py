@@ -14,13 +14,14 @@ from classic.claims import NotYet, SyncError
 from classic.controller import Controller
 from classic.driver import ClaimAllocation
 from classic.gpu.driver import GPUDriver
-from classic.gpu.inventory import GPUs, Inventory
+from classic.gpu.inventory import GPUs, NodeGPUs
 from classic.gpu.ledger import Ledger, allocation_of
 from classic.gpu.parameters import ParameterObjects
 from classic.memory_objects import MemoryObjects, Write
 from cluster.store import VersionedCollection
-from resourceapi.errors import Conflict
+from resourceapi.errors import WriteConflict
 from resourceapi.objects import Object
+from resourceapi.records.nodes import Node
 from tests.classic.gpu.scenes import DRIVER, GI, StoredParameters
 
 NODES = ("node-1", "node-2", "node-3")
@@ -74,12 +75,12 @@ class SmallCluster:
 
     def restart(self) -> None:
         """Begin anew, as after a kill: nothing is known but what the cluster has."""
-        self.claims = VersionedCollection(lambda obj: obj)
+        self.claims = VersionedCollection[Object](lambda obj: obj, lambda held: held)
         ledger = Ledger(DRIVER)
         self.claims.listen(ledger.note)
         self.claims.replace(self.objects.all("ResourceClaim"))
-        nodes = {name: {"metadata": {"name": name}, "spec": {}} for name in NODES}
-        inventory = Inventory(DRIVER, GPUs(2, 4 * GI), lambda: nodes)
+        nodes = {name: Node(name) for name in NODES}
+        inventory = NodeGPUs(DRIVER, GPUs(2, 4 * GI), lambda: nodes)
         driver = InterruptedDriver(
             DRIVER, inventory, ledger, ParameterObjects(StoredParameters(self.parameters))
         )
@@ -168,7 +169,7 @@ class SmallCluster:
         ]
         self.chance.shuffle(steps)
         for found in await asyncio.gather(*steps, return_exceptions=True):
-            if isinstance(found, BaseException) and not isinstance(found, (SyncError, NotYet, Conflict)):
+            if isinstance(found, BaseException) and not isinstance(found, (SyncError, NotYet, WriteConflict)):
                 raise found
 
     def happen(self, number: int) -> None:

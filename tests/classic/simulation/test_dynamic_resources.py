@@ -13,6 +13,7 @@ from classic.simulation.api_server import ApiServer, Client
 from classic.simulation.dynamic_resources import Code, CycleState, PodClaim
 from classic.simulation.timeline import Timeline, run
 from resourceapi.objects import Object
+from resourceapi.records.nodes import Node
 
 POD: Object = {
     "kind": "Pod",
@@ -40,8 +41,8 @@ def on(node: str, **more: Any) -> Object:
     return {"availableOnNodes": {"nodeSelectorTerms": [{"matchFields": [name]}]}, **more}
 
 
-def node(name: str, **labels: str) -> Object:
-    return {"metadata": {"name": name, "labels": labels}}
+def node(name: str, **labels: str) -> Node:
+    return Node(name, labels)
 
 
 @pytest.mark.parametrize(

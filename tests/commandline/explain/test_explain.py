@@ -14,6 +14,7 @@ from commandline.main import main
 from commandline.terminal import Progress
 from resourceapi.node_selection import selects
 from resourceapi.objects import Object
+from resourceapi.records.nodes import Node
 from tests.commandline import snapshot_files
 from tests.commandline.odd_values import spoil
 from tests.commandline.snapshot_files import assert_snapshot
@@ -361,7 +362,7 @@ def test_time_limit_where_an_allocated_claim_is(
     (tmp_path / "claim.yaml").write_text(yaml.safe_dump(claim))
     asked: list[bool] = []
 
-    def slow(selector: Object, node: Object) -> bool:
+    def slow(selector: Object, node: Node) -> bool:
         asked.append(selects(selector, node))
         return asked[-1]
 

@@ -13,7 +13,7 @@ import yaml
 
 from commandline.main import main
 from quota.explanation import NAMED_USERS
-from quota.inventory import MAX_QUOTAS, Inventory
+from quota.inventory import MAX_QUOTAS, QuotaInventory
 from quota.namespace import Namespace
 from resourceapi.quantity import amounts_of
 from resourceapi.releases import Profile
@@ -298,7 +298,7 @@ def test_number_of_quotas_of_a_namespace(
 
 def test_largest_users_are_kept() -> None:
     """Only users that a refusal names are kept for it, also if their usage grows one after the other."""
-    inventory = Inventory(Server(Profile()), "team", lambda manifest, reason, path: None)
+    inventory = QuotaInventory(Server(Profile()), "team", lambda manifest, reason, path: None)
     for amount in (1, 2):
         for number in range(20):
             inventory.note_user("team", "Pod", f"p{number:02}", amounts_of({"gpu": f"{amount * number}"}))

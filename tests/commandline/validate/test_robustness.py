@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from advice.lints.facts import REFERRED, Facts
 from claimcheck.answers.cluster_context import ClusterContext, Knowledge
+from claimcheck.answers.handling import ASK, handling_of
 from claimcheck.answers.outcome import Outcome
-from claimcheck.answers.treatment import ASK, treatment
 from claimcheck.answers.validate.review import Reviewer
 from commandline.reports import FORMATS, write
 from commandline.validate.parallel import portable
@@ -97,10 +97,10 @@ def test_no_manifest_is_too_strange(
     reviewer = Reviewer(Server(profile, namespaces=context.namespaces), Knowledge(context, facts), outcome)
     documents = [found for found in parse(text, "file.json") if isinstance(found, Document)]
     for document in documents:
-        if treatment(document.value) == ASK:
+        if handling_of(document.value) == ASK:
             facts.learn(document.value)
     for document in documents:
-        reviewer.review(document, treatment(document.value))
+        reviewer.review(document, handling_of(document.value))
     assert len(outcome.results) + len(outcome.skipped) == len(documents)
     reports = {format: _report(format, outcome) for format in FORMATS}
     elsewhere = loads(dumps(portable(outcome, lines=True)))

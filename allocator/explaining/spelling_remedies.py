@@ -1,11 +1,13 @@
-"""Remedies for misspelt values: the similar text that an attribute has on some device."""
+"""Remedies for what is misspelt: the similar name, or the similar text of an attribute, that some device has."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 
-from allocator.explaining.changes import details_of, with_selector
-from allocator.explaining.finder import SELECTOR, Finder, Remedy
+from allocator.explaining.absent_names import AbsentName
+from allocator.explaining.changes import details_of, parts, with_constraint, with_details, with_selector
+from allocator.explaining.finder import NAME, SELECTOR, Finder, Remedy
 from allocator.rules.selector_outcomes import SelectorOutcomes
 from deviceselectors.lookups import Comparison, Key
 from deviceselectors.unparsing import quoted, replaced
@@ -17,7 +19,37 @@ MAX_TEXTS = 1_000
 MAX_COMPARISONS = 8
 
 
-def find(finder: Finder) -> Iterator[Remedy]:
+def names(finder: Finder, absent: Iterable[AbsentName]) -> Iterator[Remedy]:
+    """The claims with a similar name, where that makes the pod fit."""
+    for name in absent:
+        if name.meant and name.constraint is not None:
+            yield from _in_constraint(finder, name, name.constraint)
+        elif name.meant.rpartition("/")[0] == name.domain:
+            yield from _in_selector(finder, name)
+
+
+def _in_constraint(finder: Finder, name: AbsentName, constraint: int) -> Iterator[Remedy]:
+    claims = finder.trials.claims
+    claim = next(index for index, each in enumerate(claims) if each.key == name.claim)
+    changed = with_constraint(claims, claim, constraint, name.meant)
+    text = f"with {name.place} {name.meant} instead of {name.qualified} in claim {name.claim}"
+    yield from finder.correct(NAME, text, f"{name.claim}#{constraint}", name.meant, changed)
+
+
+def _in_selector(finder: Finder, name: AbsentName) -> Iterator[Remedy]:
+    claims = finder.trials.claims
+    meant = name.meant.rpartition("/")[2]
+    for part in parts(claims):
+        if (claims[part.claim].key, part.name) != (name.claim, name.alternative):
+            continue
+        selectors = details_of(claims, part).selectors
+        renamed = tuple(each and re.sub(rf"\b{re.escape(name.name)}\b", meant, each) for each in selectors)
+        changed = with_details(claims, part, selectors=renamed)
+        text = f"with {meant} instead of {name.name} in {name.place} of claim {name.claim}"
+        yield from finder.correct(NAME, text, f"{name.claim}:{part.name}", {name.name: meant}, changed)
+
+
+def values(finder: Finder) -> Iterator[Remedy]:
     """The selectors of claims with a similar value, where that makes the pod fit."""
     if not finder.views:
         return

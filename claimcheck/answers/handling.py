@@ -39,7 +39,7 @@ def was_read_from_server(value: dict[str, Any]) -> bool:
     return bool(text(metadata, "uid") and text(metadata, "resourceVersion"))
 
 
-def treatment(value: dict[str, Any]) -> str:
+def handling_of(value: dict[str, Any]) -> str:
     """What to do with an object."""
     api_version, kind = value.get("apiVersion"), value.get("kind")
     if not isinstance(api_version, str) or not isinstance(kind, str) or not api_version or not kind:
