@@ -8,6 +8,8 @@ from typing import NamedTuple, overload
 
 from allocator.errors import UNDECIDED
 from allocator.ledgers import PoolState
+from allocator.node_fit import ClaimFootprint
+from allocator.node_resources import Shortage
 from allocator.nodes import View
 from allocator.plans import Outcome
 from allocator.scheduling_outcome import SchedulingOutcome
@@ -29,6 +31,7 @@ class NodeAnswer(NamedTuple):
     :param error_kind: FATAL if other nodes cannot help, NODE if they may.
     :param fix: advice on the error.
     :param unnamed: the error without names of devices and pools, for readers who may not list ResourceSlices.
+    :param shortages: what the node lacks for the devices of the claims.
     """
 
     node: str
@@ -37,6 +40,7 @@ class NodeAnswer(NamedTuple):
     error_kind: str = ""
     fix: str = ""
     unnamed: str = ""
+    shortages: Sequence[Shortage] = ()
 
     @property
     def fits(self) -> bool:
@@ -57,7 +61,7 @@ class KnownAnswers:
 
     def kept(self, answer: NodeAnswer) -> NodeAnswer:
         """As much of an answer as is told."""
-        key = (answer.node, answer.fits, answer.error, answer.error_kind, answer.fix)
+        key = (answer.node, answer.fits, answer.error, answer.error_kind, answer.fix, tuple(answer.shortages))
         found = self._answers.get(key)
         if found is None:
             found = answer._replace(result=[] if answer.fits else None, unnamed="")
@@ -123,18 +127,24 @@ class Answers(Sequence[NodeAnswer]):
 
     def _make(self, place: View | str, outcome: Outcome) -> NodeAnswer:
         if isinstance(place, str):
-            return NodeAnswer(place, None, outcome.error, outcome.error_kind, outcome.fix, outcome.error)
+            return _refused(place, outcome, outcome.error)
         name = place.name
         if outcome.templates is None and not outcome.error:
             return NodeAnswer(name)
         states = place.states(self._shared[place.layout.shared])
         if outcome.templates is None:
             error = outcome.error_on(states)
-            return NodeAnswer(name, None, error, outcome.error_kind, outcome.fix, outcome.error)
+            return _refused(name, outcome, error)
         pools = [state.pool.devices for state in states]
         return NodeAnswer(
             name, [template.result(pools, place.selector, self._share_id) for template in outcome.templates]
         )
+
+
+def _refused(node: str, outcome: Outcome, error: str) -> NodeAnswer:
+    """The answer of a node on which claims do not fit; `error`: in full."""
+    kind, fix, short = outcome.error_kind, outcome.fix, outcome.shortages
+    return NodeAnswer(node, None, error, kind, fix, outcome.error, short)
 
 
 class PodAnswer(NamedTuple):
@@ -146,6 +156,7 @@ class PodAnswer(NamedTuple):
     :param refusal: why kube-scheduler refuses the pod before it looks at nodes.
     :param allocated: what each claim has got, for those without an allocation before.
     :param equal: other nodes that kube-scheduler may choose as well, in mode PREFERRED.
+    :param footprints: what the claims take of the node that is chosen.
     :param reasons: what kube-scheduler says of nodes, with their number, for a pod that is not placed.
     """
 
@@ -157,3 +168,4 @@ class PodAnswer(NamedTuple):
     equal: tuple[str, ...] = ()
     allocated: Mapping[Claim, Object] = MappingProxyType({})
     reasons: Mapping[str, int] = MappingProxyType({})
+    footprints: Sequence[ClaimFootprint] = ()

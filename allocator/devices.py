@@ -170,6 +170,8 @@ class Slice(SliceHeader):
         self._device_nodes: DeviceNodes | None = None
         self._is_evaluable: bool | None = None
         self.has_groups = any(device.groups for device in self.devices)
+        #: whether devices take CPU and the like of their node (`allocator.node_fit`)
+        self.takes_of_nodes = any("nodeAllocatableResources" in device.spec for device in self.devices)
         #: whether a device has binding conditions, even an empty list of them
         self.binds_late = any("bindingConditions" in device.spec for device in self.devices)
         #: whether it matters beyond its nodes: it has counters, or devices take from some

@@ -6,8 +6,8 @@ from typing import NamedTuple, Protocol
 
 from resourceapi.errors import ClaimcheckError
 
-#: The kinds of errors: other nodes cannot help either, other nodes may.
-FATAL, NODE = "fatal", "node"
+#: The kinds of errors: other nodes cannot help either; other nodes may; other nodes may, but not that pods leave this one.
+FATAL, NODE, UNRESOLVABLE = "fatal", "node", "unresolvable"
 #: Said of a node for which a claim of the pod has no devices, though it is allocated.
 AWAY = "allocated claim is not available on the node"
 

@@ -34,6 +34,7 @@ GATES = frozenset(
         "DRADeviceTaints",
         "DRAFractionalCapacityRange",
         "DRAListTypeAttributes",
+        "DRANodeAllocatableResources",
         "DRAOptionalNodeOperations",
         "DRAPartitionableDevices",
         "DRAPrioritizedList",
@@ -76,6 +77,7 @@ class Features:
         "implementation",
         "list_attributes",
         "minor",
+        "node_allocatable_resources",
         "optional_node_operations",
         "partitionable_devices",
         "prioritized_list",
@@ -109,6 +111,8 @@ class Features:
         self.fractional_capacity_range = "DRAFractionalCapacityRange" in on
         self.arithmetic = Arithmetic.of(minor, fractional=self.fractional_capacity_range)
         self.list_attributes = "DRAListTypeAttributes" in on
+        #: whether devices take CPU and the like of their node; 1.36 had other fields for it
+        self.node_allocatable_resources = "DRANodeAllocatableResources" in on and minor >= 37
         self.optional_node_operations = "DRAOptionalNodeOperations" in on
         self.partitionable_devices = "DRAPartitionableDevices" in on
         self.prioritized_list = "DRAPrioritizedList" in on

@@ -12,8 +12,9 @@ from allocator.allocation import Allocator
 from allocator.answers import Answers
 from allocator.best_fit import BestPlans
 from allocator.errors import FATAL, NODE, OUT_OF_TIME
+from allocator.node_fit import NO_POD, PodOnNode
 from allocator.nodes import NodeClass, NodeEntry, Nodes
-from allocator.outcomes import AWAY_OUTCOME
+from allocator.outcomes import AWAY_OUTCOME, fitted
 from allocator.plans import FatalOutcome, Outcome, Plan, Plans
 from allocator.pod_claims import ClaimsOnNode, PodClaims
 from allocator.time_limit import OutOfTime, TimeLimit
@@ -46,6 +47,7 @@ class Filtering:
         plans: Plans,
         best_plans: BestPlans | None,
         time_limit: TimeLimit,
+        on_node: PodOnNode = NO_POD,
     ) -> None:
         """`best_plans`: if given, then what fits is served with less waste where there is time to look for that."""
         self._allocator = allocator
@@ -53,6 +55,7 @@ class Filtering:
         self._nodes = nodes
         self._plans = plans
         self._best_plans = best_plans
+        self._on_node = on_node
 
     def run(self, entries: Sequence[NodeEntry], pod: PodClaims) -> Answers:
         """The answers of these nodes, in order."""
@@ -132,6 +135,8 @@ class Filtering:
             answers.add(entry.name, AWAY_OUTCOME)
         elif outcome.fits or outcome.error_kind == FATAL:
             assert entry.view is not None
+            if outcome.fits and question is not None and self._nodes.devices_take_of_nodes:
+                outcome = fitted(self._on_node, question.claims, entry, outcome)
             answers.add(entry.view, outcome)
         else:
             answers.add(entry.name, outcome)

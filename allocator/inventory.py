@@ -105,6 +105,8 @@ class Inventory:
         self._waiting: OrderedDict[str, None] = OrderedDict()
         self._is_behind = False
         self._failures: dict[str, PatchFailure] | None = {}
+        #: how many slices have devices that take CPU and the like of their node
+        self._taking = 0
         #: the devices of several slices of a pool that nodes see together
         self._together: WeighedCache[tuple[Slice, ...], tuple[Device, ...]] = WeighedCache(TOGETHER_BYTES)
         #: the counters of slices of a pool, for the same reason
@@ -366,6 +368,7 @@ class Inventory:
         return found
 
     def _tell(self, old: Slice | None, new: Slice | None) -> None:
+        self._taking += (new is not None and new.takes_of_nodes) - (old is not None and old.takes_of_nodes)
         for pool in {slice.pool for slice in (old, new) if slice is not None}:
             self.of_pool(pool).changed()
             self._together.drop(pool)
@@ -392,6 +395,11 @@ class Inventory:
         """Slices without a node's name."""
         self.catch_up()
         return self._shared.values()
+
+    @property
+    def takes_of_nodes(self) -> bool:
+        """Whether there are devices that take CPU and the like of their node."""
+        return self._taking > 0
 
     @property
     def has_shared(self) -> bool:

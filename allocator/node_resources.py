@@ -14,7 +14,7 @@ from resourceapi.objects import Object
 from resourceapi.quantity import BINARY_SI, DECIMAL_SI, Quantity
 from resourceapi.records.nodes import Node
 from resourceapi.releases import Profile
-from validation.pod_resources import requests_of
+from validation.pod_resources import requests_of, room_of
 
 Counts = Mapping[str, int]
 """Amounts by resource."""
@@ -34,16 +34,33 @@ class PodNeeds(NamedTuple):
     :param by_claim: extended resources that a DeviceClass stands for: a node without a device plugin for one gives devices
         of the class instead (KEP-5004).
     :param assumed: its requests for CPU and memory with :data:`ASSUMED_REQUESTS` for the containers that have none.
+    :param room: what its containers leave of the resources that it requests as a whole.
+    :param by_devices: what of its requests the devices of its claims take (KEP-5517).
     """
 
     requests: Counts = MappingProxyType({})
     by_claim: frozenset[str] = frozenset()
     assumed: Counts = ASSUMED_REQUESTS
+    room: Counts = MappingProxyType({})
+    by_devices: Counts = MappingProxyType({})
 
     @property
     def key(self) -> object:
         """Equal for pods with equal needs."""
-        return frozenset(self.requests.items()), self.by_claim, frozenset(self.assumed.items())
+        amounts = (self.requests, self.assumed, self.room)
+        return self.by_claim, *(frozenset(each.items()) for each in amounts)
+
+    def adding(self, amounts: Mapping[str, Quantity]) -> PodNeeds:
+        """The same with what devices of its claims take; of what it requests as a whole, that is a part."""
+        more = counted(amounts)
+        if not more:
+            return self
+        beyond = {name: count for name, count in more.items() if name not in self.room}
+        return self._replace(
+            requests=_sum(self.requests, beyond),
+            assumed=_sum(self.assumed, {name: beyond[name] for name in ASSUMED_REQUESTS if name in beyond}),
+            by_devices=_sum(self.by_devices, more),
+        )
 
 
 class Load(NamedTuple):
@@ -90,12 +107,16 @@ class Shortage(NamedTuple):
         return f"{wanted} requested, {left} of {allocatable} left"
 
 
-def counted(amounts: Mapping[str, Quantity]) -> dict[str, int]:
-    """Amounts as kube-scheduler counts them; without those that are 0."""
+def counted(amounts: Mapping[str, Quantity], *, keep_zero: bool = False) -> dict[str, int]:
+    """Amounts as kube-scheduler counts them; without those that are 0, unless they are to be kept."""
     found = {
         name: amount.milli_value() if name == CPU else amount.value() for name, amount in amounts.items()
     }
-    return {name: count for name, count in found.items() if count}
+    return {name: count for name, count in found.items() if count or keep_zero}
+
+
+def _sum(one: Counts, other: Counts) -> dict[str, int]:
+    return {name: one.get(name, 0) + other.get(name, 0) for name in one.keys() | other.keys()}
 
 
 def needs_of(spec: Object, profile: Profile) -> PodNeeds:
@@ -108,6 +129,7 @@ def needs_of(spec: Object, profile: Profile) -> PodNeeds:
     return PodNeeds(
         counted(requests_of(spec, profile)),
         assumed={name: assumed[name] for name in ASSUMED_REQUESTS if name in assumed},
+        room=counted(room_of(spec, profile), keep_zero=True),
     )
 
 

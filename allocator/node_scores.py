@@ -16,7 +16,7 @@ Source: kube-scheduler 1.34.4 to 1.37.1, `pkg/scheduler/framework/plugins`, and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from allocator.node_resources import Load, NodeResources, PodNeeds
@@ -70,10 +70,6 @@ class Choice(NamedTuple):
 
     place: int
     equal: tuple[str, ...] = ()
-
-
-Choose = Callable[[Sequence[Candidate], Sequence[int], TimeLimit], Choice]
-"""Chooses among nodes that fit, given the places of the alternatives that the pod's claims have already, and the time."""
 
 
 class NodeScores:

@@ -13,7 +13,7 @@ from itertools import count
 from weakref import WeakValueDictionary
 
 from allocator.allocated import AllocatedState
-from allocator.devices import Slice
+from allocator.devices import Device, Slice
 from allocator.feasible_nodes import NodeChanges
 from allocator.features import Features
 from allocator.inventory import Inventory
@@ -75,6 +75,13 @@ class View:
         if self._selector is None:
             self._selector = only_on(self.name)
         return self._selector
+
+    def device(self, id: DeviceId) -> Device | None:
+        """The device of this name, if the node sees it."""
+        for state in self.states():
+            if state.pool.id == id[:2] and (place := state.pool.place(id.device)) is not None:
+                return state.pool.devices[place]
+        return None
 
     def states(self, shared: Mapping[PoolId, PoolState] | None = None) -> Sequence[PoolState]:
         """All its pools, in the order in which they are tried; `shared`: those that it shares, at another time."""
@@ -245,6 +252,11 @@ class Nodes:
 
     def __len__(self) -> int:
         return len(self._entries)
+
+    @property
+    def devices_take_of_nodes(self) -> bool:
+        """Whether devices take CPU and the like of their nodes."""
+        return self._inventory.takes_of_nodes and self._features.node_allocatable_resources
 
     def entry(self, name: str) -> NodeEntry | None:
         """The node of this name."""

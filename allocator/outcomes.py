@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from allocator.errors import AWAY, FATAL, NODE
+from allocator.node_fit import NO_POD, PodOnNode
 from allocator.nodes import NodeClass, NodeEntry, Nodes
 from allocator.plans import FatalOutcome, Outcome, Plan, Plans
-from allocator.pod_claims import PodClaims
+from allocator.pod_claims import ClaimsOnNode, PodClaims
 from allocator.shared_pools import SharedPools
 from allocator.time_limit import TimeLimit
 
@@ -26,15 +27,24 @@ class Outcomes:
     """The outcomes for one pod, in the present state of the cluster."""
 
     def __init__(
-        self, nodes: Nodes, plans: Plans, pod: PodClaims, time_limit: TimeLimit, *, filters: bool = True
+        self,
+        nodes: Nodes,
+        plans: Plans,
+        pod: PodClaims,
+        time_limit: TimeLimit,
+        on_node: PodOnNode = NO_POD,
+        *,
+        filters: bool = True,
     ) -> None:
         """Ask no node yet.
 
+        :param on_node: the pod as nodes see it beside its claims.
         :param filters: whether errors count on nodes, too, where an allocated claim is not available, as with kube-scheduler.
         """
         self._nodes = nodes
         self._plans = plans
         self._pod = pod
+        self._on_node = on_node
         self._time_limit = time_limit
         self._filters = filters
         self._asked: dict[int, _Asked] = {}
@@ -72,4 +82,18 @@ class Outcomes:
             what.outcomes[node_class] = outcome
             assert entry.view is not None
             self.shared.add(entry.view.layout.shared)
+        if outcome.fits and self._nodes.devices_take_of_nodes and not away:
+            return fitted(self._on_node, claims, entry, outcome)
         return AWAY_OUTCOME if away and outcome.error_kind != FATAL else outcome
+
+
+def fitted(on_node: PodOnNode, claims: ClaimsOnNode, entry: NodeEntry, outcome: Outcome) -> Outcome:
+    """An outcome that fits, or why it does not after all, as the node lacks what the devices take of it."""
+    view = entry.view
+    assert view is not None
+    pools = [state.pool.devices for state in view.states()]
+    held = [
+        claim.allocated(template.result(pools, view.selector, str))
+        for claim, template in zip(claims.unallocated, outcome.templates or (), strict=True)
+    ]
+    return on_node.refusal(view.name, [*claims.allocated, *held], view.device) or outcome

@@ -26,6 +26,7 @@ from allocator.errors import (
 from allocator.feasible_nodes import FeasibleNodes
 from allocator.ledgers import PoolState
 from allocator.node_equivalence import NodeEquivalence
+from allocator.node_resources import Shortage
 from allocator.nodes import NodeClass, NodeEntry, Nodes
 from allocator.results import Pick, ResultTemplate, is_ordinary
 from allocator.time_limit import TimeLimit
@@ -114,7 +115,7 @@ class Outcome:
     `error` has no names of devices and pools: it is the same on nodes with the same error.
     """
 
-    __slots__ = ("error", "error_kind", "fits", "fix", "is_undecided", "places", "templates")
+    __slots__ = ("error", "error_kind", "fits", "fix", "is_undecided", "places", "shortages", "templates")
 
     def __init__(
         self,
@@ -122,10 +123,13 @@ class Outcome:
         error: str = "",
         error_kind: str = "",
         fix: str = "",
+        shortages: Sequence[Shortage] = (),
     ) -> None:
         self.templates = templates
+        #: what the node lacks for the devices (`allocator.node_fit`)
+        self.shortages = shortages
         self.error = error
-        #: FATAL if other nodes cannot help, NODE if they may
+        #: one of those in `allocator.errors`
         self.error_kind = error_kind
         self.fix = fix
         #: how far down its list each chosen alternative is, for the requests that have a list (`firstAvailable`)

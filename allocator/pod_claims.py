@@ -28,9 +28,10 @@ class ClaimsOnNodes(NamedTuple):
 
 
 class ClaimsOnNode(NamedTuple):
-    """A pod's claims that are to be allocated, and the node selectors of those that are."""
+    """A pod's claims that are to be allocated, those that are, and the node selectors of these."""
 
     unallocated: Sequence[Claim]
+    allocated: Sequence[Claim]
     selectors: Sequence[Object]
 
     @classmethod
@@ -38,7 +39,8 @@ class ClaimsOnNode(NamedTuple):
         """Those of a pod."""
         held = [each.allocation.node_selector for each in claims if each.allocation is not None]
         unallocated = [each for each in claims if each.allocation is None]
-        return cls(unallocated, [selector for selector in held if selector is not None])
+        allocated = [each for each in claims if each.allocation is not None]
+        return cls(unallocated, allocated, [selector for selector in held if selector is not None])
 
     @property
     def only_node(self) -> str | None:

@@ -20,6 +20,7 @@ from allocator.filtering import Filtering
 from allocator.fitting.waste import Waste
 from allocator.inventory import Inventory
 from allocator.ledgers import PoolState
+from allocator.node_fit import NO_POD, ClaimFootprint, PodOnNode
 from allocator.node_resources import NodeResources
 from allocator.node_scores import NodeScores
 from allocator.nodes import NodeEntry, Nodes
@@ -27,7 +28,7 @@ from allocator.outcomes import AWAY_OUTCOME, Outcomes
 from allocator.plans import Outcome, Plans
 from allocator.pod_claims import ClaimsOnNodes, PodClaims
 from allocator.pre_filter import refusal
-from allocator.scheduling_cycle import NO_POD, PodOnNode, SchedulingCycle
+from allocator.scheduling_cycle import SchedulingCycle
 from allocator.scheduling_outcome import SchedulingOutcome, feasible_nodes, outcome_of
 from allocator.time_limit import UNLIMITED, OutOfTime, TimeLimit
 from resourceapi.manifests import full_name
@@ -115,11 +116,6 @@ class SchedulingState:
         """The searches of all questions so far."""
         plans = (self._plans, self._best_plans)
         return SearchEffort(sum(each.searches for each in plans), sum(each.hits for each in plans))
-
-    @property
-    def scores(self) -> NodeScores:
-        """Which of the nodes that fit a pod kube-scheduler chooses."""
-        return NodeScores(self.nodes, self.resources, self._features.minor)
 
     # --- changes
 
@@ -277,12 +273,13 @@ class SchedulingState:
         if mode is Mode.SCHEDULER:
             chosen = self._choose(entries, asked, answers, time_limit)
         elif mode is Mode.FIRST_FIT:
-            chosen = self._ask(entries, asked, answers, time_limit, 1, fatal_ends=True)
+            chosen = self._ask(entries, asked, answers, time_limit, 1, on_node=on_node, fatal_ends=True)
         else:
-            self._ask(entries, asked, answers, time_limit, 0, filters=mode is Mode.FILTER)
+            filters = mode is Mode.FILTER
+            self._ask(entries, asked, answers, time_limit, 0, on_node=on_node, filters=filters)
             chosen = None
         found = PodAnswer(answers, "", self._outcome(answers), answers.first_error(FATAL))
-        return found if chosen is None else self._keep(asked, found, answers[chosen])
+        return found if chosen is None else self._keep(asked, on_node, found, answers[chosen])
 
     def _run_cycle(
         self,
@@ -305,16 +302,28 @@ class SchedulingState:
             found = cycle.best(self._plans, self._best_plans)
         else:
             found = cycle.preferred(self._plans) if mode is Mode.PREFERRED else cycle.first(self._plans)
-        return self._keep(asked, found, answers[-1]) if found.placed and is_kept else found
+        return self._keep(asked, on_node, found, answers[-1]) if found.placed and is_kept else found
 
-    def _keep(self, asked: PodClaims, found: PodAnswer, chosen: NodeAnswer) -> PodAnswer:
+    def _keep(self, asked: PodClaims, on_node: PodOnNode, found: PodAnswer, chosen: NodeAnswer) -> PodAnswer:
         """Count what a pod gets on the node that is chosen."""
         assert chosen.result is not None
-        unallocated = asked.on.get(chosen.node, asked.elsewhere).unallocated
-        allocated = dict(zip(unallocated, chosen.result, strict=True))
+        claims = asked.on.get(chosen.node, asked.elsewhere)
+        allocated = dict(zip(claims.unallocated, chosen.result, strict=True))
+        held = [claim.allocated(result) for claim, result in allocated.items()]
+        footprints = self.footprints(on_node, chosen.node, [*claims.allocated, *held])
         for claim, result in allocated.items():
             self.hold_allocation(claim.key, Allocation(result))
-        return found._replace(placed=chosen.node, allocated=allocated)
+        return found._replace(placed=chosen.node, allocated=allocated, footprints=footprints)
+
+    def footprints(self, pod: PodOnNode, node: str, claims: Sequence[Claim]) -> list[ClaimFootprint]:
+        """What the claims of a pod, which are all allocated, take of a node.
+
+        :raises AllocationError: if a claim has something of a device of which nobody knows how much that is.
+        """
+        entry = self._known.entry(node)
+        if entry is None or not self._known.devices_take_of_nodes:
+            return []
+        return pod.footprints(claims, self._known.view_of(entry).device)
 
     def filter(
         self,
@@ -453,6 +462,7 @@ class SchedulingState:
         time_limit: TimeLimit,
         wanted: int,
         *,
+        on_node: PodOnNode = NO_POD,
         fatal_ends: bool = False,
         filters: bool = False,
     ) -> int | None:
@@ -460,7 +470,7 @@ class SchedulingState:
 
         `filters`: also look for errors on nodes where an allocated claim is not available, as kube-scheduler does.
         """
-        outcomes = Outcomes(self._known, self._plans, pod, time_limit, filters=filters)
+        outcomes = Outcomes(self._known, self._plans, pod, time_limit, on_node, filters=filters)
         first: int | None = None
         fitting = 0
         for entry in entries:

@@ -7,26 +7,23 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
-from types import MappingProxyType
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from allocator.answers import Answers, NodeAnswer, PodAnswer
 from allocator.best_fit import BestPlans, Proposal, Rank, is_within
 from allocator.errors import FATAL
 from allocator.feasible_nodes import FeasibleNodes, Verdict
 from allocator.fitting.waste import Waste
-from allocator.node_resources import NodeResources, PodNeeds
+from allocator.node_fit import PodOnNode
 from allocator.node_scores import Candidate, NodeScores, RawScores
 from allocator.nodes import NodeEntry, Nodes
 from allocator.outcomes import Outcomes
 from allocator.plans import Outcome, Plan, Plans
 from allocator.pod_claims import PodClaims
-from allocator.pod_nodes import named_node, node_rules
 from allocator.scheduling_outcome import (
     SchedulingOutcome,
-    device_reason,
+    device_reasons,
     enough_nodes,
     feasible_nodes,
     scheduling_outcome,
@@ -38,38 +35,6 @@ from resourceapi.caches import remember
 MOST_KINDS = 64
 
 
-class PodOnNode(NamedTuple):
-    """A pod as nodes see it beside its claims.
-
-    :param spec: its `spec` (JSON); empty for claims without a pod.
-    :param needs: what it needs beside devices; None for claims without a pod.
-    :param resources: what nodes have left; None if that does not count.
-    :param closed: the nodes that its spec excludes.
-    :param rejections: what kube-scheduler says of them.
-    """
-
-    spec: Mapping[str, Any] = MappingProxyType({})
-    needs: PodNeeds | None = None
-    resources: NodeResources | None = None
-    closed: AbstractSet[str] = frozenset()
-    rejections: Mapping[str, Sequence[str]] = MappingProxyType({})
-
-    @property
-    def kind(self) -> object:
-        """Equal for pods that nodes do not tell apart."""
-        return node_rules(self.spec), frozenset(self.closed), self.needs and self.needs.key
-
-    def rejection(self, node: str) -> Sequence[str] | None:
-        """What kube-scheduler says of a node on which it does not look for devices; None of other nodes."""
-        if node in self.closed:
-            return tuple(self.rejections.get(node, ()))
-        if self.resources is None or self.needs is None or named_node(self.spec):
-            return None
-        return tuple([each.reason for each in self.resources.shortages(node, self.needs)]) or None
-
-
-#: For claims without a pod.
-NO_POD = PodOnNode()
 Worth = Callable[[str, Outcome], Any]
 """What a node that fits is compared by, given its name and outcome."""
 
@@ -132,7 +97,7 @@ class SchedulingCycle:
 
     def _ask(self, plans: Plans, worth: Worth, wanted: int) -> tuple[Outcomes, FeasibleNodes]:
         """Ask nodes in their order until so many fit, as far as they have not been asked before."""
-        outcomes = Outcomes(self._nodes, plans, self._claims, self._time_limit)
+        outcomes = Outcomes(self._nodes, plans, self._claims, self._time_limit, self._on_node)
         plan = plans.plan(self._claims.elsewhere.unallocated, self._time_limit)
         found = self._known(plan)
         entries, error_decides = self._entries, len(self._entries) <= self._enough
@@ -168,8 +133,7 @@ class SchedulingCycle:
             return Verdict(fits=True, worth=worth(entry.name, outcome))
         if outcome.error_kind == FATAL:
             return Verdict(fits=False, is_fatal=True)
-        reason = device_reason(outcome.error)
-        return Verdict(fits=False, reasons=(reason,), is_undecided=outcome.is_undecided)
+        return Verdict(fits=False, reasons=tuple(device_reasons(outcome)), is_undecided=outcome.is_undecided)
 
     def _raw_scores(self, node: str, outcome: Outcome) -> RawScores:
         candidate = Candidate(node, outcome.places)

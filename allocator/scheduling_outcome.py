@@ -11,11 +11,12 @@ Source: kube-scheduler 1.37.1, `pkg/scheduler/schedule_one.go`, and its answers.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from enum import Enum
 from typing import Protocol
 
 from allocator.errors import AWAY, FATAL
+from allocator.node_resources import Shortage
 
 
 class SchedulingOutcome(Enum):
@@ -109,6 +110,21 @@ def device_reason(error: str) -> str:
     :param error: why the search ended early there; empty if it found nothing.
     """
     return _AWAY if error == AWAY else error or _NO_DEVICES
+
+
+class RefusedNode(Protocol):
+    """A node that does not serve a pod's claims: `error` says why the search ended early there; empty if it found nothing."""
+
+    @property
+    def error(self) -> str: ...  # noqa: D102 - as of NodeAnswer
+
+    @property
+    def shortages(self) -> Sequence[Shortage]: ...  # noqa: D102 - as of NodeAnswer
+
+
+def device_reasons(node: RefusedNode) -> list[str]:
+    """What kube-scheduler says of a node that does not serve a pod's claims."""
+    return [each.reason for each in node.shortages] or [device_reason(node.error)]
 
 
 def refused(nodes: int, reason: str) -> str:

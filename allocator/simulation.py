@@ -15,11 +15,11 @@ from allocator.best_fit import Rank
 from allocator.errors import GAVE_UP
 from allocator.fitting.waste import Waste
 from allocator.gangs import Gang, together
+from allocator.node_fit import ClaimFootprint, PodOnNode, with_footprints
 from allocator.node_resources import PodNeeds
 from allocator.pod_claims import ClaimsOnNodes
 from allocator.pod_nodes import gets_devices_on_its_node, named_node, passed_over
 from allocator.scheduling import Mode, SchedulingState
-from allocator.scheduling_cycle import PodOnNode
 from allocator.scheduling_outcome import SchedulingOutcome, refused, unavailable
 from allocator.time_limit import UNLIMITED, OutOfTime, TimeLimit
 from resourceapi.objects import Object
@@ -41,6 +41,7 @@ class Pod(NamedTuple):
     :param rejections: for messages, what kube-scheduler says of the nodes that its spec excludes.
     :param late: whether there was no time to find out which nodes its spec excludes.
     :param gang: the pods that it is placed with.
+    :param containers: those of its containers that use each claim.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Pod(NamedTuple):
     rejections: Mapping[str, Sequence[str]] = MappingProxyType({})
     late: bool = False
     gang: Gang | None = None
+    containers: Mapping[str, Sequence[str]] = MappingProxyType({})
 
 
 class Placement(NamedTuple):
@@ -71,6 +73,7 @@ class Placement(NamedTuple):
     error: str = ""
     undecided: bool = False
     needs: PodNeeds | None = None
+    footprints: Sequence[ClaimFootprint] = ()
     reason: str = ""
     equal: tuple[str, ...] = ()
     gang: Gang | None = None
@@ -225,14 +228,24 @@ class Simulation:
             for name, claim in claims.on(answer.placed).items()
             if claim.allocation is None
         }
-        self._keep(claims.on(answer.placed), results)
-        self._take(answer.placed, pod.needs)
-        return Placement(pod.name, answer.placed, results, error, needs=pod.needs, equal=answer.equal)
+        self._keep(pod.name, claims.on(answer.placed), results)
+        needs = None if pod.needs is None else with_footprints(pod.needs, answer.footprints)
+        self._take(answer.placed, needs)
+        return Placement(
+            pod.name,
+            answer.placed,
+            results,
+            error,
+            needs=needs,
+            footprints=answer.footprints,
+            equal=answer.equal,
+        )
 
     # --- what nodes have beside devices
 
     def _on_node(self, pod: Pod) -> PodOnNode:
-        return PodOnNode(pod.spec, pod.needs, self.cluster.resources, pod.closed, pod.rejections)
+        resources, name = self.cluster.resources, pod.name
+        return PodOnNode(pod.spec, pod.needs, resources, pod.closed, pod.rejections, pod.containers, name)
 
     def _take(self, node: str, needs: PodNeeds | None, count: int = 1) -> None:
         """Count a pod on a node; with `count` -1, it does not count any more."""
@@ -293,7 +306,7 @@ class Simulation:
 
     def restore(self, placement: Placement) -> None:
         """Put a pod that has been removed where it was."""
-        self._keep(self._claims, placement.results)
+        self._keep(placement.pod, self._claims, placement.results)
         for name in placement.results:
             self.cluster.hold(self._claims[name])
         if placement.node:
@@ -304,9 +317,9 @@ class Simulation:
         """The claim of this name, if a pod has got devices for it."""
         return self._claims[name] if name in self._held else None
 
-    def _keep(self, claims: Mapping[str, Claim], results: Mapping[str, Object]) -> None:
+    def _keep(self, pod: str, claims: Mapping[str, Claim], results: Mapping[str, Object]) -> None:
         for name, allocation in results.items():
-            self._claims[name] = claims[name].allocated(allocation)
+            self._claims[name] = claims[name].allocated(allocation).reserved_for(pod)
             self._held.add(name)
 
     def _claim(self, name: str, claim: Claim) -> Claim:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from allocator.node_fit import pod_status
 from allocator.scheduling import Mode
 from allocator.simulation import Limits, Simulation
 from allocator.time_limit import POD_SECONDS, TimeLimit
@@ -35,12 +36,14 @@ class Scheduled:
 
     - ``pod``: ``default/train``.
     - ``claims``: the ``status`` of each claim that it uses, by ``namespace/name``, as kube-scheduler writes it.
+    - ``status``: what kube-scheduler writes into the ``status`` of the pod.
     - ``devices``: the devices in these.
     """
 
     pod: str
     node: str
     claims: Mapping[str, Mapping[str, Any]]
+    status: Mapping[str, Any]
 
     @property
     def devices(self) -> tuple[AllocatedDevice, ...]:
@@ -97,15 +100,15 @@ class FakeCluster(Cluster):
                 continue  # the node has the extended resource from a device plugin
             user = workload.consumer(name, workload.name).reference
             users = [each for each in before.get("reservedFor", ()) if each != user]
-            status = {**before, "allocation": allocation, "reservedFor": [*users, user]}
-            self._put(f"{GROUP}/v1", CLAIM, {**claim.object, "status": status})
-            claims[name] = status
+            now = {**before, "allocation": allocation, "reservedFor": [*users, user]}
+            self._put(f"{GROUP}/v1", CLAIM, {**claim.object, "status": now})
+            claims[name] = now
         spec = {**workload.pod_spec, "nodeName": placement.node}
-        self._put(
-            "v1", "Pod", {"metadata": {"name": workload.name, "namespace": workload.namespace}, "spec": spec}
-        )
+        status = pod_status(placement.footprints)
+        metadata = {"name": workload.name, "namespace": workload.namespace}
+        self._put("v1", "Pod", {"metadata": metadata, "spec": spec, "status": status})
         self._snapshot = None
-        return Scheduled(workload.full_name, placement.node, claims)
+        return Scheduled(workload.full_name, placement.node, claims, status)
 
     def _put(self, api_version: str, kind: str, obj: Object) -> None:
         value = {**obj, "apiVersion": api_version, "kind": kind}

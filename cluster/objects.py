@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from allocator.features import Features
+from allocator.node_fit import footprints_in, with_footprints
 from allocator.node_resources import NodeResources, PodNeeds, needs_of
 from allocator.patches import merged_slices
 from cluster.store import Collection
@@ -117,6 +118,8 @@ class ClusterObjects:
             return None
         with suppress(QuantityError, AttributeError, TypeError):  # of a file that no server has stored
             needs = needs_of(mapping(value, "spec"), self.profile)
+            if self.features.node_allocatable_resources:
+                needs = with_footprints(needs, footprints_in(mapping(value, "status")))
             return pod._replace(requests=needs.requests, assumed=needs.assumed)
         return pod
 

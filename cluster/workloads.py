@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from allocator.gangs import Gang
+from allocator.node_fit import PodOnNode
 from allocator.node_resources import NodeResources, PodNeeds, needs_of
 from allocator.pod_claims import (
     ClaimsOnNodes,
@@ -36,7 +37,7 @@ from resourceapi.records.claims import POD_CLAIM_NAME, Claim, Consumer
 from resourceapi.records.classes import EXTENDED_RESOURCES_GATE
 from resourceapi.records.pod_groups import KIND as POD_GROUP
 from resourceapi.records.pod_groups import PodGroup
-from resourceapi.records.pods import PodClaim, read_pod
+from resourceapi.records.pods import PodClaim, containers_using, read_pod
 from validation.requests import create_request
 from validation.workloads import template_of
 
@@ -78,6 +79,8 @@ class Workload:
         self.claims: list[Claim] = []
         #: the indices in ``claims`` of those from templates; each pod gets its own
         self.from_templates: list[int] = []
+        #: the containers that use each claim, in the order of ``claims``
+        self.containers: list[list[str]] = []
         #: the claims that its pods share by their PodGroup, as `namespace/name`
         self.shared: set[str] = set()
         #: the templates of claims that have been made from one, or will be, both as `namespace/name`
@@ -164,6 +167,23 @@ class Workload:
                 self.name, self.namespace, self.pod_spec, self.needs, self.classes, resources
             )
         ]
+
+    def on_node(self, resources: NodeResources) -> PodOnNode:
+        """Its first pod as nodes see it.
+
+        :param resources: the nodes with what they have left.
+        """
+        needs = self.needs if self.is_pod else None
+        return PodOnNode(
+            self.pod_spec, needs, resources, containers=self.containers_of_copy(0), uid=self.pod.uid
+        )
+
+    def containers_of_copy(self, number: int) -> dict[str, list[str]]:
+        """The containers of a pod that use each of its claims, by the number of the pod."""
+        found: dict[str, list[str]] = {}
+        for claim, containers in zip(self.claims_of_copy(number), self.containers, strict=False):
+            found[claim.key] = [*found.get(claim.key, ()), *containers]
+        return found
 
     def claims_of_copy(self, number: int) -> list[Claim]:
         """The claims of a pod by its number: those from templates are its own."""
@@ -328,6 +348,7 @@ class WorkloadReader:
                 found = _claim_of_group(found, group, entry.entry)
         claim = Claim(found)
         workload.claims.append(claim)
+        workload.containers.append(containers_using(workload.pod_spec, entry.entry))
         if shared is not None:
             workload.shared.add(claim.key)
         if entry.template:

@@ -153,6 +153,12 @@ class Quantity:
         fits = both_small and _is_int64(mine) and _is_int64(others) and _is_int64(mine + others)
         return Quantity(mine + others, scale, format, big=not fits)
 
+    def times(self, other: Quantity) -> Quantity:
+        """The product, in this format."""
+        product = self.mantissa * other.mantissa
+        big = self.big or other.big or not _is_int64(product)
+        return Quantity(product, self.scale + other.scale, self.format, big=big)
+
     def value(self) -> int:
         """The whole number, rounded away from zero, as 64-bit code reads it: wrapped or 0 if it does not fit."""
         return self.scaled_value(0)

@@ -316,6 +316,30 @@ def requests_of(spec: Object, profile: Profile, assumed: Mapping[str, Quantity] 
     :param assumed: what containers count for that request none of it.
     :raises resourceapi.quantity.QuantityError: if an amount is no quantity.
     """
+    found = _requests_of_containers(spec, assumed)
+    if "PodLevelResources" in profile.gates:
+        requests, limits = container_amounts(spec)
+        for name in filter(for_pods, limits):
+            found.setdefault(name, limits[name])
+        found.update({name: amount for name, amount in requests.items() if for_pods(name)})
+    return added(found, amounts_of(spec.get("overhead")))
+
+
+def room_of(spec: Object, profile: Profile) -> Amounts:
+    """What the containers of a pod leave of the resources that the pod as a whole requests; parameters as of :func:`requests_of`."""
+    if "PodLevelResources" not in profile.gates:
+        return {}
+    containers = _requests_of_containers(spec)
+    requests, limits = container_amounts(spec)
+    whole = {**limits, **{name: containers[name] for name in limits if name in containers}, **requests}
+    return {
+        name: amount.sub(containers[name]) if name in containers else amount
+        for name, amount in whole.items()
+        if for_pods(name)
+    }
+
+
+def _requests_of_containers(spec: Object, assumed: Mapping[str, Quantity] = EMPTY) -> Amounts:
     containers = {
         name: [
             {**each, "resources": {"requests": {**assumed, **container_requests(each)}}}
@@ -323,13 +347,7 @@ def requests_of(spec: Object, profile: Profile, assumed: Mapping[str, Quantity] 
         ]
         for name in ("containers", "initContainers")
     }
-    found = aggregate(containers, "requests")
-    if "PodLevelResources" in profile.gates:
-        requests, limits = container_amounts(spec)
-        for name in filter(for_pods, limits):
-            found.setdefault(name, limits[name])
-        found.update({name: amount for name, amount in requests.items() if for_pods(name)})
-    return added(found, amounts_of(spec.get("overhead")))
+    return aggregate(containers, "requests")
 
 
 def container_requests(container: Object) -> Amounts:

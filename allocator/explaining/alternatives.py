@@ -8,7 +8,7 @@ from typing import NamedTuple
 from allocator.demand import Alternative, ClaimDemand
 from allocator.explaining.changes import Claims, with_alternatives
 from allocator.explaining.trials import Trials, Undecided, Variation
-from allocator.node_scores import Candidate, Choose
+from allocator.node_scores import Candidate, NodeScores
 from allocator.results import places_of
 from allocator.scheduling import NodeAnswer
 from resourceapi.limits import ALLOCATION_RESULTS
@@ -28,7 +28,7 @@ class AlternativeNote(NamedTuple):
     fits: bool = True
 
 
-def preferred(trials: Trials, answers: Sequence[NodeAnswer], choose: Choose) -> NodeAnswer | None:
+def preferred(trials: Trials, answers: Sequence[NodeAnswer]) -> NodeAnswer | None:
     """The answer of the node that kube-scheduler chooses."""
     fitting = [answer for answer in answers if answer.result is not None]
     if not fitting:
@@ -47,7 +47,9 @@ def preferred(trials: Trials, answers: Sequence[NodeAnswer], choose: Choose) -> 
         for answer in fitting
     ]
     allocated = [place for claim in trials.claims for place in places_of(claim, claim.allocation)]
-    return fitting[choose(candidates, allocated, trials.time_limit).place]
+    snapshot, pod = trials.snapshot, trials.on_node
+    scores = NodeScores(snapshot.nodes, pod.resources, snapshot.features.minor)
+    return fitting[scores.choose(pod.spec, pod.needs, candidates, allocated, trials.time_limit).place]
 
 
 def chosen(trials: Trials, answer: NodeAnswer) -> list[AlternativeNote]:

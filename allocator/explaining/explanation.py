@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
-from functools import partial
 from itertools import chain, islice
 from types import MappingProxyType
 from typing import NamedTuple
@@ -13,7 +12,7 @@ from typing import NamedTuple
 from allocator.answers import KnownAnswers, NodeAnswer
 from allocator.demand import Alternative, ClaimDemand
 from allocator.devices import Device
-from allocator.errors import AWAY, FATAL
+from allocator.errors import AWAY, FATAL, UNRESOLVABLE
 from allocator.explaining import alternatives, conflicts, mistakes, remedies
 from allocator.explaining.absent_names import AbsentName, AbsentNames, with_idle_patches
 from allocator.explaining.alternatives import AlternativeNote
@@ -27,7 +26,7 @@ from allocator.explaining.patched_values import PatchedValue
 from allocator.explaining.snapshot import Snapshot, unknown_classes
 from allocator.explaining.steps import NodeView, Passed, Step
 from allocator.explaining.trials import Trials, Undecided
-from allocator.node_scores import Choose
+from allocator.node_fit import NO_POD, PodOnNode
 from allocator.pod_claims import ClaimsOnNodes
 from allocator.rules.selector_outcomes import SelectorOutcomes
 from allocator.scheduling_outcome import SchedulingOutcome
@@ -92,6 +91,7 @@ class NodeKind(NamedTuple):
     The numbers are those of each node; the values and holders that rejections name are those of all of them. Errors and the
     values of constraints are those of the first node.
 
+    :param lacks: why they do not fit although they have the devices.
     :param common: the constraints' values (:func:`values_of`) that are the same on all of them.
     """
 
@@ -100,6 +100,7 @@ class NodeKind(NamedTuple):
     constraint_checks: tuple[ConstraintCheck, ...] = ()
     error: str = ""
     common: frozenset[object] = frozenset()
+    lacks: str = ""
 
     @property
     def short(self) -> Iterator[RequestSteps]:
@@ -211,7 +212,7 @@ class PodContext(NamedTuple):
     :param gates: the feature gates that can be turned on, each with all that have to be for it.
     :param made_for: what kube-scheduler makes a request for by itself (an extended resource), by `claim:request`.
     :param spared: claims whose release is no help, since pods of the same workload use them.
-    :param choose: how kube-scheduler chooses among the nodes that fit; by devices only unless it is given.
+    :param on_node: the pod as nodes see it, by which kube-scheduler chooses among the nodes that fit.
     """
 
     excluded: Mapping[str, Sequence[str]] = MappingProxyType({})
@@ -221,7 +222,7 @@ class PodContext(NamedTuple):
     gates: Mapping[str, frozenset[str]] = MappingProxyType({})
     made_for: Mapping[str, str] = MappingProxyType({})
     spared: Collection[str] = ()
-    choose: Choose | None = None
+    on_node: PodOnNode = NO_POD
 
 
 NO_CONTEXT = PodContext()
@@ -238,7 +239,9 @@ def explain(
     """
     excluded = context.excluded
     open_nodes = [name for name in snapshot.nodes if name not in excluded]
-    trials = Trials(snapshot, claims, open_nodes, time_limit, context.instead, context.spared)
+    trials = Trials(
+        snapshot, claims, open_nodes, time_limit, context.instead, context.spared, context.on_node
+    )
     demand: list[ClaimDemand] = []
     try:
         demand = snapshot.demand(claims, time_limit)
@@ -246,9 +249,8 @@ def explain(
     except OutOfTime:
         return Explanation.unfinished(demand, excluded)
     outcome = trials.outcome(answers)
-    choose = context.choose or partial(snapshot.cluster.scores.choose, {}, None)
     fits = outcome in (SchedulingOutcome.FITS, SchedulingOutcome.CHANCE)
-    placed = alternatives.preferred(trials, answers, choose) if fits else None
+    placed = alternatives.preferred(trials, answers) if fits else None
     explanation = Explanation(demand, answers, excluded, outcome, placed, snapshot.known_answers)
     try:
         explanation.refusal = trials.refusal
@@ -331,7 +333,7 @@ def _clashes(explanation: Explanation, trials: Trials, outcomes: SelectorOutcome
     for kind in explanation.kinds[:MAX_KINDS]:
         enough = kind.requests and all(request.left >= request.needed for request in kind.requests)
         node = kind.nodes[0]
-        if enough and not kind.error and node not in explanation.fitting:
+        if enough and not (kind.error or kind.lacks) and node not in explanation.fitting:
             view = NodeView(trials.snapshot, node, outcomes)
             left = {name: each.left for name, each in _passed(view, explanation.demand).items()}
             found = clash(trials, view, node, left)
@@ -341,7 +343,7 @@ def _clashes(explanation: Explanation, trials: Trials, outcomes: SelectorOutcome
 
 def _kinds(explanation: Explanation, trials: Trials, outcomes: SelectorOutcomes) -> list[NodeKind]:
     """The kinds of nodes, the closest to fitting first. Also adds up the totals."""
-    errors = {answer.node: answer.error for answer in explanation.answers}
+    errors = {answer.node: answer for answer in explanation.answers}
     found: dict[object, list[str]] = {}
     kinds: dict[object, list[NodeKind]] = {}
     common: dict[object, frozenset[object]] = {}
@@ -355,7 +357,10 @@ def _kinds(explanation: Explanation, trials: Trials, outcomes: SelectorOutcomes)
         trials.check_time()
         view = NodeView(trials.snapshot, name, outcomes)
         passed = _passed(view, explanation.demand)
-        kind = _kind((name,), view, explanation.demand, passed, errors.get(name, ""))
+        answer = errors.get(name) or NodeAnswer(name)
+        has_devices = bool(answer.shortages) or answer.error_kind == UNRESOLVABLE
+        kind = _kind((name,), view, explanation.demand, passed, "" if has_devices else answer.error)
+        kind = kind._replace(lacks=answer.error if has_devices else "")
         key = _signature(kind)
         found.setdefault(key, []).append(name)
         kinds.setdefault(key, []).append(kind)
@@ -494,7 +499,7 @@ def _signature(kind: NodeKind) -> object:
     constraint_checks = tuple(
         (check.claim, check.place, check.satisfiable) for check in kind.constraint_checks
     )
-    return requests, constraint_checks, bool(kind.error)
+    return requests, constraint_checks, bool(kind.error), kind.lacks
 
 
 def _missing(kind: NodeKind) -> tuple[bool, int, int, int]:

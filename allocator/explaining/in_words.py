@@ -110,6 +110,8 @@ def in_the_way(explanation: Explanation) -> str:
         return reasons.pop() if len(reasons) == 1 else ""
     closest = explanation.kinds[0]
     where = f" on {closest.nodes[0]}" if len(explanation.answers) > 1 else ""
+    if closest.lacks:
+        return f"{where and f'{where.strip()}, '}{closest.lacks}"
     for request in closest.short:
         step = next((each for each in request.steps if each.left < request.needed and each.rejected), None)
         if step is not None:
@@ -192,7 +194,7 @@ def summary(explanation: Explanation) -> Iterator[str]:
         ]
         if short and any(request.steps[0].left for request in closest.requests):
             yield f"closest node: {closest.nodes[0]}, where {'; '.join(short)}"
-        elif not short and explanation.verdict == MISFIT and not closest.error:
+        elif not short and explanation.verdict == MISFIT and not (closest.error or closest.lacks):
             yield from _clashes(explanation)
 
 

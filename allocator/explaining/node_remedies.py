@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from allocator.explaining.finder import REQUESTS, Remedy
 from allocator.explaining.snapshot import Snapshot
 from allocator.explaining.trials import Variation
-from allocator.node_resources import PODS, NodeResources, PodNeeds, Shortage, written
+from allocator.node_fit import PodOnNode
+from allocator.node_resources import PODS, PodNeeds, Shortage, written
 from allocator.pod_claims import ClaimsOnNodes
 from allocator.pod_nodes import RESOURCES, Refusal
 from allocator.scheduling import Mode
@@ -21,32 +22,51 @@ MAX_TRIED, MAX_REMEDIES = 16, 2
 def lower_requests(
     snapshot: Snapshot,
     claims: Sequence[Claim],
-    needs: PodNeeds,
-    resources: NodeResources,
+    pod: PodOnNode,
     rejected: Mapping[str, Sequence[Refusal]],
+    lacking: Mapping[str, Sequence[Shortage]],
     instead: Sequence[ClaimsOnNodes],
     time_limit: TimeLimit,
 ) -> Iterator[Remedy]:
     """The requests with which the pod would fit on nodes that lack nothing else, those that leave it most first.
 
+    :param pod: the pod as nodes see it; it has needs, and they have resources.
     :param rejected: the nodes on which kube-scheduler does not look for devices, and why.
+    :param lacking: what other nodes lack for the pod together with the devices of its claims.
     """
     offers: dict[str, Sequence[Shortage]] = {}
     fitting: list[str] = []
+    assert pod.needs is not None
+    assert pod.resources is not None
     short = {
-        name: resources.shortages(name, needs)
+        name: pod.resources.shortages(name, pod.needs)
         for name, reasons in rejected.items()
         if all(each.plugin == RESOURCES for each in reasons)
     }
+    short |= {name: _beside_devices(shortages, pod.needs) for name, shortages in lacking.items()}
     for name in sorted(short, key=lambda name: -_part_left(short[name]))[:MAX_TRIED]:
         if _part_left(short[name]) <= 0:
             break
-        if snapshot.cluster.place(claims, Mode.FILTER, time_limit, name, instead=instead).nodes[0].fits:
+        lower = {each.resource: each.left for each in short[name]}
+        on_node = pod._replace(needs=pod.needs._replace(requests={**pod.needs.requests, **lower}))
+        answer = snapshot.cluster.place(
+            claims, Mode.FILTER, time_limit, name, instead=instead, on_node=on_node
+        )
+        if answer.nodes[0].fits:
             fitting.append(name)
             offers.setdefault(" and ".join(map(_less, short[name])), short[name])
     for less, offer in list(offers.items())[:MAX_REMEDIES]:
         nodes = (name for name in fitting if serves(short[name], offer))
         yield Remedy(REQUESTS, f"with {less}", less, None, tuple(nodes), Variation(tuple(claims)))
+
+
+def _beside_devices(shortages: Sequence[Shortage], needs: PodNeeds) -> list[Shortage]:
+    """What the node lacks for the pod's own requests once the devices of its claims have taken what they need."""
+    return [
+        Shortage(each.resource, own, each.used + each.wanted - own, each.allocatable)
+        for each in shortages
+        for own in [needs.requests.get(each.resource, 0)]
+    ]
 
 
 def less(shortages: Sequence[Shortage]) -> str:
@@ -73,4 +93,6 @@ def _less(shortage: Shortage) -> str:
 
 def _part_left(shortages: Sequence[Shortage]) -> float:
     """How much of what a pod wants a node has, of what it lacks most; a node without room for pods has nothing."""
-    return min(0.0 if each.resource == PODS else each.left / each.wanted for each in shortages)
+    return min(
+        0.0 if each.resource == PODS or not each.wanted else each.left / each.wanted for each in shortages
+    )

@@ -9,9 +9,9 @@ from typing import NamedTuple
 from allocator.explaining.changes import Claims
 from allocator.explaining.snapshot import Change, Snapshot
 from allocator.features import Features
+from allocator.node_fit import NO_POD, PodOnNode
 from allocator.pod_claims import ClaimsOnNodes
 from allocator.scheduling import Mode, NodeAnswer
-from allocator.scheduling_cycle import PodOnNode
 from allocator.scheduling_outcome import SchedulingOutcome, outcome_of
 from allocator.time_limit import TimeLimit
 from resourceapi.records.claims import Claim
@@ -59,6 +59,7 @@ class Trials:
     :param nodes: the eligible nodes.
     :param instead: what the pod claims on some nodes instead, whatever else is varied.
     :param spared: claims whose release is no help.
+    :param on_node: the pod as nodes see it.
     """
 
     def __init__(
@@ -69,8 +70,10 @@ class Trials:
         time_limit: TimeLimit,
         instead: Sequence[ClaimsOnNodes] = (),
         spared: Collection[str] = (),
+        on_node: PodOnNode = NO_POD,
     ) -> None:
         self.spared = spared
+        self.on_node = on_node._replace(fits_itself=True)
         self.instead = instead
         self.snapshot = snapshot
         self.claims = tuple(claims)
@@ -111,7 +114,7 @@ class Trials:
                 Mode.FILTER,
                 self.time_limit,
                 instead=self.instead,
-                on_node=PodOnNode(closed=closed),
+                on_node=self.on_node._replace(closed=closed),
             ).nodes
         )
 
@@ -138,7 +141,7 @@ class Trials:
         self.time_limit.check()
         cluster = self._snapshot(variation, node).cluster
         return cluster.place(
-            variation.claims, Mode.FILTER, self.time_limit, node, instead=self.instead
+            variation.claims, Mode.FILTER, self.time_limit, node, self.instead, self.on_node
         ).nodes[0]
 
     def fits_on(self, node: str, variation: Variation) -> bool:

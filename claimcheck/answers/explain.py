@@ -18,7 +18,6 @@ from allocator.explaining.remedies import MAX_SECOND, gate_remedy
 from allocator.explaining.snapshot import Snapshot
 from allocator.explaining.trials import Trials, Variation
 from allocator.node_resources import NodeResources, Shortage
-from allocator.node_scores import NodeScores
 from allocator.pod_claims import ClaimsOnNode, ClaimsOnNodes, claim_for, classes_by_resource
 from allocator.pod_nodes import (
     AFFINITY,
@@ -31,7 +30,7 @@ from allocator.pod_nodes import (
     rejections,
     spoken,
 )
-from allocator.scheduling_outcome import SchedulingOutcome, device_reason, refused, unavailable
+from allocator.scheduling_outcome import SchedulingOutcome, device_reasons, refused, unavailable
 from allocator.time_limit import POD_SECONDS, UNLIMITED, OutOfTime, TimeLimit
 from claimcheck.answers.gangs import GangAnswer, gang_answers
 from claimcheck.answers.outcome import Failure, Unread
@@ -232,12 +231,13 @@ def explain_one(
         gates=gates,
         made_for=workload.made_for,
         spared=_held_by(snapshot, workload.running) | frozenset(spared),
-        choose=partial(NodeScores(snapshot.nodes, resources, profile.minor).choose, workload.pod_spec, needs),
+        on_node=workload.on_node(resources)._replace(needs=needs),
     )
     found = ask(context)
-    if found.verdict == MISFIT and full:
+    lacking = {each.node: each.shortages for each in found.answers if each.shortages}
+    if found.verdict == MISFIT and workload.is_pod and (full or lacking):
         found.remedies[:0] = lower_requests(
-            snapshot, workload.claims, workload.needs, resources, rejected, instead, limit
+            snapshot, workload.claims, workload.on_node(resources), rejected, lacking, instead, limit
         )
     if found.verdict == MISFIT and not node:
         with suppress(OutOfTime):
@@ -376,7 +376,8 @@ def _with_gate(
     known = snapshot.nodes.values()
     rejected = rejections(workload.pod_spec, needs, known, scenario.node_resources, limit)
     eligible = [name for name in snapshot.nodes if name not in rejected]
-    trials = Trials(snapshot, [*workload.claims, claim], eligible, limit)
+    on_node = workload.on_node(scenario.node_resources)
+    trials = Trials(snapshot, [*workload.claims, claim], eligible, limit, on_node=on_node)
     answers = trials.everywhere(trials.as_it_is)
     if trials.outcome(answers) is SchedulingOutcome.FITS:
         nodes = tuple(answer.node for answer in answers if answer.result is not None)
@@ -422,7 +423,7 @@ def _unavailable(explanation: Explanation, rejected: Mapping[str, Sequence[Refus
     if explanation.refusal:
         return refused(len(rejected) + len(explanation.answers), explanation.refusal)
     reasons = [reason for refusals in rejected.values() for reason in spoken(refusals)]
-    reasons += [device_reason(answer.error) for answer in explanation.answers]
+    reasons += [reason for answer in explanation.answers for reason in device_reasons(answer)]
     return unavailable(len(rejected) + len(explanation.answers), reasons)
 
 

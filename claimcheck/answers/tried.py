@@ -68,7 +68,8 @@ def pods_of(
         name = f"{workload.title}-{number}" if workload.copies > 1 else workload.title
         claims = {claim.key: claim for claim in workload.claims_of_copy(number)}
         instead = workload.claims_by_nodes(resources, number)
-        pods.append(alike._replace(name=name, claims=claims, instead=instead))
+        containers = workload.containers_of_copy(number)
+        pods.append(alike._replace(name=name, claims=claims, instead=instead, containers=containers))
     return pods
 
 

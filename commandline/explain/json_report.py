@@ -193,7 +193,8 @@ def _kind(kind: NodeKind, users: Users) -> Json:
         "requests": [_request(request, users) for request in kind.requests],
         "constraints": [_constraint(check) for check in kind.constraint_checks],
     }
-    return document | ({"error": kind.error} if kind.error else {})
+    said = {"error": kind.error, "lacks": kind.lacks}
+    return document | {name: words for name, words in said.items() if words}
 
 
 def _request(request: RequestSteps, users: Users) -> Json:

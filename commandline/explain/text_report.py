@@ -221,6 +221,8 @@ def _kind(kind: NodeKind, explanation: Explanation) -> Iterator[str]:
     said = explanation.refusal or (explanation.error and explanation.error.error)
     if kind.error and kind.error != said:
         yield f"    error: {kind.error}"
+    if kind.lacks:
+        yield f"    {kind.lacks}"
     if kind.requests and not any(
         request.steps[0].left or request.steps[0].rejected for request in kind.requests
     ):

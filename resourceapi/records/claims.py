@@ -292,6 +292,11 @@ class Claim:
         """The same claim with these devices (an AllocationResult)."""
         return self.with_status({**(self.object.get("status") or EMPTY), "allocation": allocation})
 
+    def reserved_for(self, pod: str) -> Claim:
+        """The same claim reserved for a pod that exists only here, and has its name for a UID."""
+        user = {"resource": "pods", "name": pod.rpartition("/")[2], "uid": pod}
+        return self.with_status({**self.object["status"], "reservedFor": [user]})
+
     def asking_for(self, devices: DeviceClaim) -> Claim:
         """The same claim if it asked for something else; its object is as it was."""
         return self._copied(self.object, _Asked(devices))

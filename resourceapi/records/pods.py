@@ -166,6 +166,17 @@ def claims_of(pod: Object) -> list[PodClaim]:
     return found
 
 
+def containers_using(spec: Object, entry: str) -> list[str]:
+    """The containers of a pod with this `spec` that use an entry of its ``resourceClaims``, once for each request that they name of it."""
+    return [
+        text(container, "name")
+        for kind in ("initContainers", "containers")
+        for container in entries(spec, kind)
+        for use in entries(mapping(container, "resources"), "claims")
+        if text(use, "name") == entry
+    ]
+
+
 def _workloads_of(pod: Object) -> Iterator[tuple[str, str]]:
     for owner in entries(mapping(pod, "metadata"), "ownerReferences"):
         if mapping(owner).get("controller") is True:

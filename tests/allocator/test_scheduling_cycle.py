@@ -10,11 +10,11 @@ from typing import NamedTuple
 import pytest
 
 from allocator.errors import FATAL
+from allocator.node_fit import PodOnNode
 from allocator.node_resources import NodeResources, PodNeeds
 from allocator.node_scores import Candidate, NodeScores
 from allocator.results import places_of
 from allocator.scheduling import Mode, PodAnswer, SchedulingState
-from allocator.scheduling_cycle import PodOnNode
 from allocator.scheduling_outcome import (
     SchedulingOutcome,
     device_reason,

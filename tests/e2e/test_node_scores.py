@@ -7,7 +7,7 @@ from random import Random
 
 from allocator.features import Features
 from allocator.node_resources import NodeResources, needs_of
-from allocator.node_scores import Candidate
+from allocator.node_scores import Candidate, NodeScores
 from allocator.pod_nodes import PREFERRED
 from allocator.time_limit import UNLIMITED
 from resourceapi.objects import Object
@@ -92,7 +92,6 @@ def scores_of(of: Setting, profile: Profile) -> dict[str, int]:
         resources.take(each["spec"]["nodeName"], needs_of(each["spec"], profile))
     features = Features(profile.gates, profile.minor)
     state = cluster(*of.slices, features=features, classes=CLASSES, nodes=of.nodes)
-    state.resources = resources
     needs = needs_of(dict(of.pod), profile)
     answers = state.filter([Claim(each) for each in of.claims], UNLIMITED).nodes
     candidates = [
@@ -100,7 +99,7 @@ def scores_of(of: Setting, profile: Profile) -> dict[str, int]:
         for place, outcome in enumerate(answers.outcomes)
         if outcome.fits and answers[place].node not in resources.closed(needs)
     ]
-    scores = state.scores.scores(of.pod, needs, candidates)
+    scores = NodeScores(state.nodes, resources, profile.minor).scores(of.pod, needs, candidates)
     return {each.node: score for each, score in zip(candidates, scores, strict=True)}
 
 

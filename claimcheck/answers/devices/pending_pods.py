@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from allocator.pod_nodes import rejections
 from allocator.scheduling import Mode
-from allocator.scheduling_cycle import PodOnNode
 from allocator.scheduling_outcome import SchedulingOutcome
 from allocator.time_limit import POD_SECONDS, OutOfTime, TimeLimit
 from claimcheck.answers.cluster_state import ClusterState, is_pending
@@ -69,7 +68,7 @@ class PodsThatFit:
                 Mode.FILTER,
                 self._limit.part(POD_SECONDS),
                 instead=instead,
-                on_node=PodOnNode(closed=closed),
+                on_node=workload.on_node(self._resources)._replace(closed=closed, fits_itself=True),
             )
         except OutOfTime:
             return None
