@@ -24,7 +24,7 @@ TAINTS, CORDONED = "TaintToleration", "NodeUnschedulable"
 #: Terms of node affinity that select nothing, but make nodes better.
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 #: The fields of a pod's spec, beside node affinity, by which nodes are chosen.
-_NODE_RULES = ("nodeName", "nodeSelector", "tolerations")
+_NODE_RULES = ("nodeName", "nodeSelector", "tolerations", "schedulerName")
 #: For so many of them it is kept which nodes they rule out.
 _MOST_RULES = 64
 _EFFECTS = ("NoSchedule", "NoExecute")

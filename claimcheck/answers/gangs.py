@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from allocator.gangs import Gang
@@ -10,7 +10,7 @@ from allocator.scheduling import Mode
 from allocator.simulation import Limits, Placement, Simulation
 from allocator.time_limit import POD_SECONDS, TimeLimit
 from claimcheck.answers.scenario import Scenario
-from claimcheck.answers.tried import Placed, Tried, pods_of, scheduling_state, withdrawn_by_gang
+from claimcheck.answers.tried import Placed, Tried, scheduling_state, tried_of, withdrawn_by_gang
 from cluster.workloads import Workload
 from resourceapi.manifests import mapping, text
 
@@ -18,17 +18,15 @@ from resourceapi.manifests import mapping, text
 class GangAnswer(NamedTuple):
     """What becomes of a gang.
 
-    :param tried: its pods that are on no node, with what became of each in the same place of `placements`.
+    :param known: how many pods it has.
+    :param tried: those that are on no node, with what became of each in the same place of `placements`; none if they are too
+        few, or too many to be tried.
     """
 
     gang: Gang
+    known: int
     tried: Sequence[Tried]
     placements: Sequence[Placement]
-
-    @property
-    def known(self) -> int:
-        """How many pods it has."""
-        return self.gang.running + len(self.tried)
 
     @property
     def waits(self) -> str:
@@ -84,7 +82,12 @@ def gang_answers(scenario: Scenario, limit: TimeLimit) -> dict[str, GangAnswer]:
         if each.gang is not None and each.gang.running < each.gang.min_count > 1:
             members.setdefault(each.gang.name, []).append(each)
     limits = Limits(limit, POD_SECONDS)
-    return {name: _answer(scenario, sorted(each, key=_age), limits) for name, each in members.items()}
+    found = {}
+    for name, its in members.items():
+        gang = next(each.gang for each in its if each.gang is not None)
+        can_be_tried = [each for each in sorted(its, key=_age) if not each.problem and not each.missing]
+        found[name] = _answer(scenario, gang, can_be_tried, limits)
+    return found
 
 
 def _age(workload: Workload) -> tuple[bool, str, str]:
@@ -93,14 +96,16 @@ def _age(workload: Workload) -> tuple[bool, str, str]:
     return not created, created, workload.name if created else ""
 
 
-def _answer(scenario: Scenario, members: Iterable[Workload], limits: Limits) -> GangAnswer:
-    snapshot, resources = scenario.snapshot, scenario.node_resources
-    tried = [
-        Tried(workload, number, pod)
-        for workload in members
-        if not workload.problem and not workload.missing
-        for number, pod in enumerate(pods_of(snapshot, workload, resources, limits), len(workload.running))
-    ]
-    gang = next(each.gang for each in members if each.gang is not None)
-    simulation = Simulation(scheduling_state(snapshot, resources), limits)
-    return GangAnswer(gang, tried, simulation.run([each.pod for each in tried], Mode.PREFERRED))
+def _answer(scenario: Scenario, gang: Gang, members: Sequence[Workload], limits: Limits) -> GangAnswer:
+    known = gang.running + sum(max(0, each.copies - len(each.running)) for each in members)
+    if known < gang.min_count:
+        return GangAnswer(gang, known, (), ())
+    resources = scenario.node_resources
+    tried = tried_of(scenario, members, resources, limits)
+    pods = [each.pod for each in tried]
+    if gang.running + len(pods) < gang.min_count:
+        error = f"only {len(pods):,} of its {gang.min_count:,} pods (minCount) are tried"
+        placements = [Placement(each.name, "", {}, error, undecided=True, gang=gang) for each in pods]
+        return GangAnswer(gang, known, tried, placements)
+    simulation = Simulation(scheduling_state(scenario.snapshot, resources), limits)
+    return GangAnswer(gang, known, tried, simulation.run(pods, Mode.PREFERRED))

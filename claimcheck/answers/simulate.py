@@ -13,13 +13,11 @@ from allocator.simulation import MODES, Limits, Placement, Pod, Simulation, pack
 from allocator.time_limit import OutOfTime
 from claimcheck.answers.outcome import Failure
 from claimcheck.answers.scenario import Scenario
-from claimcheck.answers.tried import MAX_COPIES, Tried, pods_of, scheduling_state
+from claimcheck.answers.tried import ends_of, scheduling_state, tried_of
 from claimcheck.answers.unplaced import Unplaced, unplaced
 from cluster.workloads import Workload
 
 BATCH = "batch"
-#: The most pods of all workloads with their claims, of which each pod may have thousands; but for one pod of each workload.
-MAX_OBJECTS = 100_000
 
 
 class Run(NamedTuple):
@@ -110,15 +108,8 @@ def simulate(
     resources = scenario.state.node_resources(
         without={each.full_name for each in workloads if each.kind == "Pod"}
     )
-    ends = _ends(workloads)
-    tried = [
-        Tried(workload, number, pod)
-        for workload, end in zip(workloads, ends, strict=True)
-        if _is_simulated(workload)
-        for number, pod in enumerate(
-            pods_of(snapshot, workload, resources, limits, end), len(workload.running)
-        )
-    ]
+    ends = ends_of(workloads)
+    tried = tried_of(scenario, workloads, resources, limits)
     pods = [each.pod for each in tried]
     claims = [claim for workload in workloads for claim in workload.claims]
     unknown: Sequence[str] = ()
@@ -162,23 +153,6 @@ def simulate(
         unplaced=unplaced(scenario, tried, runs[0].placements, after, limits),
         expansion=expansion,
     )
-
-
-def _is_simulated(workload: Workload) -> bool:
-    return not workload.problem and not workload.missing
-
-
-def _ends(workloads: Sequence[Workload]) -> list[int]:
-    """Of each workload, how many pods there are at most, those included that are on nodes."""
-    room, found = MAX_OBJECTS, []
-    for each in workloads:
-        weight, running = 1 + len(each.claims), len(each.running)
-        end = min(each.copies, MAX_COPIES)
-        if _is_simulated(each):
-            end = min(end, running + max(1, room // weight))
-            room -= weight * max(0, end - running)
-        found.append(end)
-    return found
 
 
 def _excess(workload: Workload, end: int) -> str:

@@ -19,6 +19,8 @@ from resourceapi.records.claims import Claim
 
 #: The most pods of one workload.
 MAX_COPIES = 10_000
+#: The most pods of all workloads with their claims, of which each pod may have thousands; but for one pod of each workload.
+MAX_OBJECTS = 100_000
 
 
 class Tried(NamedTuple):
@@ -71,6 +73,38 @@ def pods_of(
         containers = workload.containers_of_copy(number)
         pods.append(alike._replace(name=name, claims=claims, instead=instead, containers=containers))
     return pods
+
+
+def ends_of(workloads: Sequence[Workload]) -> list[int]:
+    """Of each workload, how many pods there are at most, those included that are on nodes."""
+    room, found = MAX_OBJECTS, []
+    for each in workloads:
+        weight, running = 1 + len(each.claims), len(each.running)
+        end = min(each.copies, MAX_COPIES)
+        if _can_be_tried(each):
+            end = min(end, running + max(1, room // weight))
+            room -= weight * max(0, end - running)
+        found.append(end)
+    return found
+
+
+def tried_of(
+    scenario: Scenario, workloads: Sequence[Workload], resources: NodeResources, limits: Limits
+) -> list[Tried]:
+    """The pods of the workloads that can be tried, as many as there is room for.
+
+    :param resources: what nodes have left beside devices.
+    """
+    found: list[Tried] = []
+    for workload, end in zip(workloads, ends_of(workloads), strict=True):
+        if _can_be_tried(workload):
+            pods = pods_of(scenario.snapshot, workload, resources, limits, end)
+            found += (Tried(workload, *each) for each in enumerate(pods, len(workload.running)))
+    return found
+
+
+def _can_be_tried(workload: Workload) -> bool:
+    return not workload.problem and not workload.missing
 
 
 def scheduling_state(snapshot: Snapshot, resources: NodeResources) -> SchedulingState:

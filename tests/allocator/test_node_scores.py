@@ -10,6 +10,7 @@ import yaml
 
 from allocator.node_resources import NodeResources, needs_of
 from allocator.node_scores import Candidate, NodeScores
+from allocator.pod_nodes import node_rules
 from allocator.scheduling import Mode
 from allocator.simulation import UNHURRIED, Simulation
 from allocator.simulation import Pod as SimulatedPod
@@ -109,3 +110,16 @@ def test_time() -> None:
     over = TimeLimit(0.0)
     with pytest.raises(OutOfTime):
         NodeScores(nodes, None, 37).choose(spec, None, [Candidate(name) for name in nodes], time_limit=over)
+
+
+def test_alternatives_of_pods_of_the_sidecar() -> None:
+    """It scores alternatives in every release, and what is known of pods of kube-scheduler 1.34 does not count for its own."""
+    state = cluster(
+        *(slice_of({"name": "d"}, name=name, pool=name, nodeName=name) for name in ("n1", "n2")),
+        nodes=[node("n1"), node("n2")],
+    )
+    scores = NodeScores(state.nodes, None, 34)
+    candidates = [Candidate("n1", (3,)), Candidate("n2", (0,))]
+    assert scores.choose({}, None, candidates).place == 0
+    assert scores.choose({"schedulerName": "claimcheck"}, None, candidates).place == 1
+    assert node_rules({}) != node_rules({"schedulerName": "claimcheck"})

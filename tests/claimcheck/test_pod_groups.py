@@ -167,3 +167,54 @@ def test_the_oldest_pods_are_tried_first() -> None:
     scenario = cluster.scenario(list(values_in([last, *others[-2:]], cluster.profile)))
     gang = gang_answers(scenario, UNLIMITED)[f"{case.namespace}/g"]
     assert [each.pod for each in gang.placements] == [f"Pod {case.namespace}/pod-{n}" for n in (1, 0, 2)]
+
+
+@pytest.mark.parametrize(
+    ("min_count", "known", "said"),
+    [
+        (
+            2_000_000_000,
+            0,
+            "2000000000 pods of PodGroup default/train (minCount), of which there are 10000",
+        ),
+        (9_000, 20, "only 20 of its 9,000 pods (minCount) are tried"),
+    ],
+)
+def test_huge_gangs(min_count: int, known: int, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pods are not made where too few are named, and no more than there is room for: a file of 10 KB took gigabytes."""
+    monkeypatch.setattr("claimcheck.answers.tried.MAX_OBJECTS", 4_020)
+    claims = [{"name": f"c{number}", "resourceClaimTemplateName": "one"} for number in range(200)]
+    pod = {
+        "schedulingGroup": {"podGroupName": "train"},
+        "restartPolicy": "Never",
+        "containers": [{"name": "c", "image": "i"}],
+        "resourceClaims": claims,
+    }
+    request = {"name": "gpu", "exactly": {"deviceClassName": "gpu.example.com"}}
+    objects: list[dict[str, Any]] = [
+        {
+            "apiVersion": "resource.k8s.io/v1",
+            "kind": "ResourceClaimTemplate",
+            "metadata": {"name": "one"},
+            "spec": {"spec": {"devices": {"requests": [request]}}},
+        },
+        {
+            "apiVersion": "scheduling.k8s.io/v1beta1",
+            "kind": "PodGroup",
+            "metadata": {"name": "train"},
+            "spec": {"schedulingPolicy": {"gang": {"minCount": min_count}}},
+        },
+        {
+            "apiVersion": "batch/v1",
+            "kind": "Job",
+            "metadata": {"name": "w"},
+            "spec": {"parallelism": 10_000, "template": {"spec": pod}},
+        },
+    ]
+    cluster = Cluster.from_objects([DEVICE_CLASS, *cases()[0].cluster()], feature_gates=GATES)
+    gang = gang_answers(cluster.scenario(list(values_in(objects, cluster.profile))), UNLIMITED)[
+        "default/train"
+    ]
+    assert (gang.known, len(gang.tried)) == (10_000, known)
+    assert said in {gang.waits, *(each.error for each in gang.placements)}
+    assert gang.is_undecided == (not gang.waits)

@@ -17,10 +17,11 @@ from claimcheck.answers.doctor.checks import (
     USED_TWICE,
     Check,
 )
-from claimcheck.answers.doctor.examined import Affected, Diagnosis, Examined
+from claimcheck.answers.doctor.examined import Affected, Diagnosis, Examined, command
 from cluster.objects import CLAIM
 from resourceapi.limits import RESERVED_FOR
 from resourceapi.manifests import mapping
+from resourceapi.phrases import number
 from resourceapi.records.claims import Claim, Consumer
 from resourceapi.records.pools import DeviceId
 
@@ -102,20 +103,23 @@ def _missing_devices(examined: Examined) -> Iterator[Diagnosis]:
         objects = [_affected(claim) for claim in claims if examined.looks_at(_namespace(claim))]
         if objects:
             cause = f"has a device of {driver} that no ResourceSlice has"
-            yield Diagnosis(MISSING_DEVICE, cause, objects, command=f"claimcheck devices --driver {driver}")
+            yield Diagnosis(MISSING_DEVICE, cause, objects, command=command("devices", f"--driver={driver}"))
 
 
 def _used_twice(examined: Examined) -> Iterator[Diagnosis]:
-    for device, uses in _used_by_several(examined).items():
+    """Devices that several claims have which only one may have, by these claims."""
+    found: dict[frozenset[str], list[DeviceId]] = {}
+    for device, uses in sorted(_used_by_several(examined).items()):
         owned = [use for use in uses if not use.result.is_admin]
         shares = Counter(use.result.share for use in owned)
         claims = {use.holder.claim for use in owned if shares[use.result.share] > 1 or shares[None]}
         if len(claims) > 1 and any(examined.looks_at(_namespace(claim)) for claim in claims):
-            cause = f"has {device}, which other claims have as well"
-            command = f"claimcheck devices {device}"
-            yield Diagnosis(
-                USED_TWICE, cause, [_affected(claim) for claim in sorted(claims)], command=command
-            )
+            found.setdefault(frozenset(claims), []).append(device)
+    for together, devices in found.items():
+        more = f" and {number(len(devices) - 1, 'other device')}" if len(devices) > 1 else ""
+        cause = f"has {devices[0]}{more}, which other claims have as well"
+        objects = [_affected(claim) for claim in sorted(together)]
+        yield Diagnosis(USED_TWICE, cause, objects, command=command("devices", str(devices[0])))
 
 
 def _admin_access(examined: Examined) -> Iterator[Diagnosis]:
@@ -129,7 +133,7 @@ def _admin_access(examined: Examined) -> Iterator[Diagnosis]:
         objects = [_affected(claim) for claim in claims if examined.looks_at(_namespace(claim))]
         if objects:
             cause = f"has admin access to devices of {driver} that other claims use"
-            yield Diagnosis(ADMIN_ACCESS, cause, objects, command=f"claimcheck devices --driver {driver}")
+            yield Diagnosis(ADMIN_ACCESS, cause, objects, command=command("devices", f"--driver={driver}"))
 
 
 def _used_by_several(examined: Examined) -> dict[DeviceId, list[Use]]:

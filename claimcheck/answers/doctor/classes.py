@@ -14,7 +14,7 @@ from claimcheck.answers.doctor.checks import (
     IDLE_RULE,
     RULE_FOR_ALL,
 )
-from claimcheck.answers.doctor.examined import Affected, Diagnosis, Examined
+from claimcheck.answers.doctor.examined import Affected, Diagnosis, Examined, command
 from resourceapi.kinds import DEVICE_CLASS, DEVICE_TAINT_RULE, RESOURCE_SLICE, RESOURCE_SLICE_PATCH
 from resourceapi.phrases import number
 from resourceapi.records.classes import DeviceClass
@@ -49,13 +49,13 @@ def _classes(examined: Examined) -> Iterator[Diagnosis]:
                 chosen += len(devices)
         if first is not None:
             cause = f"a selector fails on {first_of(failed, first.id)}: {error}"
-            command = f"claimcheck devices --class {name}"
-            yield Diagnosis(FAILING_CLASS, cause, [Affected(DEVICE_CLASS.name, "", name)], command=command)
+            objects = [Affected(DEVICE_CLASS.name, "", name)]
+            yield Diagnosis(FAILING_CLASS, cause, objects, command=command("devices", f"--class={name}"))
         elif not chosen:
             empty.append(Affected(DEVICE_CLASS.name, "", name))
     if empty:
         cause = f"chooses none of the {number(sum(map(len, kinds.values())), 'device')} of the cluster"
-        yield Diagnosis(EMPTY_CLASS, cause, empty, command=f"claimcheck devices --class {empty[0].name}")
+        yield Diagnosis(EMPTY_CLASS, cause, empty, command=command("devices", f"--class={empty[0].name}"))
 
 
 def _outcome(

@@ -63,6 +63,10 @@ def examine(examined: Examined, step: Callable[[], None] = lambda: None) -> Exam
 
 
 def _heard(examined: Examined, diagnosis: Diagnosis) -> Diagnosis | None:
-    """A diagnosis without the objects that silence it; None if no others are left."""
+    """A diagnosis without the objects that silence it; None if no others are left.
+
+    :raises OutOfTime: if the time for everything is over.
+    """
+    examined.limit.check()
     objects = [each for each in diagnosis.objects if not examined.is_silenced(diagnosis.check, each)]
     return diagnosis._replace(objects=objects) if objects else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import NamedTuple
@@ -21,6 +22,8 @@ from resourceapi.records.claims import Claim
 
 #: The annotation that silences checks for an object: their codes, with commas between them.
 IGNORE = f"{OWN_GROUP}/ignore"
+#: What comes after so many characters of it does not count: they are enough for all codes.
+_LONGEST_IGNORE = 1_000
 
 
 class Affected(NamedTuple):
@@ -81,6 +84,7 @@ class Examined:
         self._manifests = [each for each in manifests if is_pending(each.value)]
         self._pending = {_key(each.value): each.value for each in self._manifests}
         self.devices = ClusterDevices(state, seconds)
+        self._silenced: dict[tuple[str, str], frozenset[str]] = {}
 
     def looks_at(self, namespace: str) -> bool:
         """Whether what is in a namespace is looked at."""
@@ -101,14 +105,21 @@ class Examined:
 
     def is_silenced(self, check: Check, affected: Affected) -> bool:
         """Whether an annotation of an object says that a check does not matter for it."""
+        key = affected.kind, affected.full_name
+        if key not in self._silenced:
+            self._silenced[key] = self._codes(affected)
+        return check.code in self._silenced[key]
+
+    def _codes(self, affected: Affected) -> frozenset[str]:
+        """The codes in the annotation of an object."""
         if affected.kind == "Pod":
             found = self._pending.get(affected.full_name, EMPTY)
         elif affected.kind in KINDS:
             found = self.state.of(affected.kind).get(affected.full_name, EMPTY)
         else:
-            return False
+            return frozenset()
         codes = text(mapping(found, "metadata", "annotations"), IGNORE)
-        return check.code in (code.strip() for code in codes.split(","))
+        return frozenset(code.strip() for code in codes[:_LONGEST_IGNORE].split(","))
 
     @property
     def knows_pods(self) -> bool:
@@ -129,3 +140,8 @@ class Examined:
 
 def _key(pod: Object) -> str:
     return full_name(namespace_of(pod, "default"), name_of(pod))
+
+
+def command(*words: str) -> str:
+    """A command to be typed or run: names in files may be anything, and stay single words of it."""
+    return shlex.join(("claimcheck", *words))

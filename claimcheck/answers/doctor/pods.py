@@ -8,7 +8,7 @@ from allocator.explaining import in_words
 from allocator.simulation import MODES, Limits
 from allocator.time_limit import POD_SECONDS
 from claimcheck.answers.doctor.checks import POD_WAITS
-from claimcheck.answers.doctor.examined import Affected, Diagnosis, Examined
+from claimcheck.answers.doctor.examined import Affected, Diagnosis, Examined, command
 from claimcheck.answers.simulate import simulate
 from claimcheck.answers.unplaced import Unplaced
 
@@ -55,4 +55,4 @@ def _pod(title: str) -> Affected:
 
 
 def _explain(pods: Sequence[Affected]) -> str:
-    return f"claimcheck explain pod/{pods[0].name} -n {pods[0].namespace}"
+    return command("explain", f"pod/{pods[0].name}", "-n", pods[0].namespace)

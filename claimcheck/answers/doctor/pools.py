@@ -14,7 +14,7 @@ from claimcheck.answers.doctor.checks import (
     PLUGIN_BESIDE_DRIVER,
     SAME_DEVICE,
 )
-from claimcheck.answers.doctor.examined import Affected, Diagnosis, Examined
+from claimcheck.answers.doctor.examined import Affected, Diagnosis, Examined, command
 from resourceapi.kinds import RESOURCE_SLICE
 from resourceapi.phrases import number
 from resourceapi.records.classes import IMPLICIT_PREFIX
@@ -53,7 +53,7 @@ def _incomplete(examined: Examined) -> Iterator[Diagnosis]:
             "lacks slices of its newest generation",
             objects,
             f"if that lasts, look at the pods of {driver}{where}",
-            f"claimcheck devices --driver {driver}",
+            command("devices", f"--driver={driver}"),
         )
 
 
@@ -63,8 +63,8 @@ def _invalid(examined: Examined) -> Iterator[Diagnosis]:
     for id, reason in examined.devices.invalid_pools():
         found.setdefault((id.driver, reason), []).append(id)
     for (driver, reason), pools in found.items():
-        command = f"claimcheck devices --driver {driver}"
-        yield Diagnosis(INVALID_POOL, reason, [_pool(id) for id in pools], command=command)
+        more = command("devices", f"--driver={driver}")
+        yield Diagnosis(INVALID_POOL, reason, [_pool(id) for id in pools], command=more)
 
 
 def _obsolete(examined: Examined) -> Iterator[Diagnosis]:
@@ -100,7 +100,9 @@ def _overdrawn(examined: Examined) -> Iterator[Diagnosis]:
     for id, counters in examined.devices.overdrawn():
         names = ", ".join(f"{counter} of {counter_set}" for counter_set, counter in sorted(counters))
         cause = f"more is allocated of its counters than there is: {names}"
-        yield Diagnosis(OVERDRAWN, cause, [_pool(id)], command=f"claimcheck devices --pool {id.pool} -o wide")
+        yield Diagnosis(
+            OVERDRAWN, cause, [_pool(id)], command=command("devices", f"--pool={id.pool}", "-o", "wide")
+        )
 
 
 def _same_device(examined: Examined) -> Iterator[Diagnosis]:
@@ -133,23 +135,31 @@ def _is_one_device(devices: list[Device]) -> bool:
 
 
 def _beside_plugins(examined: Examined) -> Iterator[Diagnosis]:
-    """Nodes with a device plugin and a DRA driver of one vendor, by resource and driver."""
-    drivers: dict[str, set[str]] = {}
+    """Nodes with a device plugin and a DRA driver of one vendor, by vendor."""
+    drivers: dict[str, dict[str, str]] = {}
     for slice in examined.devices.inventory:
         if slice.node_name and slice.devices:
-            drivers.setdefault(slice.node_name, set()).add(slice.pool.driver)
-    found: dict[tuple[str, str], list[Affected]] = {}
-    for node in examined.state.nodes.objects.values():
-        name = node.name
+            vendors = drivers.setdefault(slice.node_name, {})
+            vendors.update(dict.fromkeys(_vendors(slice.pool.driver), slice.pool.driver))
+    found: dict[str, tuple[str, list[Affected]]] = {}
+    for name, node in examined.state.nodes.objects.items():
         for resource, amount in node.allocatable.items() if name in drivers else ():
-            vendor = resource.partition("/")[0] if "/" in resource else ""
-            if not amount.is_zero() and vendor and not resource.startswith(IMPLICIT_PREFIX):
-                for driver in drivers[name]:
-                    if driver == vendor or driver.endswith(f".{vendor}"):
-                        found.setdefault((resource, driver), []).append(Affected("Node", "", name))
-    for (resource, driver), nodes in sorted(found.items()):
-        cause = f"has {resource} of a device plugin, and devices of the driver {driver}"
+            vendor = resource.partition("/")[0]
+            driver = drivers[name].get(vendor, "")
+            if driver and not amount.is_zero() and not resource.startswith(IMPLICIT_PREFIX):
+                cause = f"has {resource} of a device plugin, and devices of the driver {driver}"
+                _, nodes = found.setdefault(vendor, (cause, []))
+                if not nodes or nodes[-1].name != name:
+                    nodes.append(Affected("Node", "", name))
+    for _, (cause, nodes) in sorted(found.items()):
         yield Diagnosis(PLUGIN_BESIDE_DRIVER, cause, nodes)
+
+
+def _vendors(driver: str) -> Iterator[str]:
+    """The domains that a driver's name ends with: `gpu.nvidia.com`, `nvidia.com`, `com`."""
+    while driver:
+        yield driver
+        driver = driver.partition(".")[2]
 
 
 def _pool(id: PoolId, devices: int = 0) -> Affected:

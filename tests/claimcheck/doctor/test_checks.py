@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+from allocator.time_limit import TimeLimit
 from claimcheck.answers.cluster_state import ClusterState
 from claimcheck.answers.doctor.checks import CHECKS
 from claimcheck.answers.doctor.examination import Examination, examine
@@ -107,3 +110,58 @@ def test_a_gone_pod_is_not_told_from_one_that_may_not_be_read() -> None:
     answer = examine(Examined(state, manifests, "", _SECONDS))
     assert answer.diagnoses == []
     assert not answer.is_complete
+
+
+def test_commands_of_hostile_names() -> None:
+    """A name is one word of a command, whatever a file says: commands are there to be copied and run."""
+    pod = next(each for each in _DATA["healthy"] if each["metadata"]["name"] == "next")
+    hostile = [
+        pod | {"metadata": {"name": "x;touch y", "namespace": "team", "uid": "h"}},
+        pod | {"metadata": {"name": "lost", "namespace": "$(id)", "uid": "i"}},
+    ]
+    slice = next(each for each in _DATA["healthy"] if each["kind"] == "ResourceSlice")
+    driver = "$(touch y)"
+    broken = slice | {
+        "metadata": {"name": "broken"},
+        "spec": slice["spec"] | {"driver": driver, "pool": slice["spec"]["pool"] | {"resourceSliceCount": 2}},
+    }
+    answer = _examine([*cluster({}), *hostile, broken], {})
+    commands = [each.command for each in answer.diagnoses if each.command]
+    assert ["claimcheck", "devices", f"--driver={driver}"] in map(shlex.split, commands)
+    assert "x;touch y" in {word.partition("/")[2] for each in commands for word in shlex.split(each)}
+    assert "$(id)" in {word for each in commands for word in shlex.split(each)}
+    assert not [each for each in commands if re.search(r"^[^']*[;$(]", each)]
+
+
+def test_the_time_ends_all_checks() -> None:
+    """What there was no time for is told."""
+    state = ClusterState(Profile("1.37", {}), "default")
+    manifests = state.learn(
+        Unwritten("cluster", each) for each in cluster(named("two drivers publish one device"))
+    )
+    examined = Examined(state, manifests, "", _SECONDS)
+    examined.limit = TimeLimit(-1.0)
+    answer = examine(examined)
+    assert answer.diagnoses == []
+    assert "ResourceSlices" in answer.unfinished
+
+
+def test_many_resources_and_drivers_of_a_vendor_are_one_finding() -> None:
+    """Their pairs, of which there may be millions, are not looked at."""
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node-1"}}
+    node |= {
+        "status": {
+            "allocatable": {f"acme.example/r{each}": "1" for each in range(50)} | {"pods": "500", "cpu": "8"}
+        }
+    }
+    slice = next(each for each in _DATA["healthy"] if each["kind"] == "ResourceSlice")
+    more = [
+        slice
+        | {
+            "metadata": {"name": f"s{each}"},
+            "spec": slice["spec"] | {"driver": f"d{each}.acme.example", "devices": [{"name": "d"}]},
+        }
+        for each in range(20)
+    ]
+    answer = _examine(cluster({"add": [node, *more]}), {})
+    assert [each.check.code for each in answer.diagnoses] == ["CD009"]

@@ -45,7 +45,7 @@ error[CD001]: Pods team/next-1, team/next-2: does not fit on node-1: request gpu
 error[CD010]: pool nic.acme.example/nics: lacks slices of its newest generation
   nobody else can have this device
   if that lasts, look at the pods of nic.acme.example on node-1
-  more: claimcheck devices --driver nic.acme.example
+  more: claimcheck devices --driver=nic.acme.example
 
 warning[CD012]: ResourceSlice former: of a former generation of a pool of gpu.acme.example, which has all slices of a newer one
   more: claimcheck lint CD012

@@ -255,7 +255,7 @@ def test_too_many_pods_and_claims(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Workloads share what room there is for pods and their claims; one pod of each is simulated."""
-    monkeypatch.setattr("claimcheck.answers.simulate.MAX_OBJECTS", 12)
+    monkeypatch.setattr("claimcheck.answers.tried.MAX_OBJECTS", 12)
     case = DIRECTORY / "replicas"
     text = (case / "workloads.yaml").read_text(encoding="utf-8").replace("parallelism: 5", "parallelism: 6")
     more = "---\n".join(each for each in text.split("---\n") if "kind: Job" in each)
