@@ -418,6 +418,13 @@ class SchedulingState:
                 found.setdefault(state.pool.id, state)
         return found
 
+    def pools_on(self, node: str, time_limit: TimeLimit) -> frozenset[PoolId]:
+        """The pools that a node sees."""
+        self._known.settled(time_limit.share(4))
+        entry = self._known.entry(node)
+        states = () if entry is None else self._known.view_of(entry).states()
+        return frozenset(each.pool.id for each in states)
+
     def weigh(
         self,
         claims: Sequence[Claim],

@@ -6,7 +6,8 @@ long waits, and no other.
 A pod whose search was ended by its time limit is tried again after ever longer pauses. And whatever comes of it, the time
 for which the picture is held for a pod is charged to its namespace, but for short answers, as ordinary pods need. The pods of
 a namespace together get a fifth of the time, after a first second: meanwhile all of them wait, since it is only known
-afterwards which answer takes long.
+afterwards which answer takes long. How long it takes to read who may be preempted is up to others: that is charged to an account
+of its own, and only preemption waits for it.
 """
 
 from __future__ import annotations
@@ -98,15 +99,23 @@ class SearchTime:
         """Begin with nobody waiting."""
         self.clock = clock
         self._tries: OrderedDict[str, _Tries] = OrderedDict()
-        #: by namespace, when it will have paused for all that it was charged for, also for what is free
+        #: by namespace, and by its preemption, when it will have paused for all that it was charged for, also for what is free
         self._paused_until: dict[str, float] = {}
+        #: how long the present holder of the picture has read who may be preempted
+        self._reading_victims = 0.0
 
     def retry_at(self, pod: Pod) -> float | None:
         """When it is searched again for a pod; None if that may be now."""
         tries = self._tries.get(pod.uid)
-        rests_until = self._paused_until.get(pod.namespace, 0) - PAUSES * FREE_SECONDS
-        until = max(tries.retry_at if tries else 0, rests_until)
+        until = max(tries.retry_at if tries else 0, self._rests_until(pod.namespace))
         return until if until > self.clock() else None
+
+    def may_preempt(self, pod: Pod) -> bool:
+        """Whether victims may be looked for now."""
+        return self.retry_at(pod) is None and self._rests_until(_preemption(pod.namespace)) <= self.clock()
+
+    def _rests_until(self, account: str) -> float:
+        return self._paused_until.get(account, 0) - PAUSES * FREE_SECONDS
 
     @contextmanager
     def holding(self, lock: PictureLock, namespace: str, nodes: int) -> Iterator[None]:
@@ -115,16 +124,31 @@ class SearchTime:
         :param nodes: how many are looked at.
         """
         with lock:
+            self._reading_victims = 0.0
             try:
                 yield
             finally:
-                if lock.seconds > ANSWER_SECONDS + NODE_SECONDS * nodes:
-                    self._charge(namespace, lock.seconds)
+                free, reading = ANSWER_SECONDS + NODE_SECONDS * nodes, self._reading_victims
+                for account, seconds in (
+                    (namespace, lock.seconds - reading),
+                    (_preemption(namespace), reading),
+                ):
+                    if seconds > free:
+                        self._charge(account, seconds)
 
-    def _charge(self, namespace: str, seconds: float) -> None:
+    @contextmanager
+    def reading_victims(self, lock: PictureLock) -> Iterator[None]:
+        """Read, while the picture is held for a pod, who may be preempted."""
+        before = lock.seconds - self._reading_victims
+        try:
+            yield
+        finally:
+            self._reading_victims = lock.seconds - before
+
+    def _charge(self, account: str, seconds: float) -> None:
         now = self.clock()
         still = {name: until for name, until in self._paused_until.items() if until > now}
-        still[namespace] = max(still.get(namespace, 0), now - seconds) + (1 + PAUSES) * seconds
+        still[account] = max(still.get(account, 0), now - seconds) + (1 + PAUSES) * seconds
         self._paused_until = still
 
     def late(self, pod: Pod) -> float:
@@ -139,3 +163,8 @@ class SearchTime:
     def decided(self, pod: Pod) -> None:
         """Note a search with an outcome."""
         self._tries.pop(pod.uid, None)
+
+
+def _preemption(namespace: str) -> str:
+    """The account of the time for reading whom pods of a namespace may preempt; no namespace has such a name."""
+    return f"{namespace}/preemption"

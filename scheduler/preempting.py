@@ -8,15 +8,18 @@ deletion would help, and does not ask.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
-from functools import cached_property
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from functools import cached_property, partial
+from itertools import chain
 from typing import NamedTuple
 
 from allocator.time_limit import OutOfTime, TimeLimit
 from resourceapi.manifests import text
 from resourceapi.records.claims import Claim, reservations
 from resourceapi.records.pods import Pod, read_pod
+from resourceapi.records.pools import PoolId
 from scheduler.budgets import Budget, by_namespace, importance, violating
 from scheduler.cluster_picture import ClusterPicture
 from scheduler.extender_api import PreemptionRequest, Victims
@@ -51,104 +54,148 @@ class Preemption:
         pod = read_pod(request.pod)
         if not pod.claims:
             return request.victims
-        with self._search_time.holding(self._picture.lock, pod.namespace, len(request.victims)):
+        lock = self._picture.lock
+        with self._search_time.holding(lock, pod.namespace, len(request.victims)):
             self._term()
             try:
                 claims = claims_for(pod, self._picture.claims)
             except ClaimProblem:
                 return {}
-            if self._search_time.retry_at(pod) is not None:
+            if not self._search_time.may_preempt(pod):
                 return {}
-            limit = TimeLimit(self._seconds)
-            found = self._found(request, pod, claims, limit)
-            if limit.is_over:
+            found: dict[str, Victims] = {}
+            try:
+                for node, victims in self._found(request, pod, claims):
+                    found[node] = victims
+            except _LateSearch:
                 self._search_time.late(pod)
+            except OutOfTime:  # too many pods, claims or budgets of others: the pod is not late
+                pass
             return found
 
     def _found(
-        self, request: PreemptionRequest, pod: Pod, claims: Sequence[Claim], limit: TimeLimit
-    ) -> Mapping[str, Victims]:
-        """The victims on the nodes that are decided in time."""
-        picture = self._picture
-        pods = _Pods(picture, limit)
+        self, request: PreemptionRequest, pod: Pod, claims: Sequence[Claim]
+    ) -> Iterator[tuple[str, Victims]]:
+        """Nodes with their victims.
+
+        :raises allocator.time_limit.OutOfTime: if the others are not decided in time.
+        """
+        picture, limit = self._picture, TimeLimit(self._seconds)
+        pods = _Pods(picture, limit, partial(self._search_time.reading_victims, picture.lock))
         nominated = pod.nominated_node
-        found: dict[str, Victims] = {}
-        with suppress(OutOfTime):  # then pods may be among the victims on the last node that need not be
-            if nominated and _Trials(picture, pods, claims, nominated, limit).will_fit():
-                return {}  # kube-scheduler has deleted pods for this one already
-            for node, victims in request.victims.items():
-                chosen = _Trials(picture, pods, claims, node, limit).victims(pod, victims)
-                if chosen is not None and chosen.uids:
-                    found[node] = chosen
-        return found
+        if nominated and _Trials(picture, pods, claims, nominated, limit).will_fit():
+            return  # kube-scheduler has deleted pods for this one already
+        for node, victims in request.victims.items():
+            chosen = _Trials(picture, pods, claims, node, limit).victims(pod, victims)
+            if chosen is not None and chosen.uids:
+                yield node, chosen
+            limit.check()
+
+
+class _LateSearch(OutOfTime):
+    """The time was over while it was searched for devices of the pod's claims."""
 
 
 class _Pods:
     """The pods that reference claims, by uid and by node; `leaving` are being deleted already."""
 
-    def __init__(self, picture: ClusterPicture, limit: TimeLimit) -> None:
+    def __init__(
+        self, picture: ClusterPicture, limit: TimeLimit, reading: Callable[[], AbstractContextManager[None]]
+    ) -> None:
+        """`reading`: notes how long it is read what others have."""
         self._picture = picture
         self._limit = limit
+        self.reading = reading
         self.by_uid: dict[str, Pod] = {}
         self.by_node: dict[str, list[Pod]] = {}
         self.leaving: list[Pod] = []
-        for pod in list(picture.pods.objects.values()):  # which others may change meanwhile
-            self.by_uid[pod.uid] = pod
-            if pod.is_leaving:
-                self.leaving.append(pod)
-            elif pod.node:
-                self.by_node.setdefault(pod.node, []).append(pod)
+        with reading():
+            for pod in list(picture.pods.objects.values()):  # which others may change meanwhile
+                self.by_uid[pod.uid] = pod
+                if pod.is_leaving:
+                    self.leaving.append(pod)
+                elif pod.node:
+                    self.by_node.setdefault(pod.node, []).append(pod)
 
     @cached_property
-    def budgets(self) -> Mapping[str, Sequence[Budget]]:
+    def _budgets(self) -> Mapping[str, Sequence[Budget]]:
         """The budgets of each namespace."""
         return by_namespace(self._picture.budgets.objects.values())
 
     @cached_property
-    def freed_by_leaving(self) -> frozenset[str]:
-        """The claims that lose their devices with the pods that are leaving: there may be thousands, and they name as many claims.
-
-        :raises allocator.time_limit.OutOfTime: if there are too many to look at in time.
-        """
-        freed: set[str] = set()
-        for pod in self.leaving:
-            self._limit.check()
-            freed |= self._freed([pod], self._uids_of_leaving)
-        return frozenset(freed)
+    def _freed_by_leaving(self) -> frozenset[str]:
+        """The claims that lose their devices with the pods that are leaving: there may be thousands, and they name as many claims."""
+        return self._freed(self.leaving, self._uids_of_leaving)
 
     @cached_property
     def _uids_of_leaving(self) -> frozenset[str]:
         return frozenset(each.uid for each in self.leaving)
 
     def freed(self, gone: Sequence[Pod]) -> frozenset[str]:
-        """The claims that lose their devices with these pods and those that are leaving."""
-        uids = self._uids_of_leaving.union([each.uid for each in gone])
-        return self.freed_by_leaving | self._freed(gone, uids)
+        """The claims that lose their devices with these pods and those that are leaving.
 
-    def _freed(self, pods: Sequence[Pod], uids: frozenset[str]) -> set[str]:
+        :raises allocator.time_limit.OutOfTime: if there are too many pods to look at in time.
+        """
+        with self.reading():
+            uids = self._uids_of_leaving.union([each.uid for each in gone])
+            return self._freed_by_leaving | self._freed(gone, uids)
+
+    def _freed(self, pods: Sequence[Pod], uids: frozenset[str]) -> frozenset[str]:
         """The claims of pods that nobody but these uids has reserved, and nobody is getting."""
-        ledger = self._picture.claims
-        freed = set()
-        for key in {key for each in pods for key in each.claim_keys}:
-            claim = ledger.get(key)
-            if claim is None or ledger.is_assumed(key):
-                continue
-            users = {text(each, "uid") for each in reservations(claim.object)}
-            if users and users <= uids:
-                freed.add(key)
-        return freed
+        is_freed: dict[str, bool] = {}
+        for pod in pods:
+            self._limit.check()
+            for key in pod.claim_keys:
+                if key not in is_freed:
+                    users = self._users(key)
+                    is_freed[key] = bool(users) and users <= uids
+        return frozenset(key for key, is_one in is_freed.items() if is_one)
 
-    def less_important(self, node: str, priority: int) -> list[Pod]:
-        """All pods on a node of a lower priority, also those that are being deleted: kube-scheduler counts them, too."""
+    def _users(self, key: str) -> set[str]:
+        """For whom a claim is reserved (uids); nobody if it would free no device, as one that asks for nothing."""
+        claim = self._picture.claims.get(key)
+        if (
+            claim is None
+            or self._picture.claims.is_assumed(key)
+            or all(each.is_admin for each in claim.results)
+        ):
+            return set()
+        return {text(each, "uid") for each in reservations(claim.object)}
+
+    def by_user(self, claims: Iterable[str]) -> Mapping[str, set[str]]:
+        """The claims that are reserved for each pod, by uid.
+
+        :raises allocator.time_limit.OutOfTime: if there are too many to look at in time.
+        """
+        found: dict[str, set[str]] = {}
+        for key in claims:
+            self._limit.check()
+            for uid in self._users(key):
+                found.setdefault(uid, set()).add(key)
+        return found
+
+    def violating(self, node: str, priority: int) -> frozenset[str]:
+        """The pods (uids) on a node of a lower priority for whose deletion budgets have no room.
+
+        Those that are being deleted take room, too: kube-scheduler counts them.
+
+        :raises allocator.time_limit.OutOfTime: if there are too many budgets to look at in time.
+        """
         there = [*self.by_node.get(node, ()), *(each for each in self.leaving if each.node == node)]
-        return [each for each in there if each.priority < priority]
+        return violating([each for each in there if each.priority < priority], self._budgets, self._limit)
 
 
 class _Victim(NamedTuple):
-    """A pod that may be deleted, whether a budget has no room for that, and how many devices its claims have."""
+    """A pod that may be deleted.
+
+    :param violates: whether a budget has no room for that.
+    :param claims: those that keep their devices if it stays.
+    :param devices: how many these have.
+    """
 
     pod: Pod
     violates: bool
+    claims: set[str]
     devices: int
 
 
@@ -175,40 +222,60 @@ class _Trials:
         """These victims, with others of lower priority than the pod if need be; None if that does not help either.
 
         First no pod is deleted for which budgets have no room, then none that has a higher priority than necessary, then as
-        few as possible: all that may be are taken, and given back one by one, those that violate a budget before others,
-        the most important first, and of equal ones those with fewest devices.
+        few as possible: all that may be are taken, and given back in turn, those that violate a budget before others, the most
+        important first, and of equal ones those with fewest devices.
         """
         uids = given.uids
         gone = [self._pods.by_uid[uid] for uid in uids if uid in self._pods.by_uid]
-        if self._fits(gone):
+        freed = self._freed(gone)
+        if self._fits(freed):
             return given
-        lower = [
-            each
-            for each in self._pods.by_node.get(self._node, ())
-            if each.priority < pod.priority and each.uid not in uids
-        ]
-        if not lower or not self._fits([*gone, *lower]):
+        with self._pods.reading():
+            lower = [
+                each
+                for each in self._pods.by_node.get(self._node, ())
+                if each.priority < pod.priority and each.uid not in uids
+            ]
+            more_freed = self._freed([*gone, *lower]) - freed
+            here = frozenset(key for key in more_freed if self._has_devices_here(key))
+        if not here or not self._fits(freed | here):
             return None
-        freed = self._freed([*gone, *lower])
-        there = self._pods.less_important(self._node, pod.priority)
-        violates = violating(there, self._pods.budgets, self._limit)
-        more = [
-            _Victim(
-                each,
-                each.uid in violates,
-                sum(self._devices(key) for key in freed.intersection(each.claim_keys)),
-            )
-            for each in lower
-            if not freed.isdisjoint(each.claim_keys)
-        ]
-        more.sort(key=lambda each: (not each.violates, -each.pod.priority, each.devices, each.pod.key))
-        for victim in list(more):
-            others = [each for each in more if each is not victim]
-            if self._fits([*gone, *(each.pod for each in others)]):
-                more = others
+        with self._pods.reading():
+            claims = self._pods.by_user(here)
+            violates = self._pods.violating(self._node, pod.priority)
+            may_go = [
+                _Victim(each, each.uid in violates, kept, sum(map(self._devices, kept)))
+                for each in lower
+                if (kept := claims.get(each.uid))
+            ]
+        may_go.sort(key=lambda each: (not each.violates, -each.pod.priority, each.devices, each.pod.key))
+        more = self._needed(may_go, freed | here)
         violations = given.violations + sum(each.violates for each in more)
         added = sorted((each.pod for each in more), key=importance)
         return Victims(self._by_priority(uids, added), violations)
+
+    def _needed(self, may_go: Sequence[_Victim], freed: frozenset[str]) -> list[_Victim]:
+        """Those that have to go, if the first ones are given back as far as possible; who is undecided in time goes as well.
+
+        Where all of a part can stay, each of them can, so that many who hold nothing that matters take few searches.
+
+        :param freed: the claims that lose their devices if all go, with which it fits.
+        """
+        needed: list[_Victim] = []
+        parts = [may_go]
+        while parts:
+            part = parts.pop()
+            left = freed.difference(*(each.claims for each in part))
+            if self._fits_without(left):
+                freed = left
+            elif self._limit.is_over:
+                return [*needed, *part, *chain.from_iterable(parts)]
+            elif len(part) > 1:
+                half = len(part) // 2
+                parts += [part[half:], part[:half]]
+            else:
+                needed += part
+        return needed
 
     def will_fit(self) -> bool:
         """Whether the claims fit once those have lost their devices whose pods are leaving or have left."""
@@ -221,8 +288,11 @@ class _Trials:
         }
         return self._fits_without(self._freed(()) | (left - self._own))
 
-    def _fits(self, gone: Sequence[Pod]) -> bool:
-        return self._fits_without(self._freed(gone))
+    def _fits(self, freed: frozenset[str]) -> bool:
+        fits = self._fits_without(freed)
+        if self._limit.is_over:
+            raise _LateSearch
+        return fits
 
     def _fits_without(self, freed: frozenset[str]) -> bool:
         known = self._known.get(freed)
@@ -231,29 +301,37 @@ class _Trials:
             with state.without(freed):
                 answers = state.filter(self._claims, self._limit, [self._node]).nodes
             known = self._known[freed] = any(each.fits for each in answers.outcomes)
-        self._limit.check()  # also where it was known: there may be thousands of pods to leave out
         return known
 
     def _freed(self, gone: Sequence[Pod]) -> frozenset[str]:
         """The claims that lose their devices with these pods and those that are leaving."""
         return self._pods.freed(gone) - self._own
 
+    @cached_property
+    def _pools(self) -> frozenset[PoolId]:
+        return self._picture.state.pools_on(self._node, self._limit)
+
+    def _has_devices_here(self, key: str) -> bool:
+        """Whether a claim has devices of pools that the node sees: no others are of use there."""
+        self._limit.check()
+        held = self._picture.state.held.get(key)
+        return held is not None and any(PoolId(*each.device[:2]) in self._pools for each in held.results)
+
     def _devices(self, key: str) -> int:
         held = self._picture.state.held.get(key)
         return 0 if held is None else len(held.results)
 
     def _by_priority(self, uids: Sequence[str], more: Iterable[Pod]) -> list[str]:
-        """All victims, those of higher priority first; kube-scheduler's own keep their order.
+        """All victims, `more` being sorted, those of higher priority first; kube-scheduler's own keep their order.
 
         It takes the first one for the most important, when it compares nodes. Of its own victims those without claims are
         not known here.
         """
-        ordered = list(uids)
-        for pod in more:
-            self._limit.check()
-            known = (self._pods.by_uid.get(uid) for uid in ordered)
-            lower = (
-                place for place, each in enumerate(known) if each is not None and each.priority < pod.priority
-            )
-            ordered.insert(next(lower, len(ordered)), pod.uid)
-        return ordered
+        ordered: list[str] = []
+        left = deque(more)
+        for uid in uids:
+            known = self._pods.by_uid.get(uid)
+            while known is not None and left and known.priority < left[0].priority:
+                ordered.append(left.popleft().uid)
+            ordered.append(uid)
+        return [*ordered, *(each.uid for each in left)]

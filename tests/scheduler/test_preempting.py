@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from copy import deepcopy
 from pathlib import Path
-from time import thread_time
 from typing import Any
 
 import pytest
 import yaml
 
+from allocator.answers import PodAnswer
+from allocator.scheduling import SchedulingState
 from allocator.time_limit import UNLIMITED, OutOfTime, TimeLimit
 from resourceapi.objects import Object
 from resourceapi.records.claims import Claim
@@ -24,6 +26,7 @@ from scheduler.extender_api import (
     preemption_result,
     read_preemption,
 )
+from scheduler.picture_lock import SearchTime
 from scheduler.pod_claims import MOST_CLAIMS, ClaimProblem, claims_for
 from scheduler.preempting import Preemption
 from serving.routes import HTTPError
@@ -293,16 +296,93 @@ def test_budgets_of_others_do_not_hold_the_picture() -> None:
         violating(pods, budgets, TimeLimit(1_000, clock))
 
 
-def test_time_is_looked_at_for_each_pod() -> None:
-    """Also where its claims make no difference: thousands of pods that name another one's claim were 17 s."""
-    case = {"gpus": 1, "asks": 1, "claims": {}}
-    made = cluster_of(case)
+def holders(made: Cluster, pods: int) -> None:
+    """Puts pods on n1 that hold a GPU each."""
+    for place in range(pods):
+        made.picture.claim_objects.put(held(f"c{place}", {"node": "n1", "gpus": [place]}, [f"v{place}"]))
+        made.picture.pods.put(running(f"v{place}", {"node": "n1", "priority": 0, "claims": [f"c{place}"]}))
+
+
+def searches(monkeypatch: pytest.MonkeyPatch, made: Callable[[], None] = lambda: None) -> list[None]:
+    """As many entries as searches from now on; `made` is called before each."""
+    found: list[None] = []
+    search = SchedulingState.filter
+
+    def noted(state: SchedulingState, *arguments: Any) -> PodAnswer:
+        found.append(None)
+        made()
+        return search(state, *arguments)
+
+    monkeypatch.setattr(SchedulingState, "filter", noted)
+    return found
+
+
+ANY_VICTIMS = {"n1": Victims(["uid-x"], 0)}
+
+
+@pytest.mark.parametrize(("pods", "claims"), [(20, 64), (300, 1)])
+@pytest.mark.parametrize("allocated", [{}, allocation("n2", "gpu-9")], ids=["nothing", "elsewhere"])
+def test_claims_without_devices_of_the_node_make_nobody_a_victim(
+    monkeypatch: pytest.MonkeyPatch, allocated: Object, pods: int, claims: int
+) -> None:
+    """Others may have thousands, of pods on the node: each claim is read once for each question, and no search is for it."""
+    case = {"gpus": 1, "asks": 1, "claims": {"a": {"node": "n1", "gpus": [0]}}}
+    made = cluster_of({**case, "pods": {"old": {"node": "n1", "priority": 0, "claims": ["a"]}}})
+    for name in map(str, range(pods)):
+        names = [f"{name}-{place}" for place in range(claims)]
+        for each in names:
+            empty = claim(each, namespace="evil")
+            empty["spec"] = {"devices": {}}
+            reserved = [{"resource": "pods", "name": name, "uid": f"uid-{name}"}]
+            empty["status"] = {"allocation": allocated, "reservedFor": reserved}
+            made.picture.claim_objects.put(empty)
+        evil = running(name, {"node": "n1", "priority": -5, "claims": names})
+        evil["metadata"]["namespace"] = "evil"
+        made.picture.pods.put(evil)
+    looked_up, searched = lookups(made, monkeypatch), searches(monkeypatch)
+    found = Preemption(made.picture, seconds=60).victims(PreemptionRequest(preemptor(), ANY_VICTIMS))
+    assert found == {"n1": Victims(["uid-x", "uid-old"], 0)}
+    assert len(searched) == 2
+    assert len(looked_up) < pods * claims + 10
+
+
+def test_pods_that_name_the_same_claim_make_no_more_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Thousands that name another one's claim were 17 s."""
+    made = cluster_of({"gpus": 1, "asks": 1})
     made.picture.claim_objects.put(held("x", {"node": "n1", "gpus": [0]}, ["p0"]))
     for place in range(3000):
         made.picture.pods.put(running(f"p{place}", {"node": "n1", "priority": 0, "claims": ["x"]}))
-    begin = thread_time()
-    found = Preemption(made.picture, seconds=0.2).victims(
-        PreemptionRequest(preemptor(), {"n1": Victims([], 0)})
-    )
-    assert found == {}
-    assert thread_time() - begin < 0.6
+    looked_up, searched = lookups(made, monkeypatch), searches(monkeypatch)
+    found = Preemption(made.picture, seconds=60).victims(PreemptionRequest(preemptor(), ANY_VICTIMS))
+    assert found == {"n1": Victims(["uid-x", "uid-p0"], 0)}
+    assert len(searched) == 2
+    assert len(looked_up) < 10
+
+
+def test_pods_that_can_stay_are_found_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search leaves out half of them rather than one."""
+    made = cluster_of({"gpus": 64, "asks": 1})
+    holders(made, 64)
+    searched = searches(monkeypatch)
+    found = Preemption(made.picture, seconds=60).victims(PreemptionRequest(preemptor(), ANY_VICTIMS))
+    assert found == {"n1": Victims(["uid-x", "uid-v9"], 0)}
+    assert len(searched) <= 2 + 6 + 1
+
+
+def test_who_is_undecided_in_time_is_a_victim(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without these pods it fits, so the node is not dropped, and the pod need not wait."""
+    now = 0
+
+    def later() -> None:
+        nonlocal now
+        now += 1
+
+    monkeypatch.setattr("scheduler.preempting.TimeLimit", lambda seconds: TimeLimit(seconds, lambda: now))
+    made = cluster_of({"gpus": 8, "asks": 1})
+    holders(made, 8)
+    searches(monkeypatch, later)
+    search_time = SearchTime()
+    preemption = Preemption(made.picture, seconds=4, search_time=search_time)
+    found = preemption.victims(PreemptionRequest(preemptor(), ANY_VICTIMS))
+    assert found == {"n1": Victims(["uid-x", "uid-v6", "uid-v7"], 0)}
+    assert search_time.retry_at(read_pod(preemptor())) is None
