@@ -308,12 +308,13 @@ class SchedulingState:
         """Count what a pod gets on the node that is chosen."""
         assert chosen.result is not None
         claims = asked.on.get(chosen.node, asked.elsewhere)
-        allocated = dict(zip(claims.unallocated, chosen.result, strict=True))
-        held = [claim.allocated(result) for claim, result in allocated.items()]
+        # a pod may name a claim twice, which kube-scheduler allocates as often
+        results = list(zip(claims.unallocated, chosen.result, strict=True))
+        held = [claim.allocated(result) for claim, result in results]
         footprints = self.footprints(on_node, chosen.node, [*claims.allocated, *held])
-        for claim, result in allocated.items():
+        for claim, result in results:
             self.hold_allocation(claim.key, Allocation(result))
-        return found._replace(placed=chosen.node, allocated=allocated, footprints=footprints)
+        return found._replace(placed=chosen.node, allocated=dict(results), footprints=footprints)
 
     def footprints(self, pod: PodOnNode, node: str, claims: Sequence[Claim]) -> list[ClaimFootprint]:
         """What the claims of a pod, which are all allocated, take of a node.

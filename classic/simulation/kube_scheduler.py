@@ -19,7 +19,7 @@ from classic.simulation.api_server import ApiServer, Client
 from classic.simulation.dynamic_resources import NAME, Code, CycleState, PodClaim, Status
 from classic.simulation.timeline import Entry, now
 from resourceapi.errors import WriteConflict
-from resourceapi.manifests import entries, key_of, mapping, name_of, text
+from resourceapi.manifests import entries, key_of, mapping, text
 from resourceapi.objects import Object
 from resourceapi.records.nodes import Node, read_node
 from resourceapi.releases import CLASSIC, Profile
@@ -335,7 +335,7 @@ class KubeScheduler:
         rejected_by = set()
         for node in self._nodes.all():
             self._time_limit.check()
-            name = name_of(node)
+            name = node.name
             if name in refused:
                 rejected_by.add(refused[name].plugin)
                 reason = Status(Code.UNSCHEDULABLE, f"{refused[name].plugin}: {refused[name].reason}")

@@ -90,7 +90,7 @@ class _Structured:
             return PodOutcome(key_of(pod), "", 0, None)  # a claim or a template does not exist
         claims = {each.key: each for each in found}
         attempted = self._attempted(pod, created)
-        names = {name_of(each) for each in self._nodes.all()}
+        names = {each.name for each in self._nodes.all()}
         fitting = sorted(names - set(self._nodes.refused(pod)))
         for node in self._nodes.ranked(pod, fitting):
             self._time_limit.check()

@@ -544,7 +544,9 @@ def test_rights_that_suffice(
     assert "403" not in captured.out + captured.err
     discovery = {"/version", GROUP, OWN_GROUP, *(f"{GROUP}/{version}" for version in cluster.versions)}
     pods = {"/api/v1/pods", "/api/v1/namespaces/team/pods"}  # what they take of nodes stays unknown
-    assert cluster.asked - discovery - pods == set(SEVEN)
+    of_pod_groups = "/apis/scheduling.k8s.io/v1beta1"
+    groups = {of_pod_groups, f"{of_pod_groups}/podgroups", f"{of_pod_groups}/namespaces/team/podgroups"}
+    assert cluster.asked - discovery - pods - groups == set(SEVEN)
 
 
 def test_validate_without_the_right_to_list_requests_for_reports(

@@ -70,7 +70,7 @@ def test_every_module_is_looked_at() -> None:
 
 
 def test_every_hint_is_tested() -> None:
-    """No hint is without a case, but those about CEL expressions, large objects, managers, patches and lists, which have their own tests."""
+    """No hint is without a case, but those about CEL expressions, large objects, managers, configurations, patches and lists, which have their own tests."""
     from advice.hints import expressions
 
     tested = (
@@ -81,6 +81,8 @@ def test_every_hint_is_tested() -> None:
             "last-applied",
             "field-conflict",
             "patch-type",
+            "no-yaml",
+            "long-key",
             "null-in-a-list",
             "number-in-a-list",
         }
