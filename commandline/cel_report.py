@@ -35,6 +35,7 @@ def lines(evaluation: Evaluation) -> Iterator[str]:
         return
     yield ""
     yield _summary(evaluation)
+    yield from (f"hint: {mistake}" for mistake in evaluation.mistakes)
     for group in evaluation.groups[:MAX_GROUPS]:
         yield ""
         yield from _group(group, derived=evaluation.derived)
@@ -128,6 +129,7 @@ def document(evaluation: Evaluation) -> dict[str, Any]:
             "noMatch": evaluation.devices_with(NO_MATCH),
             "failed": evaluation.devices_with(FAILED),
         }
+        answer["mistakes"] = [{"text": each.text, "meant": each.meant} for each in evaluation.mistakes]
         answer["groups"] = [_group_document(group, evaluation.derived) for group in evaluation.groups]
     return answer
 

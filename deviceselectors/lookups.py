@@ -19,6 +19,7 @@ from deviceselectors.ast import (
 
 if TYPE_CHECKING:
     from deviceselectors.runtime.device import Device
+    from deviceselectors.runtime.values import DomainMap
 
 ATTRIBUTES, CAPACITY = "attributes", "capacity"
 _MAPS = (ATTRIBUTES, CAPACITY)
@@ -55,6 +56,15 @@ class Lookup:
     def qualified(self) -> str:
         """The name with its domain: `gpu.example.com/model`."""
         return f"{self.domain}/{self.name}"
+
+    @property
+    def noun(self) -> str:
+        """What is looked up: an attribute or a capacity."""
+        return "attribute" if self.map == ATTRIBUTES else "capacity"
+
+    def domains_of(self, device: Device) -> DomainMap:
+        """The attributes or capacities of a device, by domain."""
+        return device.attributes if self.map == ATTRIBUTES else device.capacity
 
 
 def member(node: Node) -> tuple[Node, str, bool] | None:

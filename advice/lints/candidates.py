@@ -15,7 +15,7 @@ from deviceselectors.lookups import ATTRIBUTES, Comparison, Key, Lookup, compare
 from deviceselectors.runtime.program import EvaluationError, Program, ProgramError
 from deviceselectors.unparsing import quoted, unparse
 from resourceapi.measured import NEWEST
-from resourceapi.phrases import number
+from resourceapi.phrases import nearest, number
 
 if TYPE_CHECKING:
     from advice.device_inventory import DeviceInventory, NamedGroup
@@ -36,15 +36,15 @@ def reason(root: Node, names: list[str], devices: list[Device]) -> str:
     """
     explainer = Explainer(root)
     explained = [explainer.explain(device) for device in devices[:_MOST_EXPLAINED]]
-    nearest = min(range(len(explained)), key=lambda index: _distance(explained[index]))
-    first = next(iter(explained[nearest]), None)
+    closest = min(range(len(explained)), key=lambda index: _distance(explained[index]))
+    first = next(iter(explained[closest]), None)
     if first is None:
         return ""
-    lines = [f"for example {names[nearest]}: {first}"]
+    lines = [f"for example {names[closest]}: {first}"]
     values = _values(first, explained)
     if len(values) > 1:
         lines.append(f"on these devices {first.seen[0][0]} is {_listed(values)}")
-    if type_clash := next(_type_clashes(root, first, devices[nearest]), ""):
+    if type_clash := next(_type_clashes(root, first, devices[closest]), ""):
         lines.append(type_clash)
     suggestion = next(_suggestions(root, first, devices), "")
     if suggestion:
@@ -257,8 +257,7 @@ class Evaluations:
         return found
 
     def _rare(self, lookup: Lookup, having: int, total: int) -> Remark:
-        noun = "attribute" if lookup.map == ATTRIBUTES else "capacity"
-        what = f'the {noun} "{lookup.name}" in the domain "{lookup.domain}"'
+        what = f'the {lookup.noun} "{lookup.name}" in the domain "{lookup.domain}"'
         lint, hint = RARE, ""
         if having:
             message = f"{having:,} of {number(total, 'device')} {'has' if having == 1 else 'have'} {what}"
@@ -293,8 +292,6 @@ class Evaluations:
 
     def _near(self, lookup: Lookup) -> str:
         """A similar name in the domain, or a similar domain, or the names or domains that there are."""
-        from resourceapi.phrases import nearest
-
         known = self._names_by_domain(lookup.map)
         names = known.get(lookup.domain)
         candidates = sorted(names or known)
@@ -324,15 +321,13 @@ class Evaluations:
 
 
 def _has(device: Device, lookup: Lookup) -> bool:
-    domains = device.attributes if lookup.map == ATTRIBUTES else device.capacity
-    entries = domains.get(lookup.domain)
+    entries = lookup.domains_of(device).get(lookup.domain)
     return entries is not None and lookup.name in entries
 
 
 def _unguarded(lookup: Lookup, failing: int, total: int) -> Remark:
-    noun = "attribute" if lookup.map == ATTRIBUTES else "capacity"
     message = (
-        f'{failing:,} of {number(total, "device")} {"has" if failing == 1 else "have"} no {noun} "{lookup.name}" in the domain '
+        f'{failing:,} of {number(total, "device")} {"has" if failing == 1 else "have"} no {lookup.noun} "{lookup.name}" in the domain '
         f'"{lookup.domain}": the selector fails there, and the pod is not scheduled'
     )
     return Remark(UNGUARDED, lookup.position, lookup.length, message, guard(lookup))

@@ -36,8 +36,6 @@ def check_counters(manifest: dict[str, Any], facts: Facts) -> Iterator[Warning]:
         return
     counters = pool.counters(slice.generation)
     is_complete = RESOURCE_SLICE.name in facts.complete or pool.generation(slice.generation).is_complete
-    if not (is_complete or counters):
-        return
     enough = _Enough()
     for path, device in devices_of(manifest):
         for index, consumption in enumerate(entries(device, "consumesCounters")):

@@ -14,7 +14,7 @@ from allocator.patches import PatchFailure
 from allocator.patches.patch import Patch, removes
 from allocator.rules.selector_outcomes import SelectorOutcomes
 from deviceselectors.lookups import ATTRIBUTES
-from resourceapi.phrases import nearest
+from deviceselectors.spelling import similar_name
 
 #: Names of those that devices have that are kept.
 MAX_NAMES = 256
@@ -52,15 +52,8 @@ class AbsentName(NamedTuple):
 
     @property
     def meant(self) -> str:
-        """The similar name that devices have, with its domain, first in the same domain; empty if there is none."""
-        there = f"{self.domain}/"
-        for names in ([name for name in self.known if name.startswith(there)], self.known):
-            by_bare = {name.rpartition("/")[2]: name for name in names}
-            found = by_bare.get(self.name) or by_bare.get(nearest(self.name, by_bare), "")
-            if found:
-                return found
-        longer = [name for name in self.known if name.startswith(self.qualified)]
-        return longer[0] if len(longer) == 1 and len(self.name) > 2 else nearest(self.qualified, self.known)
+        """The similar name that devices have, see :func:`~deviceselectors.spelling.similar_name`."""
+        return similar_name(self.domain, self.name, self.known)
 
     @property
     def listed(self) -> tuple[str, ...]:

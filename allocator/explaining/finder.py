@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -10,6 +11,7 @@ from allocator.explaining.changes import Claims, Part, parts
 from allocator.explaining.steps import NodeView
 from allocator.explaining.trials import Trials, Variation
 from allocator.scheduling_outcome import SchedulingOutcome
+from deviceselectors.spelling import Texts
 
 #: What remedies change, besides the requirements that they leave out (the kinds of :class:`~allocator.explaining.conflicts.Member`).
 NAME, CLASS, COUNT, CAPACITY, SELECTOR, ALTERNATIVE = (
@@ -98,6 +100,12 @@ class Finder:
         self.made_for = made_for
         #: changes that were probably meant, but are not enough by themselves
         self.first_changes: list[Remedy] = []
+
+    @cached_property
+    def texts(self) -> Texts:
+        """The texts that devices of the nodes that are searched have; looking at them may raise OutOfTime."""
+        devices = [each.prepared for view in self.views.values() for each in view.devices()]
+        return Texts(devices, self.trials.time_limit.check)
 
     def subject(self, part: Part) -> str:
         """The name of a request or alternative: `namespace/claim:main/sub`."""

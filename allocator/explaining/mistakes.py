@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from allocator.explaining.absent_names import AbsentName
 from allocator.explaining.finder import Finder
+from deviceselectors.lookups import compared_texts, lookups
+from deviceselectors.spelling import MAX_COMPARISONS, MAX_KNOWN, Texts, names_on, similar_name
 from deviceselectors.unparsing import quoted
 from resourceapi.objects import Object
 from resourceapi.phrases import nearest, nearest_value
@@ -16,12 +18,11 @@ from resourceapi.records.nodes import Node
 if TYPE_CHECKING:
     from allocator.demand import Alternative
     from allocator.devices import Device
+    from deviceselectors import ast
+    from deviceselectors.lookups import Comparison
+    from deviceselectors.runtime.device import Device as PreparedDevice
 
-#: Of more different names or values than these no similar one is looked for.
-MAX_KNOWN = 1_000
-#: How many comparisons of a selector are looked at.
-MAX_COMPARISONS = 8
-#: How many terms of a node affinity are.
+#: How many terms of a node affinity are looked at.
 MAX_TERMS = 16
 
 
@@ -59,15 +60,15 @@ def find(
     """
     finder.trials.time_limit.check()
     for absent in absent_names:
-        yield from _mistake(
-            f"no device has the {absent.kind} {absent.qualified}", absent.meant, for_tenants=True
-        )
+        yield from _absent(absent.kind, absent.qualified, absent.meant)
     if not finder.views:
         return
     yield from _counter_sets(finder)
+    outcomes = next(iter(finder.views.values())).outcomes
     devices = [device for view in finder.views.values() for device in view.devices()]
     for alternative in unmatched:
-        yield from _values(alternative, finder, devices)
+        for selector in alternative.request_selectors:
+            yield from _values(outcomes.compared_texts(selector.expression), finder.texts)
     for alternative in unserved:
         yield from _capacities(alternative, devices)
         yield from _tolerations(alternative, devices)
@@ -127,17 +128,23 @@ def _counter_sets(finder: Finder) -> Iterator[Mistake]:
                 return
 
 
-def _values(alternative: Alternative, finder: Finder, devices: Iterable[Device]) -> Iterator[Mistake]:
+def in_selector(root: ast.Node, devices: Sequence[PreparedDevice]) -> Iterator[Mistake]:
+    """What a selector names or compares with that none of the devices has."""
+    for lookup in lookups(root)[:MAX_COMPARISONS]:
+        names = names_on(devices, lookup)
+        if lookup.qualified not in names and len(names) <= MAX_KNOWN:
+            yield from _absent(lookup.noun, lookup.qualified, similar_name(lookup.domain, lookup.name, names))
+    yield from _values(compared_texts(root), Texts(devices))
+
+
+def _absent(noun: str, qualified: str, meant: str) -> Iterator[Mistake]:
+    yield from _mistake(f"no device has the {noun} {qualified}", meant, for_tenants=True)
+
+
+def _values(compared: Iterable[Comparison], texts: Texts) -> Iterator[Mistake]:
     """Texts that selectors compare with attributes or the driver, and that no device has."""
-    outcomes = next(iter(finder.views.values())).outcomes
-    prepared = [each.prepared for each in devices]
-    for selector in alternative.request_selectors:
-        for each in outcomes.compared_texts(selector.expression)[:MAX_COMPARISONS]:
-            finder.trials.time_limit.check()
-            known = each.values_on(prepared)
-            if each.text not in known and len(known) <= MAX_KNOWN:
-                meant = nearest_value(each.text, known)
-                yield from _mistake(f"no device has {each.name} {quoted(each.text)}", meant and quoted(meant))
+    for each, meant in texts.misspelt(compared):
+        yield Mistake(f"no device has {each.name} {quoted(each.text)}", quoted(meant))
 
 
 def _capacities(alternative: Alternative, devices: Iterable[Device]) -> Iterator[Mistake]:

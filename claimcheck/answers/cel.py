@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from advice.device_inventory import DeviceInventory
     from advice.lints.expressions import Remark
+    from allocator.explaining.mistakes import Mistake
     from allocator.explaining.patched_values import PatchedValue
     from allocator.inventory import Inventory
     from deviceselectors.ast import Node
@@ -60,6 +61,7 @@ class Evaluation(NamedTuple):
     :param type: the type of the result; None if the expression does not compile, and then ``max_cost`` means nothing.
     :param remarks: findings of lints.
     :param groups: the devices by result; None if no devices were given.
+    :param mistakes: what is probably misspelt, if the expression matches no device.
     """
 
     expression: str
@@ -72,6 +74,7 @@ class Evaluation(NamedTuple):
     max_cost: int = 0
     remarks: Sequence[Remark] = ()
     groups: Sequence[Group] | None = None
+    mistakes: Sequence[Mistake] = ()
 
     @property
     def is_good(self) -> bool:
@@ -130,7 +133,16 @@ def evaluate(
     groups = _evaluate(expression, inventory, derived=derived)
     if patched is not None:
         groups = _with_patches(groups, compiled.ast, patched)
-    return answer._replace(groups=groups)
+    answer = answer._replace(groups=groups)
+    return answer if answer.is_good else answer._replace(mistakes=_mistakes(compiled.ast, inventory))
+
+
+def _mistakes(root: Node | None, inventory: DeviceInventory) -> list[Mistake]:
+    """What is probably misspelt in an expression that matches none of the devices."""
+    from allocator.explaining.mistakes import in_selector
+
+    devices = [each.properties.prepared for each in inventory.groups]
+    return [] if root is None else list(in_selector(root, devices))
 
 
 def _with_patches(groups: Iterable[Group], root: Node | None, patched: Inventory) -> list[Group]:

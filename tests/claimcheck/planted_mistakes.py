@@ -142,6 +142,8 @@ KINDS: dict[str, Callable[[Random, _Words], Planted]] = {
     "template": _template,
     "namespace": _other_namespace,
 }
+#: Those in the selectors of claims.
+IN_SELECTORS = ("value", "value in capitals", "attribute", "domain", "driver", "capacity in a selector")
 
 
 # --- the cluster

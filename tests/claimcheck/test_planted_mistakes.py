@@ -1,12 +1,19 @@
-"""A typing mistake is named in the first line of `explain`, with what was meant."""
+"""A typing mistake is named with what was meant: in the first line of `explain`, and by `cel` on the devices of the cluster."""
 
 from __future__ import annotations
+
+import json
+from itertools import takewhile
+from pathlib import Path
+
+import pytest
 
 from claimcheck import Cluster
 from claimcheck.answers.explain import explain_all
 from claimcheck.inputs import values_in
 from commandline.explain import text_report
-from tests.claimcheck.planted_mistakes import KINDS, Planted, planted
+from commandline.main import main
+from tests.claimcheck.planted_mistakes import IN_SELECTORS, KINDS, Planted, planted
 from tests.claimcheck.random_inventories import GATES
 
 #: Of each kind, and how many of all are named at least, in percent: words of three letters are taken for no others.
@@ -19,13 +26,37 @@ def first_line(found: Planted) -> str:
     return next(iter(text_report.lines(explain_all(known.scenario(list(values_in([pod], known.profile)))))))
 
 
-def is_named(found: Planted) -> bool:
-    before, _, after = first_line(found).partition(found.wrong)
+def is_named(line: str, found: Planted) -> bool:
+    before, _, after = line.partition(found.wrong)
     return bool(before) and found.meant in after
 
 
 def test_first_line() -> None:
     """What is misspelt, and behind it what there is."""
-    asked = [(kind, seed) for kind in KINDS for seed in range(EACH)]
-    unnamed = [(kind, seed) for kind, seed in asked if not is_named(planted(kind, seed))]
+    asked = [(kind, planted(kind, seed)) for kind in KINDS for seed in range(EACH)]
+    unnamed = [(kind, found) for kind, found in asked if not is_named(first_line(found), found)]
+    assert len(unnamed) * 100 <= len(asked) * (100 - LEAST), unnamed
+
+
+def hints(found: Planted, inventory: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
+    """What `cel` says before it lists devices, of each selector of the claim that matches none."""
+    claim = next(each for each in found.objects if each["kind"] == "ResourceClaim")
+    inventory.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": found.objects}))
+    said = []
+    for selector in claim["spec"]["devices"]["requests"][0]["exactly"]["selectors"]:
+        if main(["cel", selector["cel"]["expression"], "--inventory", str(inventory)]):
+            report = capsys.readouterr().out.splitlines()
+            before = takewhile(lambda line: not line.startswith(("no match", "failed")), report)
+            said += [line for line in before if line.startswith("hint: ")]
+    return said
+
+
+def test_cel(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """So does `cel` for what is in expressions."""
+    asked = [(kind, planted(kind, seed)) for kind in IN_SELECTORS for seed in range(EACH)]
+    unnamed = [
+        (kind, found)
+        for kind, found in asked
+        if not any(is_named(each, found) for each in hints(found, tmp_path / "cluster.json", capsys))
+    ]
     assert len(unnamed) * 100 <= len(asked) * (100 - LEAST), unnamed

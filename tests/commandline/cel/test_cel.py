@@ -183,6 +183,7 @@ def test_json(capsys: pytest.CaptureFixture[str], inventory: str) -> None:
         "warnings": [],
         "runtimeCostLimit": 1_000_000,
         "summary": {"devices": 5, "match": 1, "noMatch": 4, "failed": 0},
+        "mistakes": [],
     }
     assert groups[0] == {
         "outcome": "match",
@@ -197,6 +198,22 @@ def test_json(capsys: pytest.CaptureFixture[str], inventory: str) -> None:
             "details": ['driver is "gpu.example.com"'],
         }
     ]
+
+
+def test_misspelt_names_and_values(capsys: pytest.CaptureFixture[str], inventory: str) -> None:
+    """What no device has is named with what is similar, but only where nothing matches."""
+    expression = f'{MODEL.replace("model", "?modle.orValue")}("") == "a100" || {MODEL} == "H100"'
+    code, out, _ = _run(capsys, expression, "--inventory", inventory)
+    assert code == 1
+    assert out.splitlines()[3:6] == [
+        "5 devices: 0 match, 3 do not match, 2 fail",
+        "hint: no device has the attribute gpu.example.com/modle; did you mean gpu.example.com/model?",
+        'hint: no device has model "H100"; did you mean "h100"?',
+    ]
+    _, out, _ = _run(capsys, f'{MODEL} == "H100"', "--inventory", inventory, "-o", "json")
+    assert json.loads(out)["mistakes"] == [{"text": 'no device has model "H100"', "meant": '"h100"'}]
+    code, out, _ = _run(capsys, f'{MODEL} in ["H100", "a100"]', "--inventory", inventory)
+    assert (code, "hint" in out) == (0, False)
 
 
 def test_json_of_an_error(capsys: pytest.CaptureFixture[str]) -> None:
