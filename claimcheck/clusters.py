@@ -210,11 +210,11 @@ class Cluster:
 
     def _seen(self) -> Snapshot:
         """The cluster as the allocator sees it."""
-        from allocator.time_limit import OutOfTime
+        from allocator.time_limit import OutOfTime, TimeLimit
 
         if self._snapshot is None:
             try:
-                self._snapshot = snapshot_of(self._state, PATCH_SECONDS)
+                self._snapshot = snapshot_of(self._state, TimeLimit(PATCH_SECONDS))
             except OutOfTime:
                 reason = f"applying ResourceSlicePatches to the devices took longer than {PATCH_SECONDS:g} s"
                 raise Unanswerable(reason) from None

@@ -240,11 +240,11 @@ def snapshot_in_time(state: ClusterState, seconds: float) -> Snapshot:
 
     :raises UsageError: if applying patches to devices takes longer than so many seconds.
     """
-    from allocator.time_limit import OutOfTime
+    from allocator.time_limit import OutOfTime, TimeLimit
     from claimcheck.answers.scenario import snapshot_of
 
     try:
-        return snapshot_of(state, seconds)
+        return snapshot_of(state, TimeLimit(seconds))
     except OutOfTime:
         raise UsageError(slow_patches(seconds)) from None
 

@@ -20,7 +20,8 @@ from resourceapi.kinds import (
     RESOURCE_SLICE_PATCH,
     kind_of,
 )
-from resourceapi.manifests import entries, has_ended, mapping, name_of, namespace_of, text
+from resourceapi.manifests import entries, full_name, has_ended, mapping, name_of, namespace_of, text
+from resourceapi.model.versions import OWN_GROUP
 from resourceapi.objects import Object
 from resourceapi.records.pod_groups import KIND as POD_GROUP
 from resourceapi.records.pod_groups import is_pod_group
@@ -31,6 +32,11 @@ if TYPE_CHECKING:
     from resourceapi.releases import Profile
 
 __all__ = ["CLAIM", "TEMPLATE", "ClusterState"]
+
+#: The annotation that silences checks of `doctor` for an object: their codes, with commas between them.
+IGNORE = f"{OWN_GROUP}/ignore"
+#: What comes after so many characters of it does not count: they are enough for all codes.
+_LONGEST_IGNORE = 1_000
 
 
 class ClusterState(ClusterObjects):
@@ -49,6 +55,8 @@ class ClusterState(ClusterObjects):
         self.has_snapshots = False
         #: the ResourceSlices that declare compatibility groups although their gate is off
         self.slices_with_groups: set[str] = set()
+        #: the codes of checks that objects say to ignore, by their kind and full name
+        self.ignored: dict[tuple[str, str], frozenset[str]] = {}
         self._default_namespace = default_namespace
 
     def empty(self) -> ClusterState:
@@ -84,6 +92,7 @@ class ClusterState(ClusterObjects):
         requesting = []
         for manifest in readable(found, self.failures):
             how, kind = handling_of(manifest.value), manifest.value.get("kind")
+            self._learn_ignored(manifest.value)
             if is_pod_group(manifest.value):
                 self.pod_groups.put(self._in_namespace(manifest.value))
             elif how == CONTEXT:
@@ -98,6 +107,16 @@ class ClusterState(ClusterObjects):
                 if requests or not (of_group or (live and not is_pending(manifest.value))):
                     requesting.append(manifest)
         return requesting
+
+    def _learn_ignored(self, obj: Object) -> None:
+        """Learn which checks an object says to ignore."""
+        codes = text(mapping(obj, "metadata", "annotations"), IGNORE)[:_LONGEST_IGNORE]
+        if codes:
+            kind = obj["kind"]
+            namespaced = kind == "Pod" or (kind in KINDS and KINDS[kind].namespaced)
+            namespace = namespace_of(obj, self._default_namespace) if namespaced else ""
+            ignored = frozenset(code.strip() for code in codes.split(","))
+            self.ignored[kind, full_name(namespace, name_of(obj))] = ignored
 
     def _add(self, manifest: Manifest, *, stored: bool) -> None:
         """Add an object of the group, in any version."""

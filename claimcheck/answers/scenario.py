@@ -23,6 +23,7 @@ QUOTAS = "ResourceQuotas, which can keep a pod's claims from being made (claimch
 if TYPE_CHECKING:
     from advice.findings import Result
     from allocator.explaining.snapshot import Snapshot
+    from allocator.time_limit import TimeLimit
     from claimcheck.answers.cluster_state import ClusterState
     from claimcheck.answers.live_cluster import LiveCluster
     from claimcheck.answers.outcome import Failure
@@ -151,14 +152,14 @@ def fellows_in(
     return workloads_in(state, found, namespace)
 
 
-def snapshot_of(state: ClusterState, seconds: float) -> Snapshot:
+def snapshot_of(state: ClusterState, limit: TimeLimit) -> Snapshot:
     """The cluster as the allocator sees it.
 
-    :param seconds: how long it may take to apply patches to devices.
+    :param limit: how long it may take to apply patches to devices.
     :raises OutOfTime: if it takes longer.
     """
     from allocator.explaining.snapshot import ClusterContent, Snapshot
-    from allocator.time_limit import UNLIMITED, TimeLimit
+    from allocator.time_limit import UNLIMITED
     from resourceapi.kinds import RESOURCE_SLICE, RESOURCE_SLICE_PATCH
 
     patches = state.of(RESOURCE_SLICE_PATCH.name)
@@ -172,7 +173,7 @@ def snapshot_of(state: ClusterState, seconds: float) -> Snapshot:
             state.taint_rules.values(),
             patches.values(),
         ),
-        time_limit=TimeLimit(seconds) if patches else UNLIMITED,
+        time_limit=limit if patches else UNLIMITED,
         owner_of=state.owners(),
     )
 

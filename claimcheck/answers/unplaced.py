@@ -30,14 +30,19 @@ MAX_EXPLAINED = 16
 class Unplaced(NamedTuple):
     """Pods that are left for the same reason.
 
-    :param pods: their names.
+    :param tried: the pods.
     :param said: what kept them from being placed, in kube-scheduler's words where it has some.
     :param explained: one of them explained, in the cluster with all pods that are placed; None if that was not done.
     """
 
-    pods: Sequence[str]
+    tried: Sequence[Tried]
     said: str
     explained: Explained | None = None
+
+    @property
+    def pods(self) -> list[str]:
+        """Their names."""
+        return [each.pod.name for each in self.tried]
 
 
 def unplaced(
@@ -75,10 +80,10 @@ def unplaced(
             beside = fellows.get(placement.gang.name, ()) if placement.gang is not None else ()
             explained = _explained(after, first, allocated, beside, limits)
         said = placement.error or (explained and explained.unavailable) or placement.reason
-        one = Unplaced([each.pod for _, each in group], said, explained)
+        one = Unplaced([each for each, _ in group], said, explained)
         known = found.get(_reason(one))
-        found[_reason(one)] = one if known is None else known._replace(pods=[*known.pods, *one.pods])
-    return sorted(found.values(), key=lambda each: -len(each.pods))
+        found[_reason(one)] = one if known is None else known._replace(tried=[*known.tried, *one.tried])
+    return sorted(found.values(), key=lambda each: -len(each.tried))
 
 
 def _kind(tried: Tried, placement: Placement) -> object:

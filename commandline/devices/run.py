@@ -38,11 +38,12 @@ def run(options: Namespace) -> int:
     state, existing = read_cluster(options, cluster, profile_of(options))
     if options.diff:
         return _compare(options, state, existing)
+    limit = TimeLimit(options.timeout)
     try:
-        devices = ClusterDevices(state, options.timeout)
+        devices = ClusterDevices(state, limit)
     except OutOfTime:
         raise UsageError(slow_patches(options.timeout)) from None
-    filters = Filters(options, devices, TimeLimit(options.timeout))
+    filters = Filters(options, devices, limit)
     try:
         chosen = list(filters.of(devices))
     except OutOfTime:
@@ -90,9 +91,9 @@ def _compare(options: Namespace, state: ClusterState, existing: list[Manifest]) 
     proposal = Proposal(state, read_named("--diff", options.names), options.without)
     _insist_on_use(options, state, proposal)
     workloads = pending(state, existing, options.namespace)
+    limit = TimeLimit(options.timeout)
     try:
-        devices = ClusterDevices(state, options.timeout)
-        found = compare(devices, proposal, workloads, TimeLimit(options.timeout))
+        found = compare(ClusterDevices(state, limit), proposal, workloads, limit)
     except OutOfTime:
         message = f"finding out what would change took longer than {options.timeout:g} s (--timeout)"
         raise UsageError(message) from None

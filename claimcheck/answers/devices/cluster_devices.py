@@ -17,6 +17,7 @@ from allocator.patches.sources import DeviceSources
 from allocator.pod_nodes import Refusal, closed_by_taints
 from allocator.pools import Pool, hidden_by_gate, pool_of, visible_by_pool
 from allocator.rules.standing import GROUPS_OFF, is_selectable
+from allocator.time_limit import TimeLimit
 from claimcheck.answers.cluster_state import ClusterState
 from claimcheck.answers.evictions import evicted
 from claimcheck.answers.scenario import snapshot_of
@@ -62,16 +63,16 @@ class GroupsOn(NamedTuple):
 class ClusterDevices:
     """All devices in the slices of a cluster."""
 
-    def __init__(self, state: ClusterState, seconds: float) -> None:
+    def __init__(self, state: ClusterState, limit: TimeLimit) -> None:
         """Apply patches to them.
 
-        :param seconds: how long that may take.
+        :param limit: how long that may take.
         :raises OutOfTime: if it takes longer.
         """
         self.state = state
         #: when all of it is so
         self.now = datetime.now(UTC)
-        self.snapshot = snapshot_of(state, seconds)
+        self.snapshot = snapshot_of(state, limit)
         self.cluster, self._nodes = self.snapshot.cluster, self.snapshot.nodes
         self.inventory, self.allocated = self.cluster.inventory, self.cluster.allocated
         #: which claims have a device, by the device, also those with admin access

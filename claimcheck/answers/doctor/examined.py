@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -14,16 +14,9 @@ from claimcheck.answers.doctor.checks import Check
 from claimcheck.answers.scenario import Scenario, workloads_in
 from cluster.objects import CLAIM
 from documents.manifest import Manifest
-from resourceapi.kinds import KINDS
-from resourceapi.manifests import full_name, mapping, name_of, namespace_of, text, uid_of
-from resourceapi.model.versions import OWN_GROUP
-from resourceapi.objects import EMPTY, Object
+from resourceapi.manifests import full_name, name_of, namespace_of, uid_of
+from resourceapi.objects import Object
 from resourceapi.records.claims import Claim
-
-#: The annotation that silences checks for an object: their codes, with commas between them.
-IGNORE = f"{OWN_GROUP}/ignore"
-#: What comes after so many characters of it does not count: they are enough for all codes.
-_LONGEST_IGNORE = 1_000
 
 
 class Affected(NamedTuple):
@@ -71,20 +64,26 @@ class Examined:
     :param state: its objects.
     :param manifests: those of them that request devices, with all pods that are on no node.
     :param namespace: the only one whose pods and claims are looked at; empty: all.
-    :param seconds: how long everything may take.
+    :param limit: how long everything may take.
+    :param disabled: the codes of checks whose findings do not matter.
     :raises OutOfTime: if applying patches to the devices takes longer.
     """
 
     def __init__(
-        self, state: ClusterState, manifests: Iterable[Manifest], namespace: str, seconds: float
+        self,
+        state: ClusterState,
+        manifests: Iterable[Manifest],
+        namespace: str,
+        limit: TimeLimit,
+        disabled: Collection[str] = (),
     ) -> None:
         self.state = state
-        self.limit = TimeLimit(seconds)
+        self.limit = limit
+        self._disabled = disabled
         self._namespace = namespace
         self._manifests = [each for each in manifests if is_pending(each.value)]
         self._pending = {_key(each.value): each.value for each in self._manifests}
-        self.devices = ClusterDevices(state, seconds)
-        self._silenced: dict[tuple[str, str], frozenset[str]] = {}
+        self.devices = ClusterDevices(state, limit)
 
     def looks_at(self, namespace: str) -> bool:
         """Whether what is in a namespace is looked at."""
@@ -104,22 +103,9 @@ class Examined:
         return [claim for claim in found if self.looks_at(claim.namespace)]
 
     def is_silenced(self, check: Check, affected: Affected) -> bool:
-        """Whether an annotation of an object says that a check does not matter for it."""
-        key = affected.kind, affected.full_name
-        if key not in self._silenced:
-            self._silenced[key] = self._codes(affected)
-        return check.code in self._silenced[key]
-
-    def _codes(self, affected: Affected) -> frozenset[str]:
-        """The codes in the annotation of an object."""
-        if affected.kind == "Pod":
-            found = self._pending.get(affected.full_name, EMPTY)
-        elif affected.kind in KINDS:
-            found = self.state.of(affected.kind).get(affected.full_name, EMPTY)
-        else:
-            return frozenset()
-        codes = text(mapping(found, "metadata", "annotations"), IGNORE)
-        return frozenset(code.strip() for code in codes[:_LONGEST_IGNORE].split(","))
+        """Whether a check does not matter, or not for this object, as its annotation says."""
+        ignored = self.state.ignored.get((affected.kind, affected.full_name), frozenset())
+        return check.code in self._disabled or check.code in ignored
 
     @property
     def knows_pods(self) -> bool:

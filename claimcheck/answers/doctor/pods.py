@@ -11,6 +11,7 @@ from claimcheck.answers.doctor.checks import POD_WAITS
 from claimcheck.answers.doctor.examined import Affected, Diagnosis, Examined, command
 from claimcheck.answers.simulate import simulate
 from claimcheck.answers.unplaced import Unplaced
+from cluster.workloads import Workload
 
 #: As kube-scheduler chooses nodes.
 _OBJECTIVE = next(iter(MODES))
@@ -26,7 +27,7 @@ def check(examined: Examined) -> Iterator[Diagnosis]:
     for workload in scenario.workloads:
         if reason := workload.problem or " and for ".join(workload.missing):
             cause = f"nothing can be said about it: {reason}" if workload.problem else f"waits for {reason}"
-            missing.setdefault(cause, []).append(Affected("Pod", workload.namespace, workload.name))
+            missing.setdefault(cause, []).append(_affected(workload))
     for cause, pods in missing.items():
         yield Diagnosis(POD_WAITS, cause, pods, command=_explain(pods))
     if len(scenario.workloads) == sum(map(len, missing.values())):
@@ -37,7 +38,7 @@ def check(examined: Examined) -> Iterator[Diagnosis]:
 
 
 def _waiting(group: Unplaced) -> Diagnosis:
-    pods = [_pod(each) for each in group.pods]
+    pods = [_affected(each.workload) for each in group.tried]
     explained = group.explained.explanation if group.explained is not None else None
     cause, remedy = group.said or "fits on no node", ""
     if explained is not None:
@@ -48,10 +49,8 @@ def _waiting(group: Unplaced) -> Diagnosis:
     return Diagnosis(POD_WAITS, cause, pods, remedy, _explain(pods))
 
 
-def _pod(title: str) -> Affected:
-    """A pod by its title: `Pod team/train`."""
-    namespace, _, name = title.removeprefix("Pod ").partition("/")
-    return Affected("Pod", namespace, name)
+def _affected(pod: Workload) -> Affected:
+    return Affected("Pod", pod.namespace, pod.name)
 
 
 def _explain(pods: Sequence[Affected]) -> str:

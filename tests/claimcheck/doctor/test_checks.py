@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from allocator.time_limit import TimeLimit
-from claimcheck.answers.cluster_state import ClusterState
+from claimcheck.answers.cluster_state import IGNORE, ClusterState
 from claimcheck.answers.doctor.checks import CHECKS
 from claimcheck.answers.doctor.examination import Examination, examine
 from claimcheck.answers.doctor.examined import Examined
@@ -33,7 +33,7 @@ def _examine(objects: list[dict[str, Any]], case: dict[str, Any], namespace: str
     state = ClusterState(Profile(case.get("release", "1.37"), case.get("gates", {})), "default")
     manifests = state.learn(Unwritten("cluster", each) for each in objects)
     assert [each.message for each in state.failures] == []
-    return examine(Examined(state, manifests, namespace, _SECONDS))
+    return examine(Examined(state, manifests, namespace, TimeLimit(_SECONDS)))
 
 
 def named(name: str) -> dict[str, Any]:
@@ -99,6 +99,22 @@ def test_only_one_namespace() -> None:
     assert [each.check.code for each in _examine(objects, {}, "other").diagnoses] == ["CD012"]
 
 
+def test_an_annotation_silences_a_check_for_any_object() -> None:
+    """Whatever kind of object is found, its annotation is heeded; what is not a stored object, such as a pool, has none."""
+    silenced, heard = set(), set()
+    for case in CASES:
+        kinds = {one.kind for each in _examine(cluster(case), case).diagnoses for one in each.objects}
+        ignore = {IGNORE: ", ".join(CHECKS)}
+        annotated = [
+            each | {"metadata": each["metadata"] | {"annotations": ignore}} for each in cluster(case)
+        ]
+        left = {one.kind for each in _examine(annotated, case).diagnoses for one in each.objects}
+        silenced |= kinds - left
+        heard |= left
+    assert heard <= {"pool", "device"}
+    assert {"Pod", "ResourceClaim", "ResourceSlice", "DeviceClass", "DeviceTaintRule", "Node"} <= silenced
+
+
 def test_a_gone_pod_is_not_told_from_one_that_may_not_be_read() -> None:
     """Where pods could not be listed, none is taken for gone, and the answer is not complete."""
     from claimcheck.answers.outcome import Unread
@@ -107,7 +123,7 @@ def test_a_gone_pod_is_not_told_from_one_that_may_not_be_read() -> None:
     case = named("the pod of a claim is gone")
     manifests = state.learn(Unwritten("cluster", each) for each in cluster(case))
     state.unread["Pod"] = Unread("cluster", "forbidden", "Pod", is_forbidden=True)
-    answer = examine(Examined(state, manifests, "", _SECONDS))
+    answer = examine(Examined(state, manifests, "", TimeLimit(_SECONDS)))
     assert answer.diagnoses == []
     assert not answer.is_complete
 
@@ -139,7 +155,7 @@ def test_the_time_ends_all_checks() -> None:
     manifests = state.learn(
         Unwritten("cluster", each) for each in cluster(named("two drivers publish one device"))
     )
-    examined = Examined(state, manifests, "", _SECONDS)
+    examined = Examined(state, manifests, "", TimeLimit(_SECONDS))
     examined.limit = TimeLimit(-1.0)
     answer = examine(examined)
     assert answer.diagnoses == []
