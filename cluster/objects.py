@@ -39,6 +39,8 @@ _RECORDS: Mapping[str, Callable[[Object], Any]] = {
     kinds.DEVICE_CLASS.name: read_device_class,
     kinds.DEVICE_TAINT_RULE.name: read_taint_rule,
 }
+#: The most workloads one above the other that are looked at.
+MAX_CONTROLLERS = 8
 
 
 class ClusterObjects:
@@ -60,6 +62,8 @@ class ClusterObjects:
         #: the pods that are on nodes
         self.pods = Collection(self._read_pod)
         self.pod_groups = Collection(self.read_pod_group)
+        #: what controls workloads (kind, name), by their kind, namespace and name
+        self.controllers: dict[tuple[str, str, str], tuple[str, str]] = {}
         #: answers requests for new objects, in these namespaces
         self.server = Server(profile, namespaces=self.namespaces.objects)
         self._of_kind: dict[str, Collection[Any]] = {
@@ -133,14 +137,33 @@ class ClusterObjects:
     def owners(self) -> Callable[[str], tuple[str, str, int] | None]:
         """Tells what replaces a pod on a node (``namespace/name``): kind and name, and how many of its pods are on nodes."""
         pods = self.pods.objects
-        placed = Counter((pod.namespace, pod.owner) for pod in pods.values() if not pod.is_leaving)
+        placed = Counter((pod.namespace, self._owner(pod)) for pod in pods.values() if not pod.is_leaving)
 
         def owner_of(name: str) -> tuple[str, str, int] | None:
             pod = pods.get(name)
-            owner = pod.owner if pod is not None else None
+            owner = self._owner(pod) if pod is not None else None
             return (*owner, placed[pod.namespace, owner]) if pod is not None and owner is not None else None
 
         return owner_of
+
+    def replica_sets_that_hold_devices(self) -> list[tuple[str, str]]:
+        """The ReplicaSets (namespace, name) whose pods on nodes have claims, and do not say what controls the ReplicaSet."""
+        owners = {(pod.namespace, pod.owner) for pod in self.pods.objects.values() if pod.claims}
+        return sorted(
+            (namespace, owner[1]) for namespace, owner in owners if owner and owner[0] == "ReplicaSet"
+        )
+
+    def _owner(self, pod: Pod) -> tuple[str, str] | None:
+        """What has to change for a pod to stay away: its owner, or what controls that, as it scales it back."""
+        owner = pod.owner
+        for _ in range(MAX_CONTROLLERS):
+            controller = self.controllers.get((owner[0], pod.namespace, owner[1])) if owner else None
+            if (
+                controller is None or controller[0] == "CronJob"
+            ):  # ends none of its Jobs, and makes none instead
+                break
+            owner = controller
+        return owner
 
     def pods_of(self, kind: str, namespace: str, name: str) -> list[str]:
         """The pods of a workload that are on nodes, by `namespace/name`."""

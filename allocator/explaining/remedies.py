@@ -221,7 +221,7 @@ def _single_releases(finder: Finder, names: Sequence[str]) -> Iterator[Remedy]:
     """The releases of claims, each of which is enough; one for all pods that an owner may choose from."""
     users = finder.trials.snapshot.claim_users
     told: set[Owner] = set()
-    for name in names:
+    for name in sorted(names, key=lambda each: len(ended_with((each,), users))):
         owners = {owner for owner, _ in users[name].owned}
         if owners & told:
             continue

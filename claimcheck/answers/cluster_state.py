@@ -25,6 +25,7 @@ from resourceapi.model.versions import OWN_GROUP
 from resourceapi.objects import Object
 from resourceapi.records.pod_groups import KIND as POD_GROUP
 from resourceapi.records.pod_groups import is_pod_group
+from resourceapi.records.pods import controller_of
 
 if TYPE_CHECKING:
     from claimcheck.answers.outcome import Failure, Unread
@@ -72,6 +73,7 @@ class ClusterState(ClusterObjects):
         other.unread = dict(self.unread)
         other.features, other.has_snapshots = self.features, self.has_snapshots
         other.slices_with_groups = set(self.slices_with_groups)
+        other.controllers = dict(self.controllers)
         for kind in (*KINDS, "Node", "Pod", POD_GROUP, "Namespace"):
             other.collection(kind).objects.update(self.collection(kind).objects)
         return other
@@ -104,6 +106,9 @@ class ClusterState(ClusterObjects):
                     self._add(manifest, stored=live)
                 if kind == "Pod" and not new:
                     self.pods.put(manifest.value)
+                elif not of_group and (controller := controller_of(manifest.value)):
+                    namespace = namespace_of(manifest.value, self._default_namespace)
+                    self.controllers[str(kind), namespace, name_of(manifest.value)] = controller
                 if requests or not (of_group or (live and not is_pending(manifest.value))):
                     requesting.append(manifest)
         return requesting

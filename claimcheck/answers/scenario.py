@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from documents.manifest import Manifest
     from resourceapi.releases import Profile
 
+#: Of so many ReplicaSets it is asked what controls them, of those whose pods do not say that it is a Deployment.
+MAX_REPLICA_SETS = 16
 #: How long the answers to all pods of a question may take unless the caller says otherwise, in seconds.
 SECONDS_IN_ALL = 300.0
 
@@ -185,7 +188,8 @@ def scheduling_objects(
 
     If templates and labels of other namespaces cannot be listed, that is no failure: only the pods' own matters.
     Claims of all namespaces matter, as they may hold devices. Neither is it a failure if Pods cannot be listed: what
-    they take of nodes is not known then, which ``state.unread`` says. PodGroups matter only to pods that name them.
+    they take of nodes is not known then, which ``state.unread`` says. PodGroups matter only to pods that name them, and
+    ReplicaSets only where something else than a Deployment may control them.
 
     :param namespace: where a list of all namespaces is forbidden, that of this one is read.
     :raises Unanswerable: if the cluster does not answer at all.
@@ -206,3 +210,6 @@ def scheduling_objects(
             ):
                 continue
         yield each
+    for its_namespace, name in state.replica_sets_that_hold_devices()[:MAX_REPLICA_SETS]:
+        with suppress(Unanswerable):  # without rights to read it, it counts as nobody's
+            yield cluster.object(profile, ("ReplicaSet", name), its_namespace)

@@ -177,14 +177,22 @@ def containers_using(spec: Object, entry: str) -> list[str]:
     ]
 
 
-def _workloads_of(pod: Object) -> Iterator[tuple[str, str]]:
-    for owner in entries(mapping(pod, "metadata"), "ownerReferences"):
+def controller_of(obj: Object) -> tuple[str, str] | None:
+    """The kind and name of what makes an object again once it is gone; None if nothing does."""
+    for owner in entries(mapping(obj, "metadata"), "ownerReferences"):
         if mapping(owner).get("controller") is True:
-            kind, name = text(owner, "kind"), text(owner, "name")
-            yield kind, name
-            suffix = f"-{labels_of(pod).get('pod-template-hash', '')}"
-            if kind == "ReplicaSet" and name.endswith(suffix):
-                yield "Deployment", name.removesuffix(suffix)
+            return text(owner, "kind"), text(owner, "name")
+    return None
+
+
+def _workloads_of(pod: Object) -> Iterator[tuple[str, str]]:
+    controller = controller_of(pod)
+    if controller is not None:
+        yield controller
+        kind, name = controller
+        suffix = f"-{labels_of(pod).get('pod-template-hash', '')}"
+        if kind == "ReplicaSet" and name.endswith(suffix):
+            yield "Deployment", name.removesuffix(suffix)
 
 
 def pod_path(namespace: str, name: str) -> str:

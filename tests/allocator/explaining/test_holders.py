@@ -131,9 +131,9 @@ def test_one_remedy_for_each_owner() -> None:
     }
     assert remedies(1, holders) == [
         "if pod ns/alone ended, which uses claim alone",
-        "if StatefulSet ns/db were scaled down by 2",
-        "if Job ns/train ended",
+        "if StatefulSet ns/db were scaled down by 1",
         "if Deployment ns/web were scaled down by 1",
+        "if Job ns/train ended",
     ]
 
 
