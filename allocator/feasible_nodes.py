@@ -135,7 +135,7 @@ class FeasibleNodes:
 
     def end(self, nodes: int, wanted: int) -> int:
         """The place after the last node that is looked at: with it, `wanted` nodes fit, or there are no more nodes."""
-        return self.fitting[wanted - 1] + 1 if len(self.fitting) >= wanted else nodes
+        return self.fitting[wanted - 1] + 1 if 0 < wanted <= len(self.fitting) else nodes
 
     def before(self, end: int) -> Iterator[tuple[Verdict, int]]:
         """The different verdicts of the nodes before a place, each with the number of nodes there that have it."""

@@ -202,9 +202,10 @@ def test_scheduler_goes_on_where_it_stopped() -> None:
     assert placed == ["n000", "n100", "n051", "n003"]
 
 
-def test_scheduler_without_nodes() -> None:
-    """A cluster without nodes has no answers."""
+@pytest.mark.parametrize("mode", Mode)
+def test_without_nodes(mode: Mode) -> None:
+    """A cluster without nodes has no answers, however a node is chosen."""
     state = cluster(nodes=[node()])
     state.remove_node("n")
-    answer = state.place([Claim(claim(exactly()))], Mode.SCHEDULER, UNLIMITED)
+    answer = state.place([Claim(claim(exactly()))], mode, UNLIMITED)
     assert (list(answer.nodes), answer.placed) == ([], "")
