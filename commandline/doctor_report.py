@@ -12,10 +12,10 @@ from claimcheck.answers.doctor.examined import Affected, Diagnosis
 from claimcheck.answers.outcome import Outcome
 from commandline.reports.writing import failure_documents, failure_lines
 from documents.manifest import Unwritten
-from resourceapi.phrases import number, plural
+from resourceapi.phrases import number, plural, some
 
-#: Objects that are named for a finding, and findings of one severity in the text.
-MAX_OBJECTS, MAX_FINDINGS = 3, 20
+#: Findings of one severity in the text.
+MAX_FINDINGS = 20
 
 
 def lines(answer: Examination) -> Iterator[str]:
@@ -24,7 +24,7 @@ def lines(answer: Examination) -> Iterator[str]:
     for each in answer.diagnoses:
         counts[each.check.severity] += 1
         if counts[each.check.severity] <= MAX_FINDINGS:
-            yield from _paragraph(each)
+            yield from paragraph(each)
             yield ""
     yield from failure_lines(answer.failures)
     for what in answer.unfinished:
@@ -36,9 +36,10 @@ def lines(answer: Examination) -> Iterator[str]:
             yield f"{number(count - MAX_FINDINGS, f'more {severity}')} (see -o json)"
 
 
-def _paragraph(diagnosis: Diagnosis) -> Iterator[str]:
+def paragraph(diagnosis: Diagnosis) -> Iterator[str]:
+    """A finding for people."""
     check, devices = diagnosis.check, diagnosis.devices
-    yield f"{check.severity}[{check.code}]: {_subject(diagnosis.objects)}: {diagnosis.cause}"
+    yield f"{check.severity}[{check.code}]: {subject(diagnosis.objects)}: {diagnosis.cause}"
     if devices:
         yield f"  nobody else can have {'this device' if devices == 1 else f'these {devices:,} devices'}"
     if diagnosis.remedy:
@@ -46,11 +47,10 @@ def _paragraph(diagnosis: Diagnosis) -> Iterator[str]:
     yield f"  more: {diagnosis.command or f'claimcheck lint {check.code}'}"
 
 
-def _subject(objects: Sequence[Affected]) -> str:
+def subject(objects: Sequence[Affected]) -> str:
     """`ResourceClaim team/a`, `Pods team/a, team/b, team/c and 9 others`."""
     kind = objects[0].kind if len(objects) == 1 else plural(objects[0].kind)
-    more = f" and {number(len(objects) - MAX_OBJECTS, 'other')}" if len(objects) > MAX_OBJECTS else ""
-    return f"{kind} {', '.join(each.full_name for each in objects[:MAX_OBJECTS])}{more}"
+    return f"{kind} {some([each.full_name for each in objects])}"
 
 
 def _summary(answer: Examination, counts: Counter[str]) -> str:
@@ -63,22 +63,24 @@ def _summary(answer: Examination, counts: Counter[str]) -> str:
 def document(answer: Examination) -> dict[str, Any]:
     """The answer as plain data; docs/how-to/doctor.md has the keys."""
     return {
-        "findings": [
-            {
-                "code": each.check.code,
-                "name": each.check.name,
-                "severity": each.check.severity,
-                "cause": each.cause,
-                "objects": [_object(affected) for affected in each.objects],
-                "devices": each.devices,
-                "remedy": each.remedy,
-                "command": each.command,
-            }
-            for each in answer.diagnoses
-        ],
+        "findings": [finding(each) for each in answer.diagnoses],
         "unfinished": answer.unfinished,
         "unread": answer.unread,
         "failures": failure_documents(answer.failures),
+    }
+
+
+def finding(diagnosis: Diagnosis) -> dict[str, Any]:
+    """A finding as plain data."""
+    return {
+        "code": diagnosis.check.code,
+        "name": diagnosis.check.name,
+        "severity": diagnosis.check.severity,
+        "cause": diagnosis.cause,
+        "objects": [_object(affected) for affected in diagnosis.objects],
+        "devices": diagnosis.devices,
+        "remedy": diagnosis.remedy,
+        "command": diagnosis.command,
     }
 
 
@@ -104,7 +106,7 @@ def outcome(answer: Examination, source: str) -> Outcome:
             namespace=first.namespace,
             name=first.name,
         )
-        message = f"{_subject(each.objects)}: {each.cause}"
+        message = f"{subject(each.objects)}: {each.cause}"
         hint = each.remedy or each.command
         result.findings.append(Finding(each.check.severity, each.check.code, message, hint=hint))
         found.results.append(result)

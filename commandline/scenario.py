@@ -213,15 +213,21 @@ def read_cluster(
 ) -> tuple[ClusterState, list[Manifest]]:
     """The objects of ``--inventory`` or of a live cluster, and those of them that request devices, see ``learn``."""
     from claimcheck.answers.cluster_state import ClusterState
+
+    state = ClusterState(profile, options.namespace)
+    return state, state.learn(cluster_objects(options, cluster, state), live=cluster is not None)
+
+
+def cluster_objects(
+    options: Namespace, cluster: LiveCluster | None, state: ClusterState
+) -> Iterator[Manifest | Result | Failure]:
+    """The objects of ``--inventory`` or of a live cluster; lists that could not be read are noted in the state."""
     from claimcheck.answers.scenario import scheduling_objects
     from commandline.reading import read_named
 
-    state = ClusterState(profile, options.namespace)
     if cluster is None:
-        return state, state.learn(_counted(read_named("--inventory", options.inventory)))
-    return state, state.learn(
-        _counted(scheduling_objects(cluster, options.namespace, profile, state)), live=True
-    )
+        return _counted(read_named("--inventory", options.inventory))
+    return _counted(scheduling_objects(cluster, options.namespace, state.profile, state))
 
 
 def _counted(found: Iterable[Manifest | Result | Failure]) -> Iterator[Manifest | Result | Failure]:

@@ -28,7 +28,7 @@ def document(report: Report) -> Json:
         "failures": failure_documents(report.failures),
     }
     if report.unplaced:
-        answer["unplaced"] = [_unplaced(each) for each in report.unplaced]
+        answer["unplaced"] = [unplaced_document(each) for each in report.unplaced]
     if report.with_patches:
         answer["withPatches"] = True
     if report.expansion is not None:
@@ -48,7 +48,8 @@ def _run(run: Run) -> Json:
     }
 
 
-def _unplaced(group: Unplaced) -> Json:
+def unplaced_document(group: Unplaced) -> Json:
+    """The pods, and what keeps them from being placed, as plain data."""
     document: Json = {"pods": list(group.pods), "reason": group.said}
     explanation = group.explained.explanation if group.explained is not None else None
     if explanation is not None:

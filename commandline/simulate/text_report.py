@@ -41,7 +41,7 @@ def lines(report: Report) -> Iterator[str]:
         yield ""
         yield from _comparison(report.runs)
     yield from _placements(first)
-    yield from _unplaced(report.unplaced)
+    yield from unplaced_lines(report.unplaced)
     if len(report.runs) > 1:
         yield from _differences(report.runs)
     for run in report.runs:
@@ -237,7 +237,7 @@ def _requests(option: ExpansionOption) -> Counter[str]:
     )
 
 
-def _unplaced(groups: Sequence[Unplaced]) -> Iterator[str]:
+def unplaced_lines(groups: Sequence[Unplaced]) -> Iterator[str]:
     """The pods that are not placed: each reason once, those of most pods first, with what would help."""
     if not groups:
         return

@@ -57,6 +57,11 @@ def read_taint_rule(value: Object) -> DeviceTaintRule:
     )
 
 
+def without_time(rule: DeviceTaintRule) -> DeviceTaintRule:
+    """The rule with a taint that is added when it is applied."""
+    return rule._replace(taint={name: value for name, value in rule.taint.items() if name != "timeAdded"})
+
+
 def device_names(selector: Object) -> DeviceNames:
     """The names in the selector of a rule, or in the filter of a patch."""
     return DeviceNames(selector.get("driver"), selector.get("pool"), selector.get("device"))

@@ -17,6 +17,7 @@ from allocator.patches.sources import DeviceSources
 from allocator.pod_nodes import Refusal, closed_by_taints
 from allocator.pools import Pool, hidden_by_gate, pool_of, visible_by_pool
 from allocator.rules.standing import GROUPS_OFF, is_selectable
+from allocator.selection import CompileError, Selectors
 from allocator.time_limit import TimeLimit
 from claimcheck.answers.cluster_state import ClusterState
 from claimcheck.answers.evictions import evicted
@@ -24,6 +25,7 @@ from claimcheck.answers.scenario import snapshot_of
 from resourceapi.kinds import RESOURCE_SLICE_PATCH
 from resourceapi.quantity import Quantity
 from resourceapi.records.claims import DeviceResult
+from resourceapi.records.classes import DeviceClass
 from resourceapi.records.pools import DeviceId, PoolId, newest
 from resourceapi.records.taints import DeviceTaintRule
 
@@ -99,6 +101,14 @@ class ClusterDevices:
             yield from sorted(
                 devices, key=lambda each: (each.id.device, -each.slice.generation, each.slice.name)
             )
+
+    def kinds(self) -> list[list[Device]]:
+        """The devices of the newest generations, those together between which no selector tells a difference."""
+        found: dict[object, list[Device]] = {}
+        for device in self:
+            if not self.is_obsolete(device):
+                found.setdefault(device.shape.properties, []).append(device)
+        return list(found.values())
 
     @property
     def drivers(self) -> set[str]:
@@ -230,6 +240,21 @@ class ClusterDevices:
 
     def _is_used_up(self, device: Device) -> bool:
         return any(each.left is not None and each.takes.cmp(each.left) > 0 for each in self.counters(device))
+
+
+def chooses(device_class: DeviceClass, device: Device, selectors: Selectors, limit: TimeLimit) -> bool | str:
+    """Whether a class chooses a device, or why that fails.
+
+    :raises OutOfTime: if the time is over before that is known.
+    """
+    for expression in device_class.expressions:
+        try:
+            outcome = selectors.outcome(expression, device, limit)
+        except CompileError as error:
+            return str(error)
+        if outcome is not True:
+            return outcome
+    return True
 
 
 def patch_failures(devices: ClusterDevices) -> Iterator[str]:

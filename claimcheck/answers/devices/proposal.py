@@ -13,7 +13,7 @@ from resourceapi.errors import Unanswerable
 from resourceapi.kinds import DEVICE_TAINT_RULE, RESOURCE_SLICE_PATCH, kind_of
 from resourceapi.manifests import mapping, name_of
 from resourceapi.objects import Object
-from resourceapi.records.taints import DeviceTaintRule, read_taint_rule
+from resourceapi.records.taints import DeviceTaintRule, read_taint_rule, without_time
 from validation.requests import create_request
 
 if TYPE_CHECKING:
@@ -49,7 +49,9 @@ class Proposal:
         for manifest in readable(found, failures):
             obj = _accepted(state, manifest)
             if manifest.value["kind"] == DEVICE_TAINT_RULE.name:
-                self.rules[name_of(obj)] = read_taint_rule(_added_later(obj, manifest.value))
+                rule = read_taint_rule(obj)
+                added_now = "timeAdded" not in mapping(manifest.value, "spec", "taint")
+                self.rules[rule.name] = without_time(rule) if added_now else rule
             else:
                 self.patches[name_of(obj)] = _aged(obj, self._stored)
         if failures:
@@ -108,15 +110,6 @@ def _accepted(state: ClusterState, manifest: Manifest) -> Object:
         return state.normal_form(answer.object)
     except DecodingError as error:
         raise Unanswerable(f"{place}: {error.text}") from None
-
-
-def _added_later(rule: Object, written: Object) -> Object:
-    """The rule with a taint that is added when it is applied, unless the file says when it has been added."""
-    taint = mapping(rule, "spec", "taint")
-    if not taint or "timeAdded" in mapping(written, "spec", "taint"):
-        return rule
-    kept = {name: value for name, value in taint.items() if name != "timeAdded"}
-    return {**rule, "spec": {**rule["spec"], "taint": kept}}
 
 
 def _aged(patch: Object, stored: dict[str, Object]) -> Object:

@@ -50,7 +50,7 @@ class Reallocations:
                 self._limit,
             )
             demand = self._cluster.demand([claim], self._limit)[0]
-            return refused_again(attempt, self._outcomes, demand, claim.results)
+            return refused_again(attempt, self._outcomes, demand, claim)
 
     def _pools_of(self, node: Node) -> list[Pool]:
         found = self._pools.get(node.name)

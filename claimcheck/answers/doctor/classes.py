@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from allocator.devices import Device, first_of
-from allocator.selection import CompileError, Selectors
+from allocator.devices import first_of
+from allocator.selection import Selectors
+from claimcheck.answers.devices.cluster_devices import chooses
 from claimcheck.answers.doctor.checks import (
     EMPTY_CLASS,
     FAILING_CLASS,
@@ -17,7 +18,6 @@ from claimcheck.answers.doctor.checks import (
 from claimcheck.answers.doctor.examined import Affected, Diagnosis, Examined, command
 from resourceapi.kinds import DEVICE_CLASS, DEVICE_TAINT_RULE, RESOURCE_SLICE, RESOURCE_SLICE_PATCH
 from resourceapi.phrases import number
-from resourceapi.records.classes import DeviceClass
 
 
 def check(examined: Examined) -> Iterator[Diagnosis]:
@@ -33,15 +33,12 @@ def check(examined: Examined) -> Iterator[Diagnosis]:
 
 def _classes(examined: Examined) -> Iterator[Diagnosis]:
     selectors = Selectors(examined.state.features.minor)
-    kinds: dict[object, list[Device]] = {}
-    for device in examined.devices:
-        if not examined.devices.is_obsolete(device):
-            kinds.setdefault(device.shape.properties, []).append(device)
+    kinds = examined.devices.kinds()
     empty = []
     for name, device_class in sorted(examined.state.classes.items()):
         chosen, failed, first, error = 0, 0, None, ""
-        for devices in kinds.values():
-            outcome = _outcome(examined, selectors, device_class, devices[0])
+        for devices in kinds:
+            outcome = chooses(device_class, devices[0], selectors, examined.limit)
             if isinstance(outcome, str):
                 first, error = first or devices[0], error or outcome
                 failed += len(devices)
@@ -54,22 +51,8 @@ def _classes(examined: Examined) -> Iterator[Diagnosis]:
         elif not chosen:
             empty.append(Affected(DEVICE_CLASS.name, "", name))
     if empty:
-        cause = f"chooses none of the {number(sum(map(len, kinds.values())), 'device')} of the cluster"
+        cause = f"chooses none of the {number(sum(map(len, kinds)), 'device')} of the cluster"
         yield Diagnosis(EMPTY_CLASS, cause, empty, command=command("devices", f"--class={empty[0].name}"))
-
-
-def _outcome(
-    examined: Examined, selectors: Selectors, device_class: DeviceClass, device: Device
-) -> bool | str:
-    """Whether a class chooses a device, or why that fails."""
-    for expression in device_class.expressions:
-        try:
-            outcome = selectors.outcome(expression, device, examined.limit)
-        except CompileError as error:
-            return str(error)
-        if outcome is not True:
-            return outcome
-    return True
 
 
 def _patches(examined: Examined) -> Iterator[Diagnosis]:

@@ -12,12 +12,14 @@ from claimcheck.answers.doctor import claims, classes, pods, pools
 from claimcheck.answers.doctor.examined import Diagnosis, Examined
 from claimcheck.answers.outcome import Failure
 
-_CHECKS: Mapping[str, Callable[[Examined], Iterator[Diagnosis]]] = {
-    "pods that wait": pods.check,
+Checks = Mapping[str, Callable[[Examined], Iterator[Diagnosis]]]
+#: All checks but that for pods that wait.
+OBJECT_CHECKS: Checks = {
     "claims": claims.check,
     "ResourceSlices": pools.check,
     "DeviceClasses, ResourceSlicePatches and DeviceTaintRules": classes.check,
 }
+ALL_CHECKS: Checks = {"pods that wait": pods.check, **OBJECT_CHECKS}
 _WORST_FIRST = (ERROR, WARNING, NOTE)
 
 
@@ -45,15 +47,11 @@ class Examination(NamedTuple):
         return any(each.check.severity in failing for each in self.diagnoses)
 
 
-def examine(examined: Examined, step: Callable[[], None] = lambda: None) -> Examination:
-    """Ask all checks.
-
-    :param step: called before each of them.
-    """
+def examine(examined: Examined, checks: Checks = ALL_CHECKS) -> Examination:
+    """Ask checks."""
     found: list[Diagnosis] = []
     unfinished = []
-    for subject, check in _CHECKS.items():
-        step()
+    for subject, check in checks.items():
         try:
             found += filter(None, (_heard(examined, each) for each in check(examined)))
         except OutOfTime:

@@ -1,0 +1,154 @@
+"""A change to the objects of a cluster, and the objects once it is made."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import NamedTuple
+
+from claimcheck.answers.cluster_state import ClusterState
+from documents.manifest import Manifest, Unwritten
+from resourceapi.errors import Unanswerable
+from resourceapi.kinds import DEVICE_TAINT_RULE, KINDS, RESOURCE_SLICE, kind_of
+from resourceapi.manifests import full_name, mapping, name_of, namespace_of, text
+from resourceapi.objects import Object
+from validation.requests import UPDATE, Request, create_request
+
+NODE, POD = "Node", "Pod"
+#: The kinds without a namespace of which objects can be deleted.
+CLUSTER_SCOPED = frozenset((NODE, *(name for name, kind in KINDS.items() if not kind.namespaced)))
+#: What a server keeps of a stored object if an update leaves it out.
+_KEPT = ("uid", "creationTimestamp", "ownerReferences", "finalizers")
+
+
+class ObjectId(NamedTuple):
+    """An object of a cluster; the namespace is empty for kinds without one."""
+
+    kind: str
+    namespace: str
+    name: str
+
+    @classmethod
+    def of(cls, value: Object, default_namespace: str) -> ObjectId:
+        """That of a manifest."""
+        kind = text(value, "kind")
+        namespace = "" if kind in CLUSTER_SCOPED else namespace_of(value, default_namespace)
+        return cls(kind, namespace, name_of(value))
+
+    def __str__(self) -> str:
+        return f"{self.kind} {full_name(self.namespace, self.name)}"
+
+
+class Change(NamedTuple):
+    """What is done to a cluster.
+
+    :param applied: objects that are created, or replace those of the same kind and name.
+    :param deleted: objects that are deleted. With a Node go its ResourceSlices and pods, with a Pod its claims from templates.
+    :param cordoned: nodes to which no further pods come.
+    :param drained: nodes that are cordoned, and of which all pods are evicted but those of DaemonSets.
+    """
+
+    applied: Sequence[Manifest] = ()
+    deleted: Sequence[ObjectId] = ()
+    cordoned: Collection[str] = ()
+    drained: Collection[str] = ()
+
+
+class ChangedObjects:
+    """The objects of a cluster after a change.
+
+    :param state: the cluster as it is, which answers requests for changes as its API server does.
+    :param stored: its objects.
+    :raises Unanswerable: if the server would refuse a change, or what is deleted or drained does not exist.
+    """
+
+    def __init__(
+        self, state: ClusterState, stored: Iterable[Manifest], change: Change, namespace: str
+    ) -> None:
+        self._state = state
+        self._namespace = namespace
+        self._objects = {ObjectId.of(each.value, namespace): each for each in stored}
+        #: the names of nodes whose pods leave, those of DaemonSets included if True
+        self.emptied: dict[str, bool] = dict.fromkeys(change.drained, False)
+        #: pods that are deleted, by `namespace/name`
+        self.deleted_pods: set[str] = set()
+        #: the DeviceTaintRules whose taint is added with the change
+        self.added_taints: list[str] = []
+        for manifest in change.applied:
+            self._apply(manifest)
+        for name in {*change.cordoned, *change.drained}:
+            self._cordon(name)
+        for id in change.deleted:
+            self._delete(id)
+
+    def manifests(self) -> list[Manifest]:
+        """The objects in the order of the cluster, new ones last."""
+        return list(self._objects.values())
+
+    def get(self, id: ObjectId) -> Object | None:
+        """An object; None if there is none."""
+        found = self._objects.get(id)
+        return None if found is None else found.value
+
+    def replace(self, id: ObjectId, value: Object) -> None:
+        """Put another value in the place of an object."""
+        self._objects[id] = Unwritten(self._objects[id].file, value)
+
+    def remove(self, id: ObjectId) -> None:
+        """Take an object away."""
+        del self._objects[id]
+
+    def _apply(self, manifest: Manifest) -> None:
+        id = ObjectId.of(manifest.value, self._namespace)
+        old = self.get(id)
+        value = manifest.value if old is None else _updated(old, manifest.value)
+        if kind_of(text(value, "apiVersion"), id.kind) is not None:
+            request = create_request(value, self._namespace)
+            if old is not None:
+                request = Request(request.api_version, id.kind, request.namespace, UPDATE, value, old=old)
+            answer = self._state.server.handle(request)
+            if not answer.accepted:
+                place = f"{manifest.file}:{manifest.line}" if manifest.line else manifest.file
+                raise Unanswerable(
+                    f"{place}: {answer.message}", f"claimcheck validate {manifest.file} tells how to fix it"
+                )
+        if id.kind == DEVICE_TAINT_RULE.name and "timeAdded" not in mapping(value, "spec", "taint"):
+            self.added_taints.append(id.name)
+        self._objects[id] = Unwritten(manifest.file, value)
+
+    def _cordon(self, name: str) -> None:
+        id = ObjectId(NODE, "", name)
+        node = self._existing(id)
+        self.replace(id, {**node, "spec": {**mapping(node, "spec"), "unschedulable": True}})
+
+    def _delete(self, id: ObjectId) -> None:
+        value = self._existing(id)
+        if id.kind == POD:
+            self.deleted_pods.add(full_name(id.namespace, id.name))
+            return
+        if id.kind == NODE:
+            self.emptied[id.name] = True
+            for other, manifest in list(self._objects.items()):
+                if (
+                    other.kind == RESOURCE_SLICE.name
+                    and text(mapping(manifest.value, "spec"), "nodeName") == id.name
+                ):
+                    self.remove(other)
+        if mapping(value, "status").get("reservedFor"):
+            # its finalizer keeps a claim until no pod uses it any more; no further pod gets it
+            deleted = {**mapping(value, "metadata"), "deletionTimestamp": self._state.server.now()}
+            self.replace(id, {**value, "metadata": deleted})
+            return
+        self.remove(id)
+
+    def _existing(self, id: ObjectId) -> Object:
+        found = self.get(id)
+        if found is None:
+            raise Unanswerable(f"{id} is not in the cluster")
+        return found
+
+
+def _updated(old: Object, new: Object) -> Object:
+    """An object as an update stores it: with what only servers and controllers write."""
+    kept = {name: value for name, value in mapping(old, "metadata").items() if name in _KEPT}
+    status = {"status": old["status"]} if "status" in old and "status" not in new else {}
+    return {**new, **status, "metadata": {**kept, **mapping(new, "metadata")}}

@@ -1,0 +1,219 @@
+"""Compares a cluster as it is with the same cluster after a change: pods that leave, start or stay pending, devices, and new findings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from allocator.explaining.holders import Holder, holder
+from allocator.explaining.reallocation import Refused
+from allocator.selection import Selectors
+from allocator.simulation import MODES, Limits
+from allocator.time_limit import POD_SECONDS, OutOfTime, TimeLimit
+from claimcheck.answers.cluster_state import ClusterState
+from claimcheck.answers.devices.cluster_devices import ClusterDevices, chooses
+from claimcheck.answers.devices.reallocations import Reallocations
+from claimcheck.answers.doctor.examination import OBJECT_CHECKS, Examination, examine
+from claimcheck.answers.doctor.examined import Affected, Diagnosis, Examined
+from claimcheck.answers.evictions import because, when
+from claimcheck.answers.impact.change import Change, ChangedObjects
+from claimcheck.answers.impact.departures import Departure, emptied, leave
+from claimcheck.answers.simulate import Report, simulate
+from claimcheck.answers.unplaced import Unplaced
+from documents.manifest import Manifest
+from resourceapi.records.taints import without_time
+from resourceapi.releases import Profile
+
+_OBJECTIVE = next(iter(MODES))
+
+
+class Cluster(NamedTuple):
+    """A cluster that is compared with another.
+
+    :param placed: the node of each pod that waits and would be placed, by its title.
+    """
+
+    examined: Examined
+    report: Report
+    placed: Mapping[str, str]
+
+
+class LostClaim(NamedTuple):
+    """An allocated claim whose pods keep its devices, but would not get them again, and why."""
+
+    holder: Holder
+    refused: Refused
+
+
+class ClassDevices(NamedTuple):
+    """How many devices a DeviceClass chooses before and afterwards."""
+
+    name: str
+    before: int
+    after: int
+
+
+class Impact(NamedTuple):
+    """What a change does.
+
+    :param departures: the pods that leave their nodes.
+    :param starting: pods that wait, would not be placed as the cluster is, and will be, with their nodes.
+    :param pending: pods that will not be placed, by reason: they are placed now, wait and would be, or come anew for others that leave.
+    :param lost: claims whose pods would not get their devices again if they restarted.
+    :param classes: the DeviceClasses that choose more or fewer devices.
+    :param found: what `doctor` finds afterwards and does not find now; only the objects that are new.
+    :param solved: what it finds now and does not find afterwards.
+    :param unknown: what there was no time to find out, in sentences.
+    """
+
+    departures: Sequence[Departure]
+    starting: Sequence[tuple[str, str]]
+    pending: Sequence[Unplaced]
+    lost: Sequence[LostClaim]
+    classes: Sequence[ClassDevices]
+    found: Sequence[Diagnosis]
+    solved: Sequence[Diagnosis]
+    unknown: Sequence[str]
+
+    @property
+    def harms(self) -> bool:
+        """Whether something is worse than before."""
+        return bool(self.departures or self.pending or self.lost or self.found)
+
+    @property
+    def changes(self) -> bool:
+        """Whether anything is not as before."""
+        return self.harms or bool(self.starting or self.solved or self.classes)
+
+
+def impact(
+    state: ClusterState, stored: Sequence[Manifest], change: Change, then: Profile, limit: TimeLimit
+) -> Impact:
+    """Find out what a change does.
+
+    :param state: the cluster as it is, with its objects.
+    :param stored: the objects.
+    :param then: the release and the feature gates of the cluster afterwards.
+    :param limit: how long everything may take.
+    :raises Unanswerable: if the API server would refuse the change, or what it is about does not exist.
+    :raises OutOfTime: if applying patches to devices takes too long.
+    """
+    objects = ChangedObjects(state, stored, change, "default")
+    changed = _learned(objects.manifests(), state, then)
+    for name in objects.added_taints:
+        # when its pods go is counted from the moment of the change, whatever time it takes to find out
+        changed.taint_rules[name] = without_time(changed.taint_rules[name])
+    departures = _departures(state, changed, objects, limit)
+    leave(objects, departures)
+    now = _cluster(state, stored, limit)
+    after = objects.manifests()
+    afterwards = _cluster(_learned(after, state, then), after, limit)
+    unknown = []
+    lost: list[LostClaim] = []
+    classes: list[ClassDevices] = []
+    try:
+        lost = list(_lost(now.examined.devices, afterwards.examined.devices, limit))
+        classes = list(_classes(now.examined.devices, afterwards.examined.devices, limit))
+    except OutOfTime:
+        unknown.append("There was no time to ask for all claims and classes what they would get (--timeout).")
+    if now.report.undecided or afterwards.report.undecided:
+        unknown.append("There was no time to find out for all pods whether they fit (--timeout).")
+    findings = [examine(each.examined, OBJECT_CHECKS) for each in (now, afterwards)]
+    unknown += [
+        f"There was no time to look at all {what} (--timeout)."
+        for what in dict.fromkeys(what for each in findings for what in each.unfinished)
+    ]
+    return Impact(
+        departures,
+        [
+            (pod, node)
+            for pod, node in afterwards.placed.items()
+            if _waits(now, pod) and pod not in now.placed
+        ],
+        list(_pending(now, afterwards)),
+        lost,
+        classes,
+        list(_only_in(findings[1], findings[0])),
+        list(_only_in(findings[0], findings[1])),
+        [*unknown, *findings[0].unread],
+    )
+
+
+def _learned(manifests: Iterable[Manifest], like: ClusterState, profile: Profile) -> ClusterState:
+    """The state of a cluster with these objects, of which the same could not be read."""
+    state = ClusterState(profile, "default")
+    state.unread = dict(like.unread)
+    state.learn(manifests)
+    return state
+
+
+def _departures(
+    state: ClusterState, changed: ClusterState, objects: ChangedObjects, limit: TimeLimit
+) -> list[Departure]:
+    """The pods that leave their nodes after the change and would have stayed, or stayed longer, without it."""
+    found = emptied(objects, state.pods.objects.values())
+    known = {each.pod.key for each in found}
+    already = {each.pod.key: each.when for each in ClusterDevices(state, limit).evictions}
+    devices = ClusterDevices(changed, limit)
+    for each in devices.evictions:
+        key = each.pod.key
+        if key not in known and (key not in already or each.when < already[key]):
+            found.append(Departure(each.pod, when(each, devices.now), because(each)))
+    return found
+
+
+def _cluster(state: ClusterState, manifests: Iterable[Manifest], limit: TimeLimit) -> Cluster:
+    examined = Examined(state, manifests, "", limit)
+    report = simulate(
+        examined.waiting, [_OBJECTIVE], batch=False, templates=(), limits=Limits(limit, POD_SECONDS)
+    )
+    return Cluster(examined, report, {each.pod: each.node for each in report.runs[0].placements if each.node})
+
+
+def _waits(cluster: Cluster, pod: str) -> bool:
+    return any(each.title == pod for each in cluster.examined.waiting.workloads)
+
+
+def _pending(now: Cluster, afterwards: Cluster) -> Iterator[Unplaced]:
+    """The pods that are left afterwards and are not now, by reason."""
+    left = {name for group in now.report.unplaced for name in group.pods}
+    for group in afterwards.report.unplaced:
+        if tried := [each for each in group.tried if each.pod.name not in left]:
+            yield group._replace(tried=tried)
+
+
+def _lost(now: ClusterDevices, afterwards: ClusterDevices, limit: TimeLimit) -> Iterator[LostClaim]:
+    """The claims that would not get their devices again, but would as the cluster is."""
+    refused = Reallocations(afterwards, limit).refused(afterwards.state.allocated_claims)
+    already = {claim.key for claim, _ in Reallocations(now, limit).refused(claim for claim, _ in refused)}
+    for claim, why in refused:
+        if claim.key not in already:
+            yield LostClaim(holder(claim), why)
+
+
+def _classes(now: ClusterDevices, afterwards: ClusterDevices, limit: TimeLimit) -> Iterator[ClassDevices]:
+    before, after = (_chosen(each, limit) for each in (now, afterwards))
+    for name in sorted({*before, *after}):
+        if before.get(name, 0) != after.get(name, 0):
+            yield ClassDevices(name, before.get(name, 0), after.get(name, 0))
+
+
+def _chosen(devices: ClusterDevices, limit: TimeLimit) -> dict[str, int]:
+    """How many devices each DeviceClass chooses, by its name."""
+    selectors = Selectors(devices.state.features.minor)
+    kinds = devices.kinds()
+    return {
+        name: sum(len(alike) for alike in kinds if chooses(device_class, alike[0], selectors, limit) is True)
+        for name, device_class in devices.state.classes.items()
+    }
+
+
+def _only_in(one: Examination, other: Examination) -> Iterator[Diagnosis]:
+    """What one examination has found and the other has not: only the objects that are new."""
+    known = {(each.check.code, affected[:3]) for each in other.diagnoses for affected in each.objects}
+    for each in one.diagnoses:
+        objects: list[Affected] = [
+            affected for affected in each.objects if (each.check.code, affected[:3]) not in known
+        ]
+        if objects:
+            yield each._replace(objects=objects)

@@ -1,0 +1,194 @@
+"""``claimcheck impact``: what a change would do to a cluster, before it is made."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from commandline.errors import NEGATIVE, SUCCESS, UNFINISHED, UsageError
+from commandline.options import add_cluster, add_inventory, add_namespace, add_output, add_server_options
+from commandline.scenario import add_timeout
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+    from claimcheck.answers.cluster_state import ClusterState
+    from claimcheck.answers.impact.change import Change, ObjectId
+    from claimcheck.answers.impact.impact import Impact
+    from claimcheck.answers.live_cluster import LiveCluster
+    from documents.manifest import Manifest
+    from resourceapi.releases import Profile
+
+DESCRIPTION = (
+    "Show what a change would do to a cluster: which pods leave their nodes, which stay pending then, which that wait now will start, "
+    "which claims would not get their devices again, and what is wrong afterwards that is not wrong now. Nothing is changed."
+)
+EXAMPLES = """examples:
+  claimcheck impact rule.yaml                       what a DeviceTaintRule does to the cluster that kubectl asks
+  claimcheck impact driver-2.0/                     new ResourceSlices and DeviceClasses, in these files
+  claimcheck impact --drain gpu-7                   whether the pods of a node find a place elsewhere
+  claimcheck impact --delete deviceclass/gpu        what still needs a class
+  claimcheck impact --to-version 1.36               another release of Kubernetes, or --to-feature-gates
+  claimcheck impact rule.yaml --inventory cluster/  the cluster is in these files
+  claimcheck impact rule.yaml -o markdown           a comment for a pull request
+
+Objects in files are created, or replace those of the same kind and name. A pod that leaves its node comes back as another one if
+it has an owner that makes one: that pod waits like all others, and kube-scheduler places them as claimcheck simulate does.
+PodDisruptionBudgets do not delay anything, and quota is not looked at.
+
+exit codes: 0 nothing gets worse, 1 something does, 2 some input could not be read or decided
+"""
+TEXT, JSON, YAML, MARKDOWN = "text", "json", "yaml", "markdown"
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the options of the subcommand to its parser."""
+    parser.add_argument(
+        "paths",
+        nargs="*",
+        metavar="FILE|DIR|-",
+        help="the objects that are created or replaced: DeviceTaintRules, ResourceSlicePatches, DeviceClasses, ResourceSlices, "
+        "ResourceClaims and their templates, Nodes, Pods",
+    )
+    parser.add_argument(
+        "--delete",
+        metavar="TYPE/NAME",
+        action="append",
+        default=[],
+        help="an object that is deleted; with a node go its pods and ResourceSlices; can be repeated, as the next two",
+    )
+    parser.add_argument(
+        "--drain",
+        metavar="NODE",
+        action="append",
+        default=[],
+        help="a node that is drained, as by kubectl drain",
+    )
+    parser.add_argument(
+        "--cordon", metavar="NODE", action="append", default=[], help="a node that takes no further pods"
+    )
+    parser.add_argument(
+        "--to-version", metavar="RELEASE", default="", help="the release of Kubernetes that the cluster gets"
+    )
+    parser.add_argument(
+        "--to-feature-gates",
+        metavar="GATES",
+        default="",
+        help="the feature gates that it gets, as NAME=true|false,…",
+    )
+    add_inventory(
+        parser, "the cluster's objects, in any version, Pods and Nodes included; a directory or a file"
+    )
+    add_cluster(parser, "read the cluster's objects from a live cluster, as without --inventory")
+    add_namespace(parser)
+    add_timeout(parser, "everything")
+    add_server_options(parser)
+    add_output(parser, (TEXT, JSON, YAML, MARKDOWN))
+
+
+def run(options: Namespace) -> int:
+    """Write what the change does.
+
+    :raises UsageError: if there is no change, or one that the API server would refuse.
+    """
+    from allocator.time_limit import OutOfTime, TimeLimit
+    from claimcheck.answers.impact.impact import impact
+    from commandline.live_cluster import cluster_or_inventory
+    from commandline.options import profile_of
+    from commandline.scenario import slow_patches
+
+    options.live |= not options.inventory
+    cluster = cluster_or_inventory(options)
+    profile = profile_of(options)
+    then = _profile_afterwards(options, profile)
+    state, stored = _read(options, cluster, profile)
+    change = _change(options)
+    if not any(change) and (then.name, then.gates) == (profile.name, profile.gates):
+        raise UsageError(
+            "name a change: files with objects, --delete, --drain, --cordon, --to-version or --to-feature-gates"
+        )
+    try:
+        answer = impact(state, stored, change, then, TimeLimit(options.timeout))
+    except OutOfTime:
+        raise UsageError(slow_patches(options.timeout)) from None
+    _write(options, answer, state)
+    if state.failures or answer.unknown:
+        return UNFINISHED
+    return NEGATIVE if answer.harms else SUCCESS
+
+
+def _profile_afterwards(options: Namespace, now: Profile) -> Profile:
+    """The release and the feature gates of the cluster after the change.
+
+    :raises UsageError: for those that do not exist.
+    """
+    from resourceapi.gates import GateError, parse
+    from resourceapi.releases import Profile, UnknownRelease
+
+    try:
+        gates = ",".join(filter(None, (options.feature_gates, options.to_feature_gates)))
+        return Profile(options.to_version or now.name, parse(gates))
+    except UnknownRelease as error:
+        raise UsageError(f"--to-version: {error}") from None
+    except GateError as error:
+        raise UsageError(f"--to-feature-gates: {error}") from None
+
+
+def _read(
+    options: Namespace, cluster: LiveCluster | None, profile: Profile
+) -> tuple[ClusterState, list[Manifest]]:
+    """The cluster as it is, and all its objects."""
+    from claimcheck.answers.cluster_state import ClusterState
+    from claimcheck.answers.reading import readable
+    from commandline.reading import insist_on_one_reader
+    from commandline.scenario import cluster_objects
+
+    insist_on_one_reader(options.paths, options.inventory)
+    state = ClusterState(profile, options.namespace)
+    stored = list(readable(cluster_objects(options, cluster, state), state.failures))
+    state.learn(stored, live=cluster is not None)
+    return state, stored
+
+
+def _change(options: Namespace) -> Change:
+    """The change that the options describe.
+
+    :raises UsageError: if a file cannot be read, or a name is none.
+    """
+    from claimcheck.answers.impact.change import Change
+    from claimcheck.answers.outcome import Failure
+    from claimcheck.answers.reading import readable
+    from commandline.reading import read_named
+
+    failures: list[Failure] = []
+    applied = list(readable(read_named("", options.paths), failures))
+    if failures:
+        raise UsageError(f"{failures[0].file}: {failures[0].message}")
+    deleted = [_named(each, options.namespace) for each in options.delete]
+    return Change(applied, deleted, frozenset(options.cordon), frozenset(options.drain))
+
+
+def _named(argument: str, namespace: str) -> ObjectId:
+    """An object by `TYPE/NAME`."""
+    from claimcheck.answers.impact.change import CLUSTER_SCOPED, POD, ObjectId
+    from resourceapi.kinds import KINDS
+
+    kinds = {kind.lower(): kind for kind in (*CLUSTER_SCOPED, *KINDS, POD)}
+    kinds |= {f"{word}s": kind for word, kind in kinds.items()} | {"deviceclasses": "DeviceClass"}
+    word, _, name = argument.partition("/")
+    kind = kinds.get(word.lower())
+    if kind is None or not name:
+        known = ", ".join(sorted({each.lower() for each in kinds.values()}))
+        raise UsageError(f"--delete {argument}: expected TYPE/NAME; the types are {known}")
+    return ObjectId(kind, "" if kind in CLUSTER_SCOPED else namespace, name)
+
+
+def _write(options: Namespace, answer: Impact, state: ClusterState) -> None:
+    from commandline import impact_report
+    from commandline.reports.escaping import complain
+    from commandline.reports.writing import failure_lines, write_answer, write_text
+
+    complain(*failure_lines(state.failures))
+    if options.output == MARKDOWN:
+        write_text(options, impact_report.markdown(answer))
+    else:
+        write_answer(options, answer, lines=impact_report.lines, document=impact_report.document)

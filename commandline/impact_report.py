@@ -1,0 +1,138 @@
+"""The answer of ``claimcheck impact``: text for people, plain data, and a comment for a pull request."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from claimcheck.answers.impact.departures import Departure
+from claimcheck.answers.impact.impact import Impact
+from commandline import doctor_report
+from commandline.reports.escaping import on_one_line
+from commandline.simulate.json_report import unplaced_document
+from commandline.simulate.text_report import unplaced_lines
+from resourceapi.phrases import number, some
+
+#: Reasons that are written for each part of the text, and classes, claims and pods of a list.
+MAX_REASONS, MAX_ROWS = 20, 10
+
+
+def lines(answer: Impact) -> Iterator[str]:
+    """The summary, then a paragraph for each part that is not empty: what gets worse comes first."""
+    yield summary(answer)
+    yield from _departures(answer.departures)
+    yield from unplaced_lines(answer.pending)
+    lost = [
+        f"claim {each.holder.claim}: {each.refused.device}: {each.refused.reason}" for each in answer.lost
+    ]
+    yield from _list("keep their devices, but would not get them again", lost)
+    yield from _list(
+        "devices chosen", [f"class {name}: {now} now, {then} then" for name, now, then in answer.classes]
+    )
+    yield from _list("start", [f"{pod} on {node}" for pod, node in answer.starting])
+    for each in answer.found[:MAX_REASONS]:
+        yield ""
+        yield from doctor_report.paragraph(each)
+    solved = [
+        f"{each.check.code}: {doctor_report.subject(each.objects)}: {each.cause}" for each in answer.solved
+    ]
+    yield from _list("no longer wrong", solved)
+    if answer.unknown:
+        yield ""
+        yield from answer.unknown
+
+
+def summary(answer: Impact) -> str:
+    """How many things get worse and better, on one line."""
+    counts = {
+        "pods that leave their nodes": len(answer.departures),
+        "pods that stay pending": sum(len(each.tried) for each in answer.pending),
+        "claims that would not get their devices again": len(answer.lost),
+        "new findings": len(answer.found),
+        "waiting pods that start": len(answer.starting),
+        "findings solved": len(answer.solved),
+    }
+    return (
+        "; ".join(f"{what}: {count:,}" for what, count in counts.items() if count)
+        or "nothing changes for pods"
+    )
+
+
+def _list(title: str, rows: Sequence[str]) -> Iterator[str]:
+    if rows:
+        yield ""
+        yield f"{title}:"
+        yield from (f"  {row}" for row in rows[:MAX_ROWS])
+        if len(rows) > MAX_ROWS:
+            yield f"  {number(len(rows) - MAX_ROWS, 'other')} (see -o json)"
+
+
+def _departures(departures: Sequence[Departure]) -> Iterator[str]:
+    """The pods that leave, those of one owner together."""
+    alike: dict[tuple[str, str, str, bool], list[str]] = {}
+    for each in departures:
+        owner = each.pod.owner
+        who = f"{owner[0]} {each.pod.namespace}/{owner[1]}" if owner is not None else ""
+        alike.setdefault((who, each.when, each.why, each.returns), []).append(each.pod.key)
+    rows = []
+    for (owner_name, when, why, returns), pods in alike.items():
+        if len(pods) == 1:
+            who = f"Pod {pods[0]}{f' of {owner_name}' if owner_name else ''}"
+        else:
+            who = f"{number(len(pods), 'pod')} {f'of {owner_name} ' if owner_name else ''}({some(pods)})"
+        it, them = (
+            ("a new one takes its place", "it") if len(pods) == 1 else ("new ones take their place", "them")
+        )
+        then = it if returns else f"nothing starts {them} again"
+        rows.append(f"{who}: {when} because of {why}; {then}")
+    yield from _list("leave their nodes", rows)
+
+
+def document(answer: Impact) -> dict[str, Any]:
+    """The answer as plain data; docs/how-to/impact.md has the keys."""
+    return {
+        "leaving": [
+            {
+                "pod": each.pod.key,
+                "node": each.pod.node,
+                "when": each.when,
+                "why": each.why,
+                "owner": None
+                if each.pod.owner is None
+                else dict(zip(("kind", "name"), each.pod.owner, strict=True)),
+                "returns": each.returns,
+            }
+            for each in answer.departures
+        ],
+        "pending": [unplaced_document(each) for each in answer.pending],
+        "lost": [
+            {
+                "claim": each.holder.claim,
+                "pods": list(each.holder.pods),
+                "device": each.refused.device._asdict(),
+                "reason": each.refused.reason,
+            }
+            for each in answer.lost
+        ],
+        "starting": [{"pod": pod, "node": node} for pod, node in answer.starting],
+        "classes": [each._asdict() for each in answer.classes],
+        "found": [doctor_report.finding(each) for each in answer.found],
+        "solved": [doctor_report.finding(each) for each in answer.solved],
+        "unknown": list(answer.unknown),
+    }
+
+
+def markdown(answer: Impact) -> Iterator[str]:
+    """A comment for a pull request: the summary, and the text in a block that no name in it can end."""
+    text = [on_one_line(line) for line in lines(answer)]
+    longest = max((len(run) for line in text for run in re.findall("`+", line)), default=0)
+    fence = "`" * max(3, longest + 1)
+    yield "### claimcheck impact"
+    yield ""
+    yield text[0]
+    if len(text) > 1:
+        yield ""
+        yield f"{fence}text"
+        yield from text[1:]
+        yield fence

@@ -1,0 +1,121 @@
+"""`claimcheck impact`: its reports, its exit codes, and changes that are none."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from commandline.main import main
+from tests.claimcheck.impact.test_impact import DATA
+
+
+@pytest.fixture
+def inventory(tmp_path: Path) -> str:
+    """A file with the cluster of the cases."""
+    file = tmp_path / "cluster.yaml"
+    file.write_text(yaml.safe_dump_all(DATA["cluster"]))
+    return str(file)
+
+
+def _run(*arguments: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
+    code = main(["impact", *arguments])
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    return code, captured.out
+
+
+def _rule(**metadata: Any) -> str:
+    return yaml.safe_dump(
+        {
+            "apiVersion": "resource.k8s.io/v1beta2",
+            "kind": "DeviceTaintRule",
+            "metadata": metadata,
+            "spec": {
+                "deviceSelector": {"pool": "node-1"},
+                "taint": {"key": "maintenance", "effect": "NoExecute"},
+            },
+        }
+    )
+
+
+def test_text(inventory: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The summary first, then what leaves, and what starts."""
+    code, out = _run("--inventory", inventory, "--delete", "pod/single", "-n", "team", capsys=capsys)
+    assert code == 1
+    assert (
+        out
+        == """\
+pods that leave their nodes: 1; waiting pods that start: 1
+
+leave their nodes:
+  Pod team/single: at once because of its deletion; nothing starts it again
+
+start:
+  Pod team/waits on node-2
+"""
+    )
+
+
+def test_json(inventory: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The same for programs, of a change in a file."""
+    file = tmp_path / "rule.yaml"
+    file.write_text(_rule(name="drain"))
+    code, out = _run(str(file), "--inventory", inventory, "-o", "json", capsys=capsys)
+    assert code == 1
+    assert [(each["pod"], each["when"], each["owner"]) for each in json.loads(out)["leaving"]] == [
+        ("team/web-7f-a", "at once", {"kind": "Deployment", "name": "web"}),
+        ("team/train-x", "in 60 seconds", {"kind": "Job", "name": "train"}),
+    ]
+
+
+def test_markdown_cannot_be_left(inventory: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """No name in a file ends the block in which it stands."""
+    hostile = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x\n````\n# y", "namespace": "team"}}
+    hostile["spec"] = {"nodeName": "node-1", "containers": []}
+    file = tmp_path / "cluster.yaml"
+    file.write_text(yaml.safe_dump_all([*DATA["cluster"], hostile]))
+    code, out = _run("--inventory", str(file), "--drain", "node-1", "-o", "markdown", capsys=capsys)
+    assert code == 1
+    lines = out.splitlines()
+    assert lines[0] == "### claimcheck impact"
+    assert [line for line in lines if line.startswith(("`", "#"))][1:] == ["`````text", "`````"]
+    assert "x\\n````\\n# y" in out
+
+
+def test_nothing_gets_worse(inventory: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Then the exit code is 0."""
+    assert _run("--inventory", inventory, "--cordon", "node-1", capsys=capsys) == (
+        0,
+        "nothing changes for pods\n",
+    )
+    code, out = _run("--inventory", inventory, "--to-version", "1.36", "-o", "yaml", capsys=capsys)
+    assert code == 0
+    assert not any(yaml.safe_load(out).values())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "name a change"),
+        (["--delete", "gpu"], "expected TYPE/NAME"),
+        (["--delete", "deployment/web"], "the types are"),
+        (["--delete", "deviceclass/gp"], "DeviceClass gp is not in the cluster"),
+        (["--drain", "node-9"], "Node node-9 is not in the cluster"),
+        (["--to-version", "1.2"], "--to-version: "),
+        (["--to-feature-gates", "DRAA=true"], "--to-feature-gates: "),
+        (["missing.yaml"], "missing.yaml: no such file"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_no_change(
+    arguments: list[str], message: str, inventory: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is no change, or cannot be made, is an error."""
+    assert main(["impact", "--inventory", inventory, *arguments]) == 2
+    captured = capsys.readouterr()
+    assert message in captured.err
+    assert captured.out == ""
