@@ -47,6 +47,7 @@ class Outcomes:
         self._on_node = on_node
         self._time_limit = time_limit
         self._filters = filters
+        self._devices_take_of_nodes = nodes.devices_take_of_nodes
         self._asked: dict[int, _Asked] = {}
         #: what nodes share that have been asked
         self.shared: set[SharedPools] = set()
@@ -56,35 +57,41 @@ class Outcomes:
 
         :raises OutOfTime: if the time is over.
         """
-        pod = self._pod
-        claims = pod.on.get(entry.name, pod.elsewhere) if pod.on else pod.elsewhere
+        claims = self._pod.on.get(entry.name, self._pod.elsewhere)
+        is_away = False
         if claims.selectors:
             self._time_limit.check()  # as of the slices below
-        away = claims.selectors and claims.is_away_from(entry.node)
-        if away and not (self._filters and claims.unallocated):
-            return AWAY_OUTCOME
-        what = self._asked.get(id(claims))
-        if what is None:
-            plan = self._plans.plan(claims.unallocated, self._time_limit)
-            what = self._asked[id(claims)] = _Asked(plan)
-        node_class = entry.node_class
-        if node_class is None:
-            self._time_limit.check()  # slices may select nodes with thousands of requirements
-            node_class = self._nodes.class_of(entry)
-        outcome = what.outcomes.get(node_class)
-        if outcome is None:
-            self._time_limit.check()
-            outcome = self._plans.known(what.plan, entry, node_class)
-            if outcome is None:
-                outcome = self._plans.search(what.plan, entry, node_class, self._time_limit)
-            if isinstance(outcome, FatalOutcome):
-                outcome = outcome.of(claims.unallocated)
-            what.outcomes[node_class] = outcome
-            assert entry.view is not None
-            self.shared.add(entry.view.layout.shared)
-        if outcome.fits and self._nodes.devices_take_of_nodes and not away:
+            is_away = claims.is_away_from(entry.node)
+            if is_away and not (self._filters and claims.unallocated):
+                return AWAY_OUTCOME
+        what = self._asked.get(id(claims)) or self._ask(claims)
+        node_class = entry.node_class or self._class_of(entry)
+        outcome = what.outcomes.get(node_class) or self._find(what, claims, entry, node_class)
+        if is_away:
+            return outcome if outcome.error_kind == FATAL else AWAY_OUTCOME
+        if self._devices_take_of_nodes and outcome.fits:
             return fitted(self._on_node, claims, entry, outcome)
-        return AWAY_OUTCOME if away and outcome.error_kind != FATAL else outcome
+        return outcome
+
+    def _ask(self, claims: ClaimsOnNode) -> _Asked:
+        what = self._asked[id(claims)] = _Asked(self._plans.plan(claims.unallocated, self._time_limit))
+        return what
+
+    def _class_of(self, entry: NodeEntry) -> NodeClass:
+        self._time_limit.check()  # slices may select nodes with thousands of requirements
+        return self._nodes.class_of(entry)
+
+    def _find(self, what: _Asked, claims: ClaimsOnNode, entry: NodeEntry, node_class: NodeClass) -> Outcome:
+        self._time_limit.check()
+        outcome = self._plans.known(what.plan, entry, node_class)
+        if outcome is None:
+            outcome = self._plans.search(what.plan, entry, node_class, self._time_limit)
+        if isinstance(outcome, FatalOutcome):
+            outcome = outcome.of(claims.unallocated)
+        what.outcomes[node_class] = outcome
+        assert entry.view is not None
+        self.shared.add(entry.view.layout.shared)
+        return outcome
 
 
 def fitted(on_node: PodOnNode, claims: ClaimsOnNode, entry: NodeEntry, outcome: Outcome) -> Outcome:

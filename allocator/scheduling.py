@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import Enum
+from itertools import chain, starmap
 from typing import NamedTuple
 
 from allocator.allocated import AllocatedState
@@ -266,7 +267,9 @@ class SchedulingState:
                 if found.placed:
                     return found
             return self._run_cycle(asked, mode, time_limit, only_node, on_node)
-        entries = [entry for entry in self._entries(only_node) if on_node.rejection(entry.name) is None]
+        entries = self._entries(only_node)
+        if on_node is not NO_POD:
+            entries = [entry for entry in entries if on_node.rejection(entry.name) is None]
         answers = Answers(self._allocator.new_share_id)
         if mode is Mode.FILTER and (refused := self.refusal(asked.elsewhere.unallocated, time_limit)):
             return self._refused(entries, refused)
@@ -310,13 +313,13 @@ class SchedulingState:
         claims = asked.on.get(chosen.node, asked.elsewhere)
         # a pod may name a claim twice, which kube-scheduler allocates as often
         results = list(zip(claims.unallocated, chosen.result, strict=True))
-        held = [claim.allocated(result) for claim, result in results]
-        footprints = self.footprints(on_node, chosen.node, [*claims.allocated, *held])
+        held = starmap(Claim.allocated, results)
+        footprints = self.footprints(on_node, chosen.node, chain(claims.allocated, held))
         for claim, result in results:
             self.hold_allocation(claim.key, Allocation(result))
         return found._replace(placed=chosen.node, allocated=dict(results), footprints=footprints)
 
-    def footprints(self, pod: PodOnNode, node: str, claims: Sequence[Claim]) -> list[ClaimFootprint]:
+    def footprints(self, pod: PodOnNode, node: str, claims: Iterable[Claim]) -> list[ClaimFootprint]:
         """What the claims of a pod, which are all allocated, take of a node.
 
         :raises AllocationError: if a claim has something of a device of which nobody knows how much that is.
