@@ -6,6 +6,7 @@ to an earlier one.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any, NamedTuple
 
 from allocator.devices import Device
@@ -51,7 +52,7 @@ def extended(
         return None
     if constraint.distinct:
         others = [other for _, other in state] if request else state
-        if value is not None and any(_clash(value, other, lists) for other in others if other is not None):
+        if value is not None and _clashes(value, others, lists):
             return None
         if not request:
             return (*state, value)
@@ -65,11 +66,14 @@ def extended(
     return ((kind, common),) if kind == state[0][0] and common else None
 
 
-def _clash(value: Any, other: Any, lists: bool) -> bool:
-    """Whether two devices have a value in common; lists are sets, a scalar is a list of one."""
+def _clashes(value: Any, others: Collection[Any], lists: bool) -> bool:
+    """Whether a device has a value in common with another; lists are sets, a scalar is a list of one."""
     if not lists:
-        return bool(value == other)
-    return value[0] == other[0] and not value[1].isdisjoint(other[1])
+        return value in others
+    kind, elements = value
+    return any(
+        not elements.isdisjoint(other[1]) for other in others if other is not None and other[0] == kind
+    )
 
 
 def values_of(attribute: Object) -> Values | None:
@@ -91,10 +95,9 @@ def scalar_of(attribute: Object) -> tuple[str, Any] | None:
 
 def published(device: Device, name: str) -> Object | None:
     """The attribute of this full name that the driver has published; its own domain may be left out."""
-    found = device.attributes.get(name)
-    if found is None and name not in device.attributes:
-        domain, _, bare = name.partition("/")
-        if not bare or domain != device.id.driver or bare not in device.attributes:
+    attributes = device.attributes
+    if name not in attributes:
+        domain, _, name = name.partition("/")
+        if not name or domain != device.id.driver or name not in attributes:
             return None
-        found = device.attributes[bare]
-    return found or {}
+    return attributes[name] or {}

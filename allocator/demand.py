@@ -6,7 +6,7 @@ that it comes upon, and it looks at devices in between (`All`).
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from weakref import WeakValueDictionary
 
@@ -21,6 +21,8 @@ from resourceapi.model.claims import ALL, EXACT_COUNT
 from resourceapi.records.claims import (
     OBJECT_BYTES,
     Claim,
+    DeviceClaim,
+    DeviceConstraint,
     DeviceRequest,
     ExactRequest,
     PackedDevices,
@@ -136,10 +138,10 @@ class ClaimDemand:
 
     __slots__ = ("__weakref__", "config", "header", "problem", "requests")
 
-    def __init__(self, claim: Claim) -> None:
-        self.header = ClaimHeader(claim.key)
+    def __init__(self, name: str, asked: DeviceClaim) -> None:
+        self.header = ClaimHeader(name)
         #: its DeviceClaimConfigurations
-        self.config = claim.devices.config
+        self.config = asked.config
         self.requests: list[RequestDemand] = []
         self.problem: Text = ()
 
@@ -162,25 +164,20 @@ def read_claim(
     :param classes: DeviceClasses by name.
     :raises allocator.time_limit.OutOfTime: if the time is over before a request.
     """
-    demand = ClaimDemand(claim)
-    _read_constraints(demand, claim, features)
+    asked = claim.devices
+    demand = ClaimDemand(claim.key, asked)
+    _read_constraints(demand, asked.constraints, features)
     selectors: ClassSelectors = {}
-    for request in claim.devices.requests:
+    for request in asked.requests:
         time_limit.check()
         demand.requests.append(_read_request(demand, request, classes, selectors, features))
-    own = sum(
-        ALTERNATIVE_BYTES
-        + SELECTOR_BYTES * len(alternative.request_selectors)
-        + 8 * len(alternative.selectors)
-        for request in demand.requests
-        for alternative in request.alternatives
-    )
-    demand.header.weight += own + SELECTOR_BYTES * sum(map(len, selectors.values()))
     return demand
 
 
-def _read_constraints(demand: ClaimDemand, claim: Claim, features: Features) -> None:
-    for index, constraint in enumerate(claim.devices.constraints):
+def _read_constraints(
+    demand: ClaimDemand, constraints: Iterable[DeviceConstraint], features: Features
+) -> None:
+    for index, constraint in enumerate(constraints):
         requests = frozenset(constraint.requests)
         if constraint.match is not None:
             demand.constraints.append(Constraint(constraint.match, False, requests))
@@ -244,7 +241,8 @@ def _complete(
     alternative: Alternative, classes: Mapping[str, DeviceClass], known: ClassSelectors, features: Features
 ) -> None:
     """Finds class, selectors and constraints, or what is wrong."""
-    own = alternative.details.selectors
+    claim, own = alternative.claim, alternative.details.selectors
+    claim.weight += ALTERNATIVE_BYTES
     device_class = classes.get(alternative.details.device_class)
     reason = _problem(alternative, device_class, features)
     if reason:
@@ -254,16 +252,19 @@ def _complete(
     alternative.device_class = device_class
     class_name = device_class.name
     if class_name not in known:
-        known[class_name] = tuple(_selectors((f"class {class_name}",), device_class.selectors))
-    alternative.class_selectors = known[class_name]
-    alternative.request_selectors = tuple(_selectors(("claim ", alternative.claim), own))
-    alternative.selectors = (
-        alternative.class_selectors + alternative.request_selectors if own else alternative.class_selectors
-    )
+        known[class_name] = _selectors((f"class {class_name}",), device_class.selectors)
+        claim.weight += SELECTOR_BYTES * len(known[class_name])
+    alternative.class_selectors = alternative.selectors = known[class_name]
+    if own:
+        alternative.request_selectors = _selectors(("claim ", claim), own)
+        alternative.selectors += alternative.request_selectors
+    claim.weight += SELECTOR_BYTES * len(own) + 8 * len(alternative.selectors)
     alternative.constraints = tuple(
-        (index, constraint)
-        for index, constraint in enumerate(alternative.claim.constraints)
-        if constraint.applies_to(alternative.main, alternative.name)
+        [
+            (index, constraint)
+            for index, constraint in enumerate(claim.constraints)
+            if constraint.applies_to(alternative.main, alternative.name)
+        ]
     )
 
 
@@ -287,9 +288,13 @@ def _problem(alternative: Alternative, device_class: DeviceClass | None, feature
     return "" if details.mode in (ALL, EXACT_COUNT) else f": unsupported count mode {details.mode}"
 
 
-def _selectors(place: Text, expressions: Iterable[str | None]) -> Iterable[Selector]:
-    for index, expression in enumerate(expressions):
-        yield Selector.of((*place, f": selector #{index}"), expression or "")
+def _selectors(place: Text, expressions: Iterable[str | None]) -> tuple[Selector, ...]:
+    return tuple(
+        [
+            Selector.of((*place, f": selector #{index}"), expression or "")
+            for index, expression in enumerate(expressions)
+        ]
+    )
 
 
 # Which claims ask for the same, and what they ask for: read once for all of them, until the last one has
@@ -352,7 +357,7 @@ class ClaimContents:
         self, claims: Iterable[Claim], contents: Iterable[Content], time_limit: TimeLimit
     ) -> Iterator[ClaimDemand]:
         """What the claims of a pod ask for. Claims of one content share it with other pods' claims, not with each other."""
-        seen: Counter[Content] = Counter()
+        seen: defaultdict[Content, int] = defaultdict(int)
         for claim, content in zip(claims, contents, strict=True):
             key = (content, seen[content])
             seen[content] += 1
