@@ -124,8 +124,6 @@ class AllocatedState:
 
     def left(self, device: Device) -> Mapping[str, Quantity] | None:
         """What claims leave of the device's capacity; None if they use nothing of it."""
-        if not self.capacity:
-            return None
         known = self._left.get(device.id)
         if known is not None and known[0] is device.shape.capacities:
             return known[1]

@@ -94,7 +94,9 @@ class Attempt(AttemptState):
         outcome = alternative.selected.get(device.kind)
         if outcome is None:
             outcome = selects_shape(alternative, device, self.features, self.selectors, self.time_limit)
-        return outcome and Placement.admits(self, alternative, device)
+        if outcome and device.slice.per_device:
+            return Placement.admits(self, alternative, device)
+        return outcome
 
     def candidates(
         self, alternative: Alternative, devices: Sequence[Device], start: int = 0

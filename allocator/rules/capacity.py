@@ -38,7 +38,8 @@ class Capacity(Rule):
             return True
         share = alternative.shares.get(device.shape.capacities) or share_for(state, alternative, device)
         amounts = share.amounts
-        left, mine = state.allocated.left(device), state.shares.get(device.id) if state.shares else None
+        left = state.allocated.left(device) if state.allocated.capacity else None
+        mine = state.shares.get(device.id) if state.shares else None
         if amounts is None or (left is None and mine is None):
             return share.fits
         if left is None:

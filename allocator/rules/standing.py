@@ -26,7 +26,7 @@ class Placement(Rule):
 
     @staticmethod
     def admits(state: AttemptState, alternative: Alternative, device: Device) -> bool:
-        return not device.slice.per_device or device.reaches(state.node)
+        return device.reaches(state.node)
 
     def objection(self, evidence: Evidence, alternative: Alternative, device: Device) -> Objection | None:
         if self.admits(evidence.state, alternative, device):
