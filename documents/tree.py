@@ -77,7 +77,7 @@ def too_many(offset: int) -> RefusedText:
 
 # The node tree of JSON text that is known to be valid, for positions only.
 
-_tokens = re.compile(r'("(?:[^"\\]|\\.)*")|([{\[])|([}\]])|([^\s{}\[\],:"]+)').finditer
+_TOKENS = r'("(?:[^"\\]|\\.)*")|([{\[])|([}\]])|([^\s{}\[\],:"]+)'
 
 
 def read_json_nodes(text: str) -> Node:
@@ -87,7 +87,7 @@ def read_json_nodes(text: str) -> Node:
     """
     children: list[Node] = []
     open_nodes: list[tuple[list[Node], Node]] = []
-    for count, token in enumerate(_tokens(text)):
+    for count, token in enumerate(re.finditer(_TOKENS, text)):
         if count > MAX_VALUES:
             raise too_many(token.start())
         string, opening, closing, bare = token.groups()

@@ -17,7 +17,7 @@ _MOST_LEVELS = MAX_DEPTH + 2
 # So many at a time: far fewer than the interpreter's stack has, whoever calls.
 _LEVELS_AT_ONCE = 200
 # Strings, so that brackets in them do not count; brackets; the first letters of NaN and Infinity, which JSON does not have.
-_TOKENS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[][{}NI]', re.DOTALL)
+_TOKENS = r'(?s)"[^"\\]*+(?:\\.[^"\\]*+)*+"|[][{}NI]'
 
 
 def loads(body: str | bytes) -> Any:
@@ -107,7 +107,7 @@ class _Part:
 def _joined(text: str) -> Any:
     """Read a text part by part, the innermost first."""
     parts, depth, start = [_Part()], 0, 0
-    for found in _TOKENS.finditer(text):
+    for found in re.finditer(_TOKENS, text):
         token = found[0]
         if token in ("[", "{"):
             depth += 1

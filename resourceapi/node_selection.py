@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from resourceapi.go_text import quote
 from resourceapi.objects import Object
-from resourceapi.records.nodes import Node
+
+if TYPE_CHECKING:
+    from resourceapi.records.nodes import Node
 
 INT64_DIGITS = 19
 

@@ -54,8 +54,12 @@ _KUBECONFIG = ("v1", "Config")
 _KUSTOMIZE_PLUGIN = "builtin"  # the apiVersion of its transformers and generators
 _LABEL = "[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
 # What a CRD can have for its group and version.
-_is_custom = re.compile(rf"{_LABEL}(?:\.{_LABEL})+/(?=[a-z]){_LABEL}", re.ASCII).fullmatch
+_CUSTOM = rf"{_LABEL}(?:\.{_LABEL})+/(?=[a-z]){_LABEL}"
 NOT_FOUND = "the server could not find the requested resource"
+
+
+def _is_custom(api_version: str) -> bool:
+    return re.fullmatch(_CUSTOM, api_version, re.ASCII) is not None
 
 
 def is_typed(value: Object) -> bool:
@@ -71,7 +75,7 @@ def is_manifest(value: Object) -> bool:
     if value["apiVersion"] == _KUSTOMIZE_PLUGIN:
         return False
     api_version = value["apiVersion"].strip().lower()
-    return split_api_version(api_version)[0] in GROUPS or bool(_is_custom(api_version))
+    return split_api_version(api_version)[0] in GROUPS or _is_custom(api_version)
 
 
 def is_of_kubernetes(value: Object) -> bool:

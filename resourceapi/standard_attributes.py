@@ -21,14 +21,14 @@ class StandardAttribute(NamedTuple):
 
     fields: tuple[str, ...]
     form: str
-    pattern: re.Pattern[str] | None = None
+    pattern: str | None = None
 
     def problem(self, field: str, value: Any) -> str:
         """What is wrong with a value (JSON) in a field of a DeviceAttribute; empty if nothing is."""
         if field not in self.fields:
             return f"its value is {self.form}, and so in `{'` or `'.join(self.fields)}`, not in `{field}`"
         if self.pattern is not None:
-            is_right = isinstance(value, str) and self.pattern.fullmatch(value)
+            is_right = isinstance(value, str) and re.fullmatch(self.pattern, value)
             return "" if is_right else f"its value is {self.form}"
         numbers = value if isinstance(value, list) else [value]
         is_negative = any(isinstance(each, int) and each < 0 for each in numbers)
@@ -45,12 +45,12 @@ STANDARD_ATTRIBUTES = {
     PCIE_ROOT: StandardAttribute(
         ("string",),
         "the PCIe root complex as the kernel writes it, such as pci0000:00",
-        re.compile(r"pci[0-9a-f]{4,8}:[0-9a-f]{2}"),
+        r"pci[0-9a-f]{4,8}:[0-9a-f]{2}",
     ),
     PCI_ADDRESS: StandardAttribute(
         ("string",),
         "a PCI address with its domain, in small letters, such as 0000:3b:00.0",
-        re.compile(r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]"),
+        r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]",
     ),
     NUMA_NODE: StandardAttribute(
         ("int", "ints"),

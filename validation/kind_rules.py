@@ -41,23 +41,25 @@ if TYPE_CHECKING:
     from validation.setting import Setting
 
 
-_LENGTH = re.compile(r"^may not be more than (\d+) bytes?$")
 _IDENTIFIER = "a valid C identifier"
-_LATER = re.compile(r"\bmust be no more than (\d+) bytes\b")
 
 
 def in_words_of(minor: int, errors: list[FieldError]) -> list[FieldError]:
     """The same errors, reworded in place as release 1.``minor`` has them."""
     for error in errors if minor < 35 else ():
         if error.kind != TOO_LONG:
-            detail = _LATER.sub(r"must be no more than \1 characters", error.detail)
+            detail = re.sub(
+                r"\bmust be no more than (\d+) bytes\b", r"must be no more than \1 characters", error.detail
+            )
             error.detail = detail.replace("a valid label key must", "a qualified name must")
             if minor < 34:
                 error.value = _shown(error.value)
                 if error.detail.startswith(_IDENTIFIER):
                     error.kind = TYPE_INVALID
         elif minor < 32:
-            error.detail = _LENGTH.sub(r"must have at most \1 bytes", error.detail)
+            error.detail = re.sub(
+                r"^may not be more than (\d+) bytes?$", r"must have at most \1 bytes", error.detail
+            )
     return errors
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from conversion.hub import from_hub, hub_object
 from deviceselectors.interface import Compiler
 from resourceapi.decoding import Decoded
 from resourceapi.encoding import encode
 from resourceapi.objects import Object
-from resourceapi.records.nodes import Node
 from resourceapi.releases import Profile, split_api_version
 from resourceapi.request_body import read as read_request_body
 from resourceapi.request_body import schemas_of
@@ -18,6 +17,9 @@ from resourceapi.times import now as current_time
 from validation.checks import Checks
 from validation.declarative import DeclarativePass
 from validation.requests import STRICT, Request
+
+if TYPE_CHECKING:
+    from resourceapi.records.nodes import Node
 
 Labels = Mapping[str, str]
 

@@ -16,7 +16,6 @@ from resourceapi.names import LABEL_LENGTH
 from resourceapi.node_selection import selects, wrong_bounds
 from resourceapi.objects import EMPTY, Object
 from resourceapi.quantity import Quantity
-from resourceapi.records.nodes import Node
 from resourceapi.releases import Profile
 from resourceapi.schema import Struct
 from validation import formats, statuses
@@ -36,6 +35,7 @@ from validation.selectors import check_node_selector
 from validation.taint_rules import check_taint
 
 if TYPE_CHECKING:
+    from resourceapi.records.nodes import Node
     from validation.setting import Setting
 
 

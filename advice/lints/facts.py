@@ -17,7 +17,6 @@ from resourceapi.kinds import (
 )
 from resourceapi.manifests import devices_of, mapping, name_of, namespace_of, request_names, text
 from resourceapi.model.versions import GROUP
-from resourceapi.records.classes import read_device_class
 from resourceapi.records.pools import DeviceId, SliceRecord
 from resourceapi.releases import Profile, split_api_version
 
@@ -122,6 +121,8 @@ class Facts:
             self.classes.add("", name_of(manifest), file)
             self.renaming.learn_release(manifest)
             if RESOURCE_SLICE.name in self.complete:
+                from resourceapi.records.classes import read_device_class
+
                 self.class_selectors[name_of(manifest)] = list(read_device_class(manifest).expressions)
         elif kind == RESOURCE_SLICE.name:
             self.pools.learn(manifest, file)

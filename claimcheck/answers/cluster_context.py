@@ -9,12 +9,12 @@ from claimcheck.answers.handling import CONTEXT
 from claimcheck.answers.outcome import Failure
 from resourceapi.kinds import KINDS, kind_of
 from resourceapi.manifests import labels_of, mapping, name_of, text
-from resourceapi.records.nodes import Node, read_node
 
 if TYPE_CHECKING:
     from advice.findings import Result
     from advice.lints.facts import Facts
     from documents.manifest import Manifest
+    from resourceapi.records.nodes import Node
     from resourceapi.releases import Profile
     from validation.server import Server
 
@@ -47,6 +47,8 @@ class ClusterContext:
     def learn(self, value: dict[str, Any]) -> None:
         """Note a Namespace or a Node."""
         if value.get("kind") == "Node":
+            from resourceapi.records.nodes import read_node
+
             node = read_node(value)
             self.nodes += [] if node is None else [node]
         elif name := name_of(value):
