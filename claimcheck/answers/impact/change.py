@@ -93,6 +93,10 @@ class ChangedObjects:
         """Put another value in the place of an object."""
         self._objects[id] = Unwritten(self._objects[id].file, value)
 
+    def add(self, id: ObjectId, value: Object) -> None:
+        """Add an object that the cluster makes."""
+        self._objects[id] = Unwritten("cluster", value)
+
     def remove(self, id: ObjectId) -> None:
         """Take an object away."""
         del self._objects[id]

@@ -64,10 +64,10 @@ def leave(objects: ChangedObjects, departures: Sequence[Departure]) -> None:
         for claim in claims_of(value):
             if claim.claim:
                 _release(objects, ObjectId(CLAIM, pod.namespace, claim.claim), pod, set(gone))
+        objects.remove(id)
         if departure.returns:
-            objects.replace(id, _another(value))
-        else:
-            objects.remove(id)
+            # those that have waited longer come before it
+            objects.add(id, _another(value))
 
 
 def _release(objects: ChangedObjects, id: ObjectId, pod: Pod, gone: set[str]) -> None:

@@ -1,0 +1,333 @@
+"""Asks `impact` about random changes of random clusters, makes the changes, and compares what comes of them.
+
+python -m tests.e2e.live_impact --seed 7 --count 20
+
+kube-scheduler and kube-controller-manager are real; there is no kubelet, so that pods never run, and end at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import json
+import signal
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+import yaml
+
+from commandline.main import main as claimcheck
+from resourceapi.manifests import entries, mapping, text
+from resourceapi.objects import Object
+from tests.e2e.control_plane import ApiServer, component, control_plane
+from tests.e2e.live_objects import LiveObjects
+from tests.e2e.scheduling_cluster import until
+
+DRIVER = "gpu.example.com"
+MODELS = ("a100", "h100")
+NODES = ("node-1", "node-2", "node-3")
+_CONTROLLERS = (
+    "deployment-controller",
+    "replicaset-controller",
+    "resourceclaim-controller",
+    "device-taint-eviction-controller",
+    "garbage-collector-controller",
+)
+_KINDS = (
+    "Deployment",
+    "ReplicaSet",
+    "Pod",
+    "ResourceClaim",
+    "ResourceClaimTemplate",
+    "Node",
+    "ResourceSlice",
+    "DeviceClass",
+    "DeviceTaintRule",
+)
+_RATE = ["--kube-api-qps=500", "--kube-api-burst=1000"]
+_SECONDS = 30.0
+
+
+class Change(NamedTuple):
+    """A change: the arguments of `impact`, with the objects of a file, and what makes it."""
+
+    arguments: Sequence[str]
+    objects: Sequence[Object]
+    make: Callable[[LiveObjects], None]
+
+
+class Outcome(NamedTuple):
+    """What comes of a change.
+
+    :param leaving: the pods that leave their nodes.
+    :param pending: how many pods of each owner, or which pods without one, are on no node.
+    """
+
+    leaving: frozenset[str]
+    pending: Counter[str]
+
+
+@contextlib.contextmanager
+def cluster() -> Iterator[ApiServer]:
+    """A control plane with a scheduler and the controllers that make, evict and clean up after pods."""
+    with (
+        control_plane("1.37") as server,
+        component(server, "kube-controller-manager", [f"--controllers={','.join(_CONTROLLERS)}", *_RATE]),
+        component(server, "kube-scheduler", _RATE),
+    ):
+        server.client.ask("DELETE", "/api/v1/nodes/node-a")
+        yield server
+
+
+def _slice(random: Random, node: str, generation: int = 1) -> Object:
+    model = random.choice(MODELS)
+    devices = [
+        {"name": f"gpu-{number}", "attributes": {"model": {"string": model}}}
+        for number in range(random.choice((1, 2, 3)))
+    ]
+    pool = {"name": node, "generation": generation, "resourceSliceCount": 1}
+    spec = {"driver": DRIVER, "nodeName": node, "pool": pool, "devices": devices}
+    return {"kind": "ResourceSlice", "metadata": {"name": f"{node}-gpus"}, "spec": spec}
+
+
+def _class(name: str, expression: str) -> Object:
+    selectors = [{"cel": {"expression": expression}}]
+    return {"kind": "DeviceClass", "metadata": {"name": name}, "spec": {"selectors": selectors}}
+
+
+def _of_model(model: str) -> str:
+    return f'device.attributes["{DRIVER}"].model == "{model}"'
+
+
+def _template(random: Random, name: str) -> Object:
+    exactly: Object = {"deviceClassName": random.choice(("any", *MODELS))}
+    if random.random() < 0.3:
+        toleration = {"key": "maintenance", "operator": "Exists", "effect": "NoExecute"}
+        exactly["tolerations"] = [toleration]
+    spec = {"spec": {"devices": {"requests": [{"name": "gpu", "exactly": exactly}]}}}
+    return {"kind": "ResourceClaimTemplate", "metadata": {"name": name}, "spec": spec}
+
+
+def _pod_spec(template: str) -> Object:
+    return {
+        "terminationGracePeriodSeconds": 0,
+        "containers": [{"name": "c", "image": "x"}],
+        "resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": template}],
+    }
+
+
+def _workloads(random: Random) -> Iterator[Object]:
+    for number in range(random.choice((2, 3))):
+        name = f"web-{number}"
+        yield _template(random, name)
+        labels = {"app": name}
+        template = {"metadata": {"labels": labels}, "spec": _pod_spec(name)}
+        spec = {
+            "replicas": random.choice((1, 2)),
+            "selector": {"matchLabels": labels},
+            "template": template,
+        }
+        yield {"kind": "Deployment", "metadata": {"name": name}, "spec": spec}
+    for number in range(random.choice((1, 2))):
+        name = f"single-{number}"
+        yield _template(random, name)
+        yield {"kind": "Pod", "metadata": {"name": name}, "spec": _pod_spec(name)}
+
+
+class LiveCluster:
+    """A random cluster at a server, to which one change is made."""
+
+    def __init__(self, server: ApiServer) -> None:
+        self.there = LiveObjects(server.client, ["default"], _KINDS)
+        self._kubeconfig = str(server.kubeconfig)
+        self.counted: Counter[str] = Counter()
+
+    def difference(self, seed: int) -> tuple[str, Outcome, Outcome] | None:
+        """The change, what comes of it, and what `impact` says; None if that is the same."""
+        random = Random(seed)
+        self._set_up(random)
+        kind = random.choice(list(_CHANGES))
+        change = _CHANGES[kind](random, self.there)
+        before = self._on_nodes()
+        waiting = self._waiting()
+        said = self._said(change, waiting)
+        change.make(self.there)
+
+        def outcome() -> Outcome:
+            return Outcome(frozenset(before - self._on_nodes()), self._waiting())
+
+        with contextlib.suppress(AssertionError):
+            until(lambda: outcome() == said and self._is_settled(), "", _SECONDS)
+        found = outcome()
+        self.counted[kind] += 1
+        self.counted["pods leave"] += len(found.leaving)
+        self.counted["pods pend or start"] += abs(found.pending.total() - waiting.total())
+        return None if found == said else (kind, found, said)
+
+    def _set_up(self, random: Random) -> None:
+        self.there.clear()
+        resources = {"cpu": "8", "memory": "32Gi", "pods": "110"}
+        for node in NODES:
+            status = {"capacity": resources, "allocatable": resources}
+            self.there.make({"kind": "Node", "metadata": {"name": node}, "status": status})
+            self.there.make(_slice(random, node))
+        self.there.make(_class("any", f'device.driver == "{DRIVER}"'))
+        for model in MODELS:
+            self.there.make(_class(model, _of_model(model)))
+        for each in _workloads(random):
+            self.there.make(each)
+        until(self._is_settled, "pods are neither placed nor refused", _SECONDS)
+
+    def _pods(self) -> list[Object]:
+        return self.there.of("Pod")
+
+    def _is_settled(self) -> bool:
+        """Whether all pods are there that are wanted, and kube-scheduler has placed or refused each."""
+        pods = self._pods()
+        owners = Counter(_owner(each) for each in pods)
+        wanted = {each["metadata"]["name"]: each["spec"]["replicas"] for each in self.there.of("Deployment")}
+        return all(owners[name] == count for name, count in wanted.items()) and all(
+            text(each["spec"], "nodeName")
+            or any(one["type"] == "PodScheduled" for one in entries(mapping(each, "status"), "conditions"))
+            for each in pods
+        )
+
+    def _on_nodes(self) -> set[str]:
+        return {each["metadata"]["name"] for each in self._pods() if text(each["spec"], "nodeName")}
+
+    def _waiting(self) -> Counter[str]:
+        return Counter(_owner(each) for each in self._pods() if not text(each["spec"], "nodeName"))
+
+    def _said(self, change: Change, waiting: Counter[str]) -> Outcome:
+        with TemporaryDirectory() as directory:
+            files = []
+            if change.objects:
+                file = Path(directory) / "change.yaml"
+                file.write_text(yaml.safe_dump_all(change.objects))
+                files.append(str(file))
+            with contextlib.redirect_stdout(io.StringIO()) as output:
+                code = claimcheck(
+                    ["impact", *files, *change.arguments, "--kubeconfig", self._kubeconfig, "-o", "json"]
+                )
+        assert code in (0, 1), output.getvalue()
+        answer: dict[str, Any] = json.loads(output.getvalue())
+        owners = {f"Pod default/{each['metadata']['name']}": _owner(each) for each in self._pods()}
+        leaving = frozenset(each["pod"].partition("/")[2] for each in answer["leaving"])
+        pending = Counter(owners[pod] for group in answer["pending"] for pod in group["pods"])
+        starting = Counter(owners[each["pod"]] for each in answer["starting"])
+        return Outcome(leaving, waiting + pending - starting)
+
+
+def _owner(pod: Object) -> str:
+    """Its Deployment, or itself."""
+    return text(mapping(pod, "metadata", "labels"), "app") or str(pod["metadata"]["name"])
+
+
+# --- changes
+
+
+def _taint(random: Random, there: LiveObjects) -> Change:
+    spec: Object = {"taint": {"key": "maintenance", "effect": random.choice(("NoExecute", "NoSchedule"))}}
+    spec["deviceSelector"] = random.choice(
+        (
+            {"driver": DRIVER},
+            {"pool": random.choice(NODES)},
+            {"pool": random.choice(NODES), "device": "gpu-0"},
+        )
+    )
+    rule = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "DeviceTaintRule",
+        "metadata": {"name": "maintenance"},
+        "spec": spec,
+    }
+    return Change([], [rule], lambda there: there.make(rule))
+
+
+def _drain(random: Random, there: LiveObjects) -> Change:
+    node = random.choice(NODES)
+
+    def make(there: LiveObjects) -> None:
+        there.patch("Node", node, {"spec": {"unschedulable": True}})
+        for pod in there.of("Pod"):
+            if text(pod["spec"], "nodeName") == node:
+                there.delete("Pod", pod["metadata"]["name"])
+
+    return Change(["--drain", node], [], make)
+
+
+def _cordon(random: Random, there: LiveObjects) -> Change:
+    node = random.choice(NODES)
+    return Change(
+        ["--cordon", node], [], lambda there: there.patch("Node", node, {"spec": {"unschedulable": True}})
+    )
+
+
+def _pod_deleted(random: Random, there: LiveObjects) -> Change:
+    placed = [each for each in there.of("Pod") if text(each["spec"], "nodeName")]
+    name = random.choice(placed)["metadata"]["name"]
+    return Change(["--delete", f"pod/{name}"], [], lambda there: there.delete("Pod", name))
+
+
+def _class_changed(random: Random, there: LiveObjects) -> Change:
+    name = random.choice(("any", *MODELS))
+    changed = {"apiVersion": "resource.k8s.io/v1", **_class(name, _of_model(random.choice(MODELS)))}
+    return Change([], [changed], lambda there: there.patch("DeviceClass", name, {"spec": changed["spec"]}))
+
+
+def _class_deleted(random: Random, there: LiveObjects) -> Change:
+    name = random.choice(("any", *MODELS))
+    return Change(["--delete", f"deviceclass/{name}"], [], lambda there: there.delete("DeviceClass", name))
+
+
+def _slice_changed(random: Random, there: LiveObjects) -> Change:
+    changed = {"apiVersion": "resource.k8s.io/v1", **_slice(random, random.choice(NODES), generation=2)}
+    name = changed["metadata"]["name"]
+    return Change([], [changed], lambda there: there.patch("ResourceSlice", name, {"spec": changed["spec"]}))
+
+
+_CHANGES: dict[str, Callable[[Random, LiveObjects], Change]] = {
+    "a taint rule": _taint,
+    "a drain": _drain,
+    "a cordon": _cordon,
+    "a pod deleted": _pod_deleted,
+    "a class changed": _class_changed,
+    "a class deleted": _class_deleted,
+    "a slice changed": _slice_changed,
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print what differs, also if it is interrupted."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.e2e.live_impact", description=str(__doc__).splitlines()[0]
+    )
+    parser.add_argument("--seed", type=int, required=True)
+    parser.add_argument("--count", type=int, default=20, metavar="N", help="clusters")
+    options = parser.parse_args(arguments)
+    differing = done = 0
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    counted: Counter[str] = Counter()
+    with contextlib.suppress(KeyboardInterrupt), cluster() as server:
+        live = LiveCluster(server)
+        counted = live.counted
+        for seed in range(options.seed, options.seed + options.count):
+            if (found := live.difference(seed)) is not None:
+                differing += 1
+                print(seed, *found, sep=" | ", flush=True)
+            done += 1
+    print(
+        f"{done} changes, {differing} differences;",
+        ", ".join(f"{count} {what}" for what, count in sorted(counted.items())),
+    )
+    return int(differing > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,17 @@
+"""What `impact` says of changes comes true with a real kube-scheduler and kube-controller-manager."""
+
+from __future__ import annotations
+
+from tests.e2e.live_impact import LiveCluster, cluster
+
+SEEDS = range(1_000, 1_010)
+
+
+def test_comes_true() -> None:
+    """Who leaves, and who waits then; more changes with `python -m tests.e2e.live_impact`."""
+    with cluster() as server:
+        live = LiveCluster(server)
+        differences = [(seed, found) for seed in SEEDS if (found := live.difference(seed)) is not None]
+    assert differences == []
+    assert live.counted["pods leave"] > 2
+    assert live.counted["pods pend or start"] > 2
