@@ -11,7 +11,7 @@ from typing import Any
 
 from cluster.budget import Budget
 from cluster.client import JSON, Client, Interruption
-from cluster.store import Collection
+from cluster.store import Collection, number_of
 from resourceapi.api_client import NOT_FOUND, Listing, Unavailable
 from resourceapi.logs import LOGGER, log
 from resourceapi.manifests import mapping, text
@@ -52,6 +52,8 @@ class Reflector:
         #: what to log after the next list, since something else has been logged
         self._recovery = ""
         self._lists_wanted = self._lists_begun = self._lists_done = 0
+        #: the revision up to which everything is held
+        self._held = 0
         self._progress = Condition()
 
     def relist(self, seconds: float) -> None:
@@ -65,6 +67,16 @@ class Reflector:
             self._interruption.request()
             if not self._progress.wait_for(lambda: self._lists_done >= wanted, seconds):
                 raise Unavailable(f"GET {self.path}: no list within {seconds:g} s")
+
+    def wait_for(self, revision: int, seconds: float) -> None:
+        """Return once everything is held up to a revision; a watch tells of all changes in their order.
+
+        :param revision: the resourceVersion that a write of one of the objects has been answered with.
+        :raises Unavailable: unless that is so within these seconds.
+        """
+        with self._progress:
+            if not self._progress.wait_for(lambda: 0 < revision <= self._held, seconds):
+                raise Unavailable(f"GET {self.path}: no event within {seconds:g} s")
 
     def run(self, ending: Event) -> None:
         """List and watch until told to end; failures are logged, and tried again after ever longer pauses."""
@@ -101,11 +113,17 @@ class Reflector:
             self._interruption.note()
         listing = Listing(self._lists.within(Budget()), self.path)
         self._collection.replace(listing)
+        self._have_seen(listing.revision)
         self._have_listed()
         if self._recovery:
             log(logging.INFO, self._recovery, path=self.path)
             self._recovery = ""
         return listing.revision
+
+    def _have_seen(self, revision: str) -> None:
+        with self._progress:
+            self._held = number_of(revision)
+            self._progress.notify_all()
 
     def _have_listed(self) -> None:
         self.synced.set()
@@ -154,6 +172,7 @@ class Reflector:
                 elif kind in ("ADDED", "MODIFIED"):
                     self._collection.put(changed)
                 revision = text(mapping(changed, "metadata"), "resourceVersion") or revision
+                self._have_seen(revision)
         if is_empty and monotonic() - begun < SHORT_SECONDS and not self._interruption.is_requested:
             raise Unavailable(f"the watch has ended within {SHORT_SECONDS:g} s, without an event")
         return revision

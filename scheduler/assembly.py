@@ -172,6 +172,7 @@ class Sidecar:
             self._client,
             self._picture,
             self._reflectors,
+            self._wake_up_claim,
             self._endpoint,
             lose=self._decisions.clear,
         )
@@ -211,13 +212,15 @@ class Sidecar:
     # --- what becomes of pods that are refused
 
     @cached_property
-    def _waking(self) -> Waking:
+    def _wake_up_claim(self) -> WakeUpClaim:
         name = f"{self._config.get('leaderElection', 'leaseName')}-wake-up"
         namespace = own_namespace(self._config, "leaderElection", "namespace")
-        claim = WakeUpClaim(self._client, namespace, name)
+        return WakeUpClaim(self._client, namespace, name)
 
+    @cached_property
+    def _waking(self) -> Waking:
         def wake() -> None:
-            claim.touch()
+            self._wake_up_claim.touch()
             self._metrics.wake_ups.inc()
 
         return Waking(self._picture, wake, leads=self._leads)

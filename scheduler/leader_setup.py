@@ -14,12 +14,14 @@ from resourceapi.api_client import Unavailable
 from scheduler.cluster_picture import ClusterPicture
 from scheduler.endpoint import Endpoint
 from scheduler.take_over import CLAIMS_OF_ALL, TakeOver
+from scheduler.waking import WakeUpClaim
 from serving.api_server import make_client, own_namespace
 from serving.config_file import Config
 
 # A request that takes longer is given up: then there is time for another one before the Lease expires.
 PART_OF_LEASE = 1 / 3
-RELIST_SECONDS = 30.0
+#: How long a watch may be behind until claims are listed again, and how long that may take.
+CATCH_UP_SECONDS, RELIST_SECONDS = 5.0, 30.0
 
 
 def make_leadership(
@@ -27,6 +29,7 @@ def make_leadership(
     client: Client,
     picture: ClusterPicture,
     reflectors: Mapping[str, Reflector],
+    wake_up_claim: WakeUpClaim,
     endpoint: Endpoint | None,
     lose: Callable[[], None],
 ) -> Leadership:
@@ -34,17 +37,23 @@ def make_leadership(
 
     :param client: with which claims are written.
     :param reflectors: those of the picture, by path.
+    :param wake_up_claim: what is changed to see when the watch of claims has caught up.
     :param endpoint: lets the Service lead here, where there is one.
     :param lose: drops what was decided.
     :raises ConfigError: if the CA certificates cannot be read.
     """
     candidate = make_candidate(config)
 
-    def relist() -> None:
+    def catch_up() -> None:
         for path, reflector in reflectors.items():
             if not reflector.synced.is_set():
                 raise Unavailable(f"GET {path}: not listed yet")
-        reflectors[CLAIMS_OF_ALL].relist(RELIST_SECONDS)
+        claims = reflectors[CLAIMS_OF_ALL]
+        try:
+            # others may have made gigabytes of claims, which take longer to list than pods can wait
+            claims.wait_for(wake_up_claim.touch(), CATCH_UP_SECONDS)
+        except Unavailable:
+            claims.relist(RELIST_SECONDS)
         if not picture.is_served:
             raise Unavailable("the API server does not serve all kinds that are needed")
 
@@ -55,7 +64,7 @@ def make_leadership(
     take_over = TakeOver(
         ExactClient(client),
         candidate.identity,
-        relist=relist,
+        catch_up=catch_up,
         claims=lambda: [each.object for each in list(picture.claim_objects.objects.values())],
         seen=picture.claims.seen,
         is_on_node=is_on_node,

@@ -3,7 +3,7 @@
 The leader before may have been stopped anywhere, and may go on at any time; its requests may still be on their way. Each
 write of its was, or will be, preceded by :meth:`cluster.leading.Leadership.insist`, so only those matter whose claims it
 had read before the Lease expired: they name a resourceVersion that the claim has no longer once it has changed, by whomever.
-Changed here are those that are in the list of this take-over
+Changed here are those that this take-over finds
 
 - with the finalizer, but not allocated: devices may be about to be written;
 - reserved for a pod that is not on a node: they may be about to be taken from the pod, which this leader will rely on.
@@ -39,7 +39,7 @@ class TakeOver:
         api: Api,
         identity: str,
         *,
-        relist: Callable[[], None],
+        catch_up: Callable[[], None],
         claims: Callable[[], Iterable[Object]],
         seen: Callable[[Object], None],
         is_on_node: Callable[[str, str, str], bool],
@@ -47,14 +47,14 @@ class TakeOver:
         """Describe the memory.
 
         :param identity: of this process.
-        :param relist: returns once the memory has a list of all claims that was read after the call; raises Unavailable.
+        :param catch_up: returns once the memory has all claims as they were at the call, or later; raises Unavailable.
         :param claims: those in memory, with all of their metadata.
         :param seen: puts a claim as the API server answered it into the memory.
         :param is_on_node: whether the memory has the pod with this namespace, name and uid on a node.
         """
         self._api = api
         self._identity = identity
-        self._relist = relist
+        self._catch_up = catch_up
         self._claims = claims
         self._seen = seen
         self._is_on_node = is_on_node
@@ -68,7 +68,7 @@ class TakeOver:
         """
         insist()
         self._count += 1
-        self._relist()
+        self._catch_up()
         unfinished = [claim for claim in self._claims() if self._change(claim)]
         with ThreadPoolExecutor(WRITERS) as pool:
             for written in [pool.submit(self._settle, claim, insist) for claim in unfinished]:

@@ -46,21 +46,21 @@ class WakeUpClaim:
         self._collection = f"/apis/{API_VERSION}/namespaces/{namespace}/{CLAIM.resource}"
         self._name = name
 
-    def touch(self) -> None:
+    def touch(self) -> int:
         """Have kube-scheduler retry the pods that were refused.
 
+        :returns: the resourceVersion that the claim has with that.
         :raises Unavailable: if the claim could not be changed.
         """
         path = f"{self._collection}/{self._name}"
         annotations = {"annotations": {ANNOTATION: micro_now()}}
         answer = self._api.request("PATCH", path, {"metadata": annotations})
-        if answer[0] != NOT_FOUND:
-            expect(answer, f"PATCH {path}", OK)
-            return
-        claim = {**_NEVER_MET, "metadata": {"name": self._name, **annotations}}
-        made = self._api.request("POST", self._collection, claim)
-        # where there is one by now, somebody has just made it, which is as good
-        expect(made, f"POST {self._collection}", CREATED, CONFLICT)
+        if answer[0] == NOT_FOUND:
+            claim = {**_NEVER_MET, "metadata": {"name": self._name, **annotations}}
+            answer = self._api.request("POST", self._collection, claim)
+        if answer[0] == CONFLICT:  # somebody has just made it
+            answer = self._api.request("PATCH", path, {"metadata": annotations})
+        return version_of(expect(answer, f"writing {path}", OK, CREATED))
 
 
 #: It could never get a device, were it ever used.

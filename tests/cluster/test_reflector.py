@@ -259,6 +259,21 @@ def test_listed_again_on_demand(watch: Following, cluster: Cluster) -> None:
         cluster.events.put(None)
 
 
+def test_waiting_for_a_revision(watch: Following, cluster: Cluster) -> None:
+    """Whoever has written an object waits for the event about it; all that came before is held by then, and nothing is listed again."""
+    assert watch.watch.synced.wait(PATIENCE_SECONDS)
+    watch.watch.wait_for(10, PATIENCE_SECONDS)
+    for no_revision_yet in (12, 0):
+        with pytest.raises(Unavailable, match=r"GET /api/v1/namespaces: no event within 0.1 s"):
+            watch.watch.wait_for(no_revision_yet, 0.1)
+    cluster.items = []
+    cluster.send("ADDED", namespace("d", 11))
+    cluster.send("MODIFIED", namespace("a", 12))
+    watch.watch.wait_for(12, PATIENCE_SECONDS)
+    assert watch.labels == {"a": {}, "b": {}, "c": {}, "d": {}}
+    cluster.events.put(None)
+
+
 def test_listed_again_on_demand_often(watch: Following, cluster: Cluster) -> None:
     """Many who ask at once each get a list that began after they asked."""
     seen: list[bool] = []

@@ -176,7 +176,7 @@ class Sidecar:
         TakeOver(
             self.api,
             "me",
-            relist=self.sync,
+            catch_up=self.sync,
             claims=lambda: [each.object for each in self.picture.claim_objects.objects.values()],
             seen=self.picture.claims.seen,
             is_on_node=lambda namespace, name, uid: any(

@@ -22,6 +22,7 @@ from scheduler.config import load_config
 from scheduler.extender_api import BindingRequest, CandidateNodes, PreemptionRequest
 from scheduler.metrics import Metrics
 from scheduler.server_check import ConnectedServer
+from tests.cluster.test_leading import until
 from tests.scheduler.fake_api import FakeApi
 from tests.scheduler.fake_faults import Request
 from tests.scheduler.fake_places import CORE, Place
@@ -76,6 +77,9 @@ class Process:
     def bind(self, name: str, node_name: str) -> str:
         return self.verbs.binder.bind(BindingRequest("ns", name, f"uid-{name}", node_name))
 
+    def has_woken_pods(self) -> bool:
+        return bool(self.metrics.registry.get_sample_value("claimcheck_scheduler_wake_ups_total"))
+
     @contextmanager
     def until(self, matching: Callable[[Request], bool]) -> Iterator[None]:
         """Do something, and wait until a request has come because of it."""
@@ -115,9 +119,9 @@ def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[
             api.add(obj)
         process = Process(api, tmp_path, **scheduling)
         started.append(process)
-        with process.until(is_wake_up):  # the first leader wakes whomever another one may have refused
-            for run in process.sidecar.background:
-                Thread(target=run, args=(ending,), daemon=True).start()
+        for run in process.sidecar.background:
+            Thread(target=run, args=(ending,), daemon=True).start()
+        until(process.has_woken_pods)  # the first leader wakes whomever another one may have refused
         assert all(is_so() for is_so in process.sidecar.checks.values())
         return process
 

@@ -18,7 +18,8 @@ from scheduler.cluster_picture import ClusterPicture
 from scheduler.config import load_config
 from scheduler.endpoint import Endpoint as RealEndpoint
 from scheduler.leader_setup import make_candidate, make_leadership
-from scheduler.take_over import TakeOver
+from scheduler.take_over import CLAIMS_OF_ALL, TakeOver
+from scheduler.waking import WakeUpClaim
 from serving.certificate_store import DirectoryStore, maintain
 from serving.certificates import Terms
 from serving.config_file import Config
@@ -76,8 +77,19 @@ def ending() -> Iterator[Event]:
     ending.set()
 
 
+def wake_up_claim(api: FakeApi) -> WakeUpClaim:
+    return WakeUpClaim(api, "system", "wake-up")
+
+
+def lists_of_claims(api: FakeApi) -> int:
+    return sum(
+        request.verb == "GET" and request.path == CLAIMS_OF_ALL and "watch" not in (request.query or {})
+        for request in api.requests
+    )
+
+
 def test_takes_over(tmp_path: Path, ending: Event) -> None:
-    """Not before the cluster is known; then with a list of its own, and the pods' nodes from memory."""
+    """Not before the cluster is known; then claims and pods' nodes are known from the watches, and nothing is listed again."""
     api = FakeApi(
         [
             claim("settled", **ALLOCATION, reservedFor=reserved("there")),
@@ -90,7 +102,13 @@ def test_takes_over(tmp_path: Path, ending: Event) -> None:
     picture = ClusterPicture(Profile())
     reflectors = picture.reflectors(api.client())
     leadership = make_leadership(
-        config(tmp_path, enabled=False), api.client(), picture, reflectors, None, lambda: None
+        config(tmp_path, enabled=False),
+        api.client(),
+        picture,
+        reflectors,
+        wake_up_claim(api),
+        None,
+        lambda: None,
     )
     leadership.start()
     until(lambda: leadership._hold is not None)
@@ -100,6 +118,7 @@ def test_takes_over(tmp_path: Path, ending: Event) -> None:
     until(lambda: leadership.is_leading)
     changed = {name for name, was in before.items() if api.get(f"{PATH}/{name}") != was}
     assert changed == {"replaced", "intended"}
+    assert lists_of_claims(api) == 1
     known = picture.claim_objects.objects["ns/intended"]
     assert (
         known.object["metadata"]["resourceVersion"]
@@ -109,6 +128,32 @@ def test_takes_over(tmp_path: Path, ending: Event) -> None:
     ending.set()
     api.end_watches()
     assert all(reflector.synced.wait(PATIENCE_SECONDS) for reflector in reflectors.values())
+
+
+def test_claims_are_listed_where_the_watch_does_not_catch_up(tmp_path: Path, ending: Event) -> None:
+    """As where the claim that tells of it cannot be changed."""
+    api, picture = FakeApi([claim("intended")]), ClusterPicture(Profile())
+    before = api.get(f"{PATH}/intended")
+    api.fail(1, 403, lambda request: request.verb == "PATCH" and "wake-up" in request.path)
+    reflectors = picture.reflectors(api.client())
+    leadership = make_leadership(
+        config(tmp_path, enabled=False),
+        api.client(),
+        picture,
+        reflectors,
+        wake_up_claim(api),
+        None,
+        lambda: None,
+    )
+    for reflector in reflectors.values():
+        Thread(target=reflector.run, args=(ending,), daemon=True).start()
+    leadership.start()
+    until(lambda: leadership.is_leading)
+    assert api.get(f"{PATH}/intended") != before
+    assert lists_of_claims(api) == 2
+    leadership.stop()
+    ending.set()
+    api.end_watches()
 
 
 class Endpoint:
@@ -173,6 +218,7 @@ def test_no_garbage_is_collected_before_it_leads(
         api.client(),
         picture,
         reflectors,
+        wake_up_claim(api),
         cast("RealEndpoint", Endpoint(count)),
         lambda: None,
     )
@@ -196,7 +242,13 @@ def test_claims_that_are_not_served(tmp_path: Path, ending: Event, caplog: pytes
     picture = ClusterPicture(Profile())
     reflectors = picture.reflectors(api.client())
     leadership = make_leadership(
-        config(tmp_path, enabled=False), api.client(), picture, reflectors, None, lambda: None
+        config(tmp_path, enabled=False),
+        api.client(),
+        picture,
+        reflectors,
+        wake_up_claim(api),
+        None,
+        lambda: None,
     )
     for reflector in reflectors.values():
         Thread(target=reflector.run, args=(ending,), daemon=True).start()

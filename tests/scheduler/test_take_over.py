@@ -47,13 +47,13 @@ class Replica:
         self.take_over = TakeOver(
             api,
             "me",
-            relist=self._relist,
+            catch_up=self._catch_up,
             claims=lambda: list(self.known.values()),
             seen=self._see,
             is_on_node=lambda namespace, name, uid: (namespace, name) == ("ns", "pod") and uid in on_nodes,
         )
 
-    def _relist(self) -> None:
+    def _catch_up(self) -> None:
         self.known = {obj["metadata"]["name"]: obj for obj in Listing(self.api, CLAIMS_OF_ALL)}
 
     def _see(self, obj: Object) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
+from cluster.store import version_of
 from resourceapi.api_client import Unavailable
 from scheduler.waking import ANNOTATION, WakeUpClaim
 from tests.scheduler.fake_api import FakeApi
@@ -42,6 +45,22 @@ def test_claim_that_is_there_already_is_used() -> None:
     WakeUpClaim(api, "system", "wake-up").touch()
     assert verbs(api) == ["PATCH", "POST", "PATCH"]
     assert woken_at(api) > before
+
+
+def test_whoever_has_it_changed_knows_the_version() -> None:
+    """Also if another replica has just made it."""
+    api = FakeApi()
+    claim = WakeUpClaim(api, "system", "wake-up")
+    for _ in range(2):
+        assert claim.touch() == version_of(api.get(PATH))
+    api.remove(PATH)
+    gate = api.pause(1, lambda request: request.verb == "POST")
+    with ThreadPoolExecutor(1) as threads:
+        touching = threads.submit(claim.touch)
+        gate.reached.wait()
+        WakeUpClaim(api, "system", "wake-up").touch()
+        gate.resume.set()
+        assert touching.result() == version_of(api.get(PATH))
 
 
 def test_claim_can_never_get_devices() -> None:
