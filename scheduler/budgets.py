@@ -9,48 +9,56 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from allocator.time_limit import TimeLimit
+from resourceapi.json_text import PackedRaw, Raw
 from resourceapi.manifests import entries, mapping, text
 from resourceapi.objects import Object
 from resourceapi.records.pods import Pod
 from validation.selectors import is_empty, selects
 
-#: Requirements of a selector, and characters in each, beyond which a budget is not regarded.
+#: Requirements of a selector, and characters in all, beyond which a budget is not regarded.
 MOST_REQUIREMENTS, MOST_CHARACTERS = 100, 10_000
+#: Longer selectors are kept as text, which takes a tenth of the memory.
+MOST_UNPACKED = 500
 
 
 class Budget(NamedTuple):
     """What is kept of a PodDisruptionBudget.
 
-    :param selector: a LabelSelector that is not empty.
+    :param kept_selector: a LabelSelector that is not empty, or its text.
     :param allowed: how many more pods may be deleted.
     :param disrupted: the names of pods that are being deleted, and counted.
     """
 
     namespace: str
-    selector: Object
+    kept_selector: Object | PackedRaw
     allowed: int
     disrupted: frozenset[str]
+
+    @property
+    def selector(self) -> Object:
+        """The LabelSelector."""
+        kept = self.kept_selector
+        selector: Object = kept.value if isinstance(kept, PackedRaw) else kept
+        return selector
 
 
 def read_budget(value: Object) -> Budget | None:
     """What is kept of a budget; None for one that selects no pods, as it has no selector or an empty one."""
     selector, status = mapping(value, "spec", "selector"), mapping(value, "status")
-    if is_empty(selector) or _is_too_large(selector):
+    size = sum(len(str(each)) for each in _requirements(selector))
+    if is_empty(selector) or len(_requirements(selector)) > MOST_REQUIREMENTS or size > MOST_CHARACTERS:
         return None
     allowed = status.get("disruptionsAllowed")
     return Budget(
         text(mapping(value, "metadata"), "namespace"),
-        selector,
+        selector if size <= MOST_UNPACKED else PackedRaw(Raw(selector)),
         allowed if isinstance(allowed, int) else 0,
         frozenset(mapping(status, "disruptedPods")),
     )
 
 
-def _is_too_large(selector: Object) -> bool:
-    requirements = [*mapping(selector, "matchLabels").items(), *entries(selector, "matchExpressions")]
-    return len(requirements) > MOST_REQUIREMENTS or any(
-        len(str(each)) > MOST_CHARACTERS for each in requirements
-    )
+def _requirements(selector: Object) -> list[object]:
+    return [*mapping(selector, "matchLabels").items(), *entries(selector, "matchExpressions")]
 
 
 def by_namespace(budgets: Iterable[Budget]) -> Mapping[str, Sequence[Budget]]:

@@ -26,7 +26,7 @@ from resourceapi.limits import RESERVED_FOR
 from resourceapi.manifests import entries, mapping, name_of, text, uid_of
 from resourceapi.model.versions import V1_PATH
 from resourceapi.objects import Object
-from resourceapi.records.claims import Consumer, allocation_of, is_reserved, reservations
+from resourceapi.records.claims import Consumer, allocation_of, finalizers_of, is_reserved, reservations
 from resourceapi.schema import Schema
 
 #: Keeps a claim that is in use from being deleted; kube-controller-manager takes it away with the allocation.
@@ -102,7 +102,7 @@ class ClaimWrites:
         """
         for _ in range(MOST_TRIES):
             _check_unallocated(target, claim)
-            finalizers = _finalizers(claim)
+            finalizers = finalizers_of(claim)
             if FINALIZER not in finalizers:
                 finalizers = [*finalizers, FINALIZER]
             answer = self._patch(target.path, claim, {"metadata": {"finalizers": finalizers}})
@@ -255,14 +255,10 @@ def _next_undo(claim: Object, consumer: Consumer, allocation: Object | None) -> 
         return None
     if held is not None and same_devices(held, allocation) and not reservations(claim):
         return "/status", {"status": {"allocation": None, "devices": None}}
-    if held is None and FINALIZER in _finalizers(claim):
-        others = [each for each in _finalizers(claim) if each != FINALIZER]
+    if held is None and FINALIZER in finalizers_of(claim):
+        others = [each for each in finalizers_of(claim) if each != FINALIZER]
         return "", {"metadata": {"finalizers": others or None}}
     return None
-
-
-def _finalizers(claim: Object) -> list[str]:
-    return entries(mapping(claim, "metadata"), "finalizers")
 
 
 def _check_unallocated(target: Target, claim: Object) -> None:

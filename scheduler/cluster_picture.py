@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from enum import Enum, auto
 from functools import partial
@@ -30,7 +30,7 @@ from resourceapi.model.versions import GROUP, OWN_GROUP, V1_PATH
 from resourceapi.objects import Object
 from resourceapi.recognition import is_served
 from resourceapi.records import pod_groups
-from resourceapi.records.claims import Claim, DevicesReader
+from resourceapi.records.claims import MIN_BYTES, Claim, DevicesReader
 from resourceapi.records.classes import read_device_class
 from resourceapi.records.nodes import read_node
 from resourceapi.records.pod_groups import PodGroup
@@ -138,6 +138,9 @@ class ClusterPicture:
         #: the API group of ResourceSlicePatches
         self.patch_group = patch_group
         self.pods: Collection[Pod] = Collection(_pod_with_few_claims)
+        #: how many pods of each PodGroup are on nodes, by ``namespace/name``
+        self.placed: Counter[str] = Counter()
+        self.pods.listen(self._count_placed)
         self.pod_groups: Collection[PodGroup] = Collection(objects.read_pod_group)
         self.budgets: Collection[Budget] = Collection(read_budget)
         read_claim, kept = read(CLAIM.name), snapshots or InConfiguration()
@@ -146,7 +149,8 @@ class ClusterPicture:
             claim = read_claim(_without(value, "labels", "annotations"))
             if claim is None:
                 return None
-            return Claim(asked.packed(_packed(kept.read(claim)), mapping(value, "spec", "devices")))
+            packed = _packed(_with_short_metadata(kept.read(claim)))
+            return Claim(asked.packed(packed, mapping(value, "spec", "devices")))
 
         def read_devices(value: Object) -> Object:
             claim = read_claim({"spec": {"devices": value}})
@@ -295,6 +299,15 @@ class ClusterPicture:
     def _gained(self, *_: object) -> None:
         self._changes += 1
 
+    def _count_placed(self, changes: Sequence[Change[Pod]]) -> None:
+        """Count as pods come and go: a filter cannot look through those of all namespaces."""
+        for _, before, after in changes:
+            for pod, number in ((before, -1), (after, 1)):
+                if pod is not None and pod.group and pod.node:
+                    self.placed[pod.group_key] += number
+                    if not self.placed[pod.group_key]:
+                        del self.placed[pod.group_key]
+
     def _class_changed(self, *_: object) -> None:
         self._class_changes += 1
 
@@ -316,9 +329,23 @@ def with_few_claims(pod: Pod) -> Pod:
 
 
 def _pod_with_few_claims(value: Object) -> Pod | None:
-    """A pod with claims; of those that are too many to get devices one more than there may be, as thousands of pods may name a thousand each."""
+    """A pod with claims; of those that are too many to get devices one more than there may be, as thousands of pods may name a thousand each.
+
+    Its scheduling gates are kube-scheduler's business, and may be as many.
+    """
     pod = pod_with_claims(value)
-    return None if pod is None else with_few_claims(pod)
+    return None if pod is None else with_few_claims(pod)._replace(gates=())
+
+
+def _with_short_metadata(claim: Object) -> Object:
+    """A claim with the one owner that counts, and long finalizers as text: each may be a megabyte."""
+    metadata = dict(mapping(claim, "metadata"))
+    owners, finalizers = entries(metadata, "ownerReferences"), entries(metadata, "finalizers")
+    if owners:
+        metadata["ownerReferences"] = [each for each in owners if mapping(each).get("controller") is True]
+    if sum(map(len, finalizers)) >= MIN_BYTES:
+        metadata["finalizers"] = PackedRaw(Raw(finalizers))
+    return {**claim, "metadata": metadata}
 
 
 def _packed(obj: Object) -> Object:

@@ -289,11 +289,8 @@ class Filter:
         group = self._picture.group_of(pod)
         if group is None:
             return False
-        missing = group.min_count - self._picture.group_devices.fits(pod.uid)
-        if missing <= 0:
-            return True
-        pods = self._picture.pods.objects.values()
-        return sum(bool(each.node) for each in pods if each.group_key == pod.group_key) >= missing
+        fitting = self._picture.group_devices.fits(pod.uid)
+        return fitting + self._picture.placed[pod.group_key] >= group.min_count
 
     def _on_one_node(self, pod: Pod, verdicts: Verdicts) -> Verdicts:
         """The first node that fits a pod of a PodGroup, whose devices count as taken for the others of the group."""

@@ -35,7 +35,8 @@ class GroupDevices:
             self._pods.clear()
             self._fitting.clear()
         self._group = pod.group_key
-        self._pods.add(pod.uid)
+        if pod.group:
+            self._pods.add(pod.uid)
 
     def fits(self, uid: str) -> int:
         """Count a pod that fits; how many do so far."""

@@ -140,6 +140,20 @@ class _Pods:
             uids = self._uids_of_leaving.union([each.uid for each in gone])
             return self._freed_by_leaving | self._freed(gone, uids)
 
+    def left_behind(self) -> set[str]:
+        """The claims of pods that are gone.
+
+        :raises allocator.time_limit.OutOfTime: if there are too many claims to look at in time.
+        """
+        found = set()
+        with self.reading():
+            for key, claim in list(self._picture.claim_objects.objects.items()):
+                self._limit.check()
+                users = reservations(claim.object)
+                if users and all(text(each, "uid") not in self.by_uid for each in users):
+                    found.add(key)
+        return found
+
     def _freed(self, pods: Sequence[Pod], uids: frozenset[str]) -> frozenset[str]:
         """The claims of pods that nobody but these uids has reserved, and nobody is getting."""
         is_freed: dict[str, bool] = {}
@@ -279,14 +293,7 @@ class _Trials:
 
     def will_fit(self) -> bool:
         """Whether the claims fit once those have lost their devices whose pods are leaving or have left."""
-        claims = self._picture.claim_objects.objects.items()
-        left = {
-            key
-            for key, claim in list(claims)
-            if (users := reservations(claim.object))
-            and all(text(each, "uid") not in self._pods.by_uid for each in users)
-        }
-        return self._fits_without(self._freed(()) | (left - self._own))
+        return self._fits_without((self._freed(()) | self._pods.left_behind()) - self._own)
 
     def _fits(self, freed: frozenset[str]) -> bool:
         fits = self._fits_without(freed)

@@ -23,6 +23,7 @@ from resourceapi.logs import log
 from resourceapi.manifests import entries, mapping, name_of, text
 from resourceapi.model.versions import V1_PATH
 from resourceapi.objects import Object
+from resourceapi.records.claims import finalizers_of, has_finalizer
 from scheduler.claim_writes import FINALIZER, Target
 
 SEEN_BY = "claimcheck/seen-by"
@@ -98,10 +99,10 @@ class TakeOver:
 
     def _change(self, claim: Object) -> dict[str, Any]:
         """The metadata to change; empty for a claim that no late write can harm."""
-        finalizers = entries(mapping(claim, "metadata"), "finalizers")
         if not mapping(claim, "status", "allocation"):
-            others = [name for name in finalizers if name != FINALIZER]
-            return {"finalizers": others} if others != finalizers else {}
+            if not has_finalizer(claim, FINALIZER):
+                return {}
+            return {"finalizers": [name for name in finalizers_of(claim) if name != FINALIZER]}
         namespace = text(mapping(claim, "metadata"), "namespace")
         for consumer in entries(mapping(claim, "status"), "reservedFor"):
             is_pod = text(consumer, "resource") == "pods"

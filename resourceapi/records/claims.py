@@ -30,6 +30,18 @@ def reservations(claim: Object) -> Sequence[Object]:
     return entries(mapping(claim, "status"), "reservedFor")
 
 
+def finalizers_of(claim: Object) -> list[str]:
+    """The `metadata.finalizers` of a claim, also of one that has them as text."""
+    found = mapping(claim, "metadata").get("finalizers")
+    return found.value if isinstance(found, Raw) else entries(mapping(claim, "metadata"), "finalizers")
+
+
+def has_finalizer(claim: Object, name: str) -> bool:
+    """Whether a claim has a finalizer; a text of many is not read for that."""
+    found = mapping(claim, "metadata").get("finalizers")
+    return f'"{name}"' in found.source if isinstance(found, Raw) else name in (found or ())
+
+
 def is_reserved(claim: Object, uid: str) -> bool:
     """Whether a claim is reserved for a pod or a PodGroup."""
     return any(text(each, "uid") == uid for each in reservations(claim))

@@ -12,11 +12,11 @@ from allocator.demand import ClaimContents, read_claim
 from allocator.time_limit import UNLIMITED
 from cluster.objects import ClusterObjects
 from resourceapi.objects import Object
-from resourceapi.records.claims import Claim
+from resourceapi.records.claims import Claim, finalizers_of, has_finalizer
 from resourceapi.records.pools import DeviceId
 from resourceapi.releases import Profile
 from scheduler.cluster_picture import ClusterPicture
-from tests.scheduler.small_cluster import DRIVER, claim, gpus, node, v1
+from tests.scheduler.small_cluster import DRIVER, claim, gpus, node, pod, v1
 
 STATES = [dict(zip("abc", held, strict=True)) for held in permutations(("gpu-0", "gpu-1", ""))]
 
@@ -92,6 +92,34 @@ def test_what_nobody_reads_of_claims_is_not_kept() -> None:
     kept = picture.claims.get("ns/c")
     assert kept is not None
     assert kept.object["metadata"].keys() == {"name", "namespace", "uid", "finalizers"}
+
+
+def test_owners_and_finalizers_take_little_room() -> None:
+    """A claim may have a megabyte of each, which as objects took six times as much; gates of a pod, which nobody reads here, four times."""
+    picture, size = ClusterPicture(Profile("1.37")), 2_000
+    finalizers = [f"example.com/f{each}" for each in range(size)]
+    owners: list[Object] = [
+        {"apiVersion": "v1", "kind": "Pod", "name": f"p{each}", "uid": f"{each}"} for each in range(size)
+    ]
+    owners[7]["controller"] = True
+    metadata = {"finalizers": finalizers, "ownerReferences": owners}
+    gates = [{"name": f"example.com/g{each}"} for each in range(size)]
+    texts = [json.dumps(claim(f"c{number}", metadata=metadata)) for number in range(5)]
+    pods = [json.dumps(pod(f"p{number}", "c", schedulingGates=gates)) for number in range(5)]
+    tracemalloc.start()
+    try:
+        for text in texts:
+            picture.claim_objects.put(json.loads(text))
+        for text in pods:
+            picture.pods.put(json.loads(text))
+        assert tracemalloc.get_traced_memory()[0] < sum(map(len, texts))
+    finally:
+        tracemalloc.stop()
+    kept = picture.claims.get("ns/c0")
+    assert kept is not None
+    assert finalizers_of(kept.object) == finalizers
+    assert [has_finalizer(kept.object, f"example.com/{each}") for each in ("f7", "f")] == [True, False]
+    assert [each.name for each in kept.owners] == ["p7"]
 
 
 def test_parameters_of_drivers_are_kept_as_text() -> None:

@@ -69,6 +69,27 @@ def test_no_half_gang_is_bound() -> None:
     assert (sidecar.decide("p"), sidecar.decide("q")) == ([], [])
 
 
+def test_pods_on_nodes_are_counted_as_they_come_and_go() -> None:
+    """Those of others may be tens of thousands: to look through them failed while they changed, and was charged to the gang."""
+    sidecar = sidecar_with(group(), claim("c"), member("p", "c"), pod("other", "c"))
+    assert not sidecar.picture.placed
+    for name in ("p", "other"):
+        sidecar.api.change(f"{PODS}/{name}", {"spec": {"nodeName": "n1"}})
+    sidecar.sync()
+    assert sidecar.picture.placed == {"ns/g": 1}
+    sidecar.api.remove(f"{PODS}/p")
+    sidecar.sync()
+    assert not sidecar.picture.placed
+
+
+def test_nothing_is_remembered_of_pods_without_a_group() -> None:
+    """There are ever new ones."""
+    sidecar = sidecar_with(claim("c"), claim("d"), pod("p", "c"), pod("q", "d"))
+    for name in "pq":
+        sidecar.decide(name)
+    assert not sidecar.picture.group_devices._pods
+
+
 def test_the_group_is_tried_again() -> None:
     """What an attempt has found counts no longer in the next one of the same group."""
     sidecar = sidecar_with(group(), claim("c"), claim("d"), member("p", "c"), member("q", "d"), count=1)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from collections.abc import Callable
+from contextlib import nullcontext
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -28,7 +30,7 @@ from scheduler.extender_api import (
 )
 from scheduler.picture_lock import SearchTime
 from scheduler.pod_claims import MOST_CLAIMS, ClaimProblem, claims_for
-from scheduler.preempting import Preemption
+from scheduler.preempting import Preemption, _Pods
 from serving.routes import HTTPError
 from tests.scheduler.test_filtering import Cluster, allocation, claim, pod
 
@@ -263,6 +265,29 @@ def test_budgets_are_bounded(selector: Object) -> None:
     """One with a selector larger than any needs is not kept: thousands of these would fill the memory."""
     assert read_budget(budget("large", {"selector": selector})) is None
     assert read_budget(budget("usual", {"selector": {"matchLabels": {"app": "web"}}})) is not None
+
+
+def test_long_selectors_are_kept_as_text() -> None:
+    """As objects they took ten times as much."""
+    values = [f"v{each}" for each in range(900)]
+    selector = {"matchExpressions": [{"key": "app", "operator": "In", "values": values}]}
+    text = json.dumps(budget("long", {"selector": selector}))
+    tracemalloc.start()
+    try:
+        kept = [read_budget(json.loads(text)) for _ in range(10)]
+        assert tracemalloc.get_traced_memory()[0] < 20 * len(text)
+    finally:
+        tracemalloc.stop()
+    assert [each.selector for each in kept if each] == [selector] * 10
+
+
+def test_claims_of_pods_that_are_gone_are_looked_for_within_the_time() -> None:
+    """There may be tens of thousands, of others."""
+    made = Cluster(1)
+    made.picture.claim_objects.put(held("c", {"node": "n1", "gpus": [0]}, ["gone"]))
+    assert _Pods(made.picture, UNLIMITED, nullcontext).left_behind() == {"ns/c"}
+    with pytest.raises(OutOfTime):
+        _Pods(made.picture, TimeLimit(0), nullcontext).left_behind()
 
 
 def test_labels_are_bounded() -> None:

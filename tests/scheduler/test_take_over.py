@@ -10,7 +10,9 @@ import pytest
 from cluster.leading import NotLeading
 from resourceapi.api_client import Listing, Unavailable
 from resourceapi.objects import Object
+from resourceapi.releases import Profile
 from scheduler.claim_writes import FINALIZER
+from scheduler.cluster_picture import ClusterPicture
 from scheduler.take_over import CLAIMS_OF_ALL, TakeOver
 from tests.scheduler.fake_api import FakeApi
 from tests.scheduler.fake_faults import Request
@@ -88,6 +90,18 @@ def test_unfinished(status: Object, finalizers: list[str], is_changed: bool) -> 
     assert replica.known == {"one": after}
     late = {**before, "status": {**ALLOCATION, "reservedFor": reserved("late")}}
     assert api.request("PUT", f"{PATH}/one/status", late)[0] == (409 if is_changed else 200)
+
+
+def test_many_finalizers_stay() -> None:
+    """Also those of a claim that the memory has as text."""
+    others = [f"example.com/f{each}" for each in range(100)]
+    api, picture = FakeApi([claim("one")]), ClusterPicture(Profile())
+    api.change(f"{PATH}/one", {"metadata": {"finalizers": [*others, FINALIZER]}})
+    picture.claim_objects.put(api.get(f"{PATH}/one"))
+    replica = Replica(api)
+    replica.take_over._claims = lambda: [each.object for each in picture.claim_objects.objects.values()]
+    replica.take_over(nothing)
+    assert api.get(f"{PATH}/one")["metadata"]["finalizers"] == others
 
 
 def test_changed_with_every_take_over() -> None:
