@@ -151,16 +151,16 @@ class LiveCluster:
     def difference(self, seed: int) -> tuple[str, Outcome, Outcome] | None:
         """The change, what comes of it, and what `impact` says; None if that is the same."""
         random = Random(seed)
-        self._set_up(random)
+        self.set_up(random)
         kind = random.choice(list(_CHANGES))
         change = _CHANGES[kind](random, self.there)
         before = self._on_nodes()
-        waiting = self._waiting()
+        waiting = self.waiting()
         said = self._said(change, waiting)
         change.make(self.there)
 
         def outcome() -> Outcome:
-            return Outcome(frozenset(before - self._on_nodes()), self._waiting())
+            return Outcome(frozenset(before - self._on_nodes()), self.waiting())
 
         with contextlib.suppress(AssertionError):
             until(lambda: outcome() == said and self._is_settled(), "", _SECONDS)
@@ -170,7 +170,8 @@ class LiveCluster:
         self.counted["pods pend or start"] += abs(found.pending.total() - waiting.total())
         return None if found == said else (kind, found, said)
 
-    def _set_up(self, random: Random) -> None:
+    def set_up(self, random: Random) -> None:
+        """Make a random cluster, the pods of which are placed, or cannot be."""
         self.there.clear()
         resources = {"cpu": "8", "memory": "32Gi", "pods": "110"}
         for node in NODES:
@@ -201,7 +202,8 @@ class LiveCluster:
     def _on_nodes(self) -> set[str]:
         return {each["metadata"]["name"] for each in self._pods() if text(each["spec"], "nodeName")}
 
-    def _waiting(self) -> Counter[str]:
+    def waiting(self) -> Counter[str]:
+        """How many pods of each owner are on no node."""
         return Counter(_owner(each) for each in self._pods() if not text(each["spec"], "nodeName"))
 
     def _said(self, change: Change, waiting: Counter[str]) -> Outcome:

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from random import Random
 from typing import Any
 
 import pytest
 
 from commandline.main import main
 from resourceapi.objects import Object
-from tests.claimcheck.doctor.test_checks import CASES, cluster
+from tests.claimcheck.doctor.test_checks import CASES, MIXED, cluster
+from tests.e2e import live_impact
 from tests.e2e.client import Client
 from tests.e2e.control_plane import ApiServer, control_plane
 
@@ -99,7 +101,9 @@ def _remove_everything(client: Client) -> None:
 
 
 @pytest.mark.parametrize(
-    "case", [each for each in CASES if each.get("release") != "kep"], ids=lambda case: case["name"]
+    "case",
+    [*(each for each in CASES if each.get("release") != "kep"), *MIXED],
+    ids=lambda case: case["name"],
 )
 def test_illnesses(case: dict[str, Any], server: ApiServer, capsys: pytest.CaptureFixture[str]) -> None:
     """The codes and objects are those of the table."""
@@ -112,12 +116,29 @@ def test_illnesses(case: dict[str, Any], server: ApiServer, capsys: pytest.Captu
         _remove_everything(server.client)
     assert (document["failures"], document["unread"]) == ([], [])
     found = [
-        (
-            each["code"],
-            ["/".join(filter(None, (one.get("namespace"), one["name"]))) for one in each["objects"]],
-        )
+        (each["code"], "/".join(filter(None, (one.get("namespace"), one["name"]))))
         for each in document["findings"]
+        for one in each["objects"]
     ]
-    assert found == [
-        (each["code"], [one.partition(" ")[2] for one in each["objects"]]) for each in case["finds"]
-    ]
+    expected = [(each["code"], one.partition(" ")[2]) for each in case["finds"] for one in each["objects"]]
+    assert sorted(found) == sorted(expected)
+
+
+def test_healthy(capsys: pytest.CaptureFixture[str]) -> None:
+    """Where schedulers and controllers are at work, nothing is wrong but pods for which there is no device, and classes without any."""
+    with live_impact.cluster() as busy:
+        live = live_impact.LiveCluster(busy)
+        for seed in range(20):
+            live.set_up(Random(seed))
+            main(["doctor", "--kubeconfig", str(busy.kubeconfig), "-o", "json"])
+            findings = json.loads(capsys.readouterr().out)["findings"]
+            waiting = [one for each in findings if each["code"] == "CD001" for one in each["objects"]]
+            assert len(waiting) == live.waiting().total()
+            models = {
+                device["attributes"]["model"]["string"]
+                for each in live.there.of("ResourceSlice")
+                for device in each["spec"]["devices"]
+            }
+            empty = [one["name"] for each in findings if each["code"] == "CD016" for one in each["objects"]]
+            assert set(empty) == set(live_impact.MODELS) - models
+            assert {each["code"] for each in findings} <= {"CD001", "CD016"}

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from claimcheck.answers.cluster_state import CLAIM
 from claimcheck.answers.impact.change import POD, ChangedObjects, ObjectId
-from resourceapi.manifests import entries, mapping, text, uid_of
+from resourceapi.manifests import mapping
 from resourceapi.objects import Object
-from resourceapi.records.pods import Pod, claims_of
+from resourceapi.records.claims import Claim
+from resourceapi.records.pods import Pod
 
 #: Its pods stay on a node that is drained, and none comes elsewhere for one that is gone.
 _DAEMON_SET = "DaemonSet"
@@ -54,41 +55,38 @@ def emptied(objects: ChangedObjects, pods: Iterable[Pod]) -> list[Departure]:
 
 def leave(objects: ChangedObjects, departures: Sequence[Departure]) -> None:
     """Let pods leave: claims that nobody uses any more are deallocated, or go if they were made for the pod; owners make new pods."""
-    gone = {each.pod.uid: each for each in departures}
+    gone = {each.pod.uid for each in departures if each.pod.uid}
+    used: dict[ObjectId, None] = {}
     for departure in departures:
         pod = departure.pod
         id = ObjectId(POD, pod.namespace, pod.name)
         value = objects.get(id)
         if value is None:
             continue
-        for claim in claims_of(value):
-            if claim.claim:
-                _release(objects, ObjectId(CLAIM, pod.namespace, claim.claim), pod, set(gone))
+        used.update((ObjectId(CLAIM, pod.namespace, each.claim), None) for each in pod.claims if each.claim)
         objects.remove(id)
         if departure.returns:
             # those that have waited longer come before it
             objects.add(id, _another(value))
+    for claim in used:
+        _release(objects, claim, gone)
 
 
-def _release(objects: ChangedObjects, id: ObjectId, pod: Pod, gone: set[str]) -> None:
-    """Let a claim go that a pod has used."""
-    claim = objects.get(id)
-    if claim is None:
+def _release(objects: ChangedObjects, id: ObjectId, gone: Collection[str]) -> None:
+    """Let a claim go that pods have used which are gone."""
+    value = objects.get(id)
+    if value is None:
         return
-    owners = [
-        each for each in entries(mapping(claim, "metadata"), "ownerReferences") if each.get("controller")
-    ]
-    if any(uid_of({"metadata": each}) == pod.uid for each in owners):
+    claim = Claim(value)
+    users = [each.reference for each in claim.consumers if each.uid not in gone]
+    if any(each.is_controller and each.uid in gone for each in claim.owners):
         objects.remove(id)
-        return
-    status = mapping(claim, "status")
-    users = [each for each in entries(status, "reservedFor") if text(each, "uid") not in gone]
-    if users:
-        objects.replace(id, {**claim, "status": {**status, "reservedFor": users}})
-    elif "deletionTimestamp" in mapping(claim, "metadata"):
+    elif users:
+        objects.replace(id, {**value, "status": {**mapping(value, "status"), "reservedFor": users}})
+    elif "deletionTimestamp" in mapping(value, "metadata"):
         objects.remove(id)
     else:
-        objects.replace(id, {name: value for name, value in claim.items() if name != "status"})
+        objects.replace(id, {name: part for name, part in value.items() if name != "status"})
 
 
 def _another(pod: Object) -> Object:

@@ -123,13 +123,10 @@ def impact(
         f"There was no time to look at all {what} (--timeout)."
         for what in dict.fromkeys(what for each in findings for what in each.unfinished)
     ]
+    waiting = {each.title for each in now.examined.waiting.workloads}
     return Impact(
         departures,
-        [
-            (pod, node)
-            for pod, node in afterwards.placed.items()
-            if _waits(now, pod) and pod not in now.placed
-        ],
+        [(pod, node) for pod, node in afterwards.placed.items() if pod in waiting and pod not in now.placed],
         list(_pending(now, afterwards)),
         lost,
         classes,
@@ -168,10 +165,6 @@ def _cluster(state: ClusterState, manifests: Iterable[Manifest], limit: TimeLimi
         examined.waiting, [_OBJECTIVE], batch=False, templates=(), limits=Limits(limit, POD_SECONDS)
     )
     return Cluster(examined, report, {each.pod: each.node for each in report.runs[0].placements if each.node})
-
-
-def _waits(cluster: Cluster, pod: str) -> bool:
-    return any(each.title == pod for each in cluster.examined.waiting.workloads)
 
 
 def _pending(now: Cluster, afterwards: Cluster) -> Iterator[Unplaced]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -45,6 +47,49 @@ def cluster(case: dict[str, Any]) -> list[dict[str, Any]]:
     """The objects of the healthy cluster with what a case adds and takes out."""
     objects = {_title(each): each for each in [*_DATA["healthy"], *case.get("add", ())]}
     return [each for title, each in objects.items() if title not in case.get("remove", ())]
+
+
+def _can_be_mixed(case: dict[str, Any]) -> bool:
+    """Whether a case adds illnesses and leaves the healthy cluster beside them as it is."""
+    healthy = {_title(each) for each in _DATA["healthy"]}
+    return (
+        bool(case["finds"])
+        and not (case.get("remove") or case.get("release"))
+        and healthy.isdisjoint(map(_title, case["add"]))
+    )
+
+
+def mixed() -> Iterator[dict[str, Any]]:
+    """Clusters with three to six of the illnesses."""
+    random = Random("mixed")
+    possible = [case for case in CASES if _can_be_mixed(case)]
+    made = 0
+    while made < 10:
+        chosen = random.sample(possible, random.randint(3, 6))
+        added = [each for case in chosen for each in case["add"]]
+        uids = [each["metadata"]["uid"] for each in added if "uid" in each["metadata"]]
+        if len({*map(_title, added)}) == len(added) and len({*uids}) == len(uids):
+            made += 1
+            yield {
+                "name": ", ".join(case["name"] for case in chosen),
+                "add": added,
+                "gates": {name: on for case in chosen for name, on in case.get("gates", {}).items()},
+                "finds": [each for case in chosen for each in case["finds"]],
+            }
+
+
+MIXED = list(mixed())
+
+
+@pytest.mark.parametrize("case", MIXED, ids=lambda case: case["name"])
+def test_illnesses_do_not_hide_each_other(case: dict[str, Any]) -> None:
+    """Of several all are found, and nothing else."""
+    found = {
+        (each.check.code, f"{one.kind} {one.full_name}")
+        for each in _examine(cluster(case), case).diagnoses
+        for one in each.objects
+    }
+    assert found == {(each["code"], one) for each in case["finds"] for one in each["objects"]}
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
