@@ -15,7 +15,7 @@ from resourceapi.records.claims import Claim, Consumer
 from scheduler.picture_lock import PAUSES
 
 #: How long the bind of a pod is waited for after its filter, in seconds, before the next pod is filtered. If it has not come by
-#: then, those of the namespace are not waited for `PAUSES` times as long.
+#: then, those of the namespace are not waited for `PAUSES` times as long, and that times the number of such namespaces.
 IN_FLIGHT_SECONDS = 0.05
 #: The same for the pods of a PodGroup of which enough fit, so that kube-scheduler binds all that do: a gang is not to be torn apart.
 GROUP_SECONDS = 2.0
@@ -99,7 +99,7 @@ class Decisions:
     kube-scheduler begins with the next pod while it sends the bind of the one before. Until that has come, filter does not
     know which of the nodes the pod gets, and would find the same devices for the next one; so it waits for a moment. A
     namespace whose binds are waited for in vain, as those of pods with volumes that nobody provides, takes a fifth of the time
-    at most.
+    at most; several take a fourth together.
     """
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
@@ -176,13 +176,16 @@ class Decisions:
     def _note_those_in_vain(self, begin: float, now: float) -> None:
         """Wait no more for a while for the namespaces whose binds have been waited for since `begin`, and are late."""
         late = {
-            each.namespace: now + PAUSES * each.seconds
+            each.namespace: each.seconds
             for each in sorted(self._in_flight.values(), key=lambda each: each.seconds)
             if begin < each.until <= now
         }
         if late:
             still = {name: until for name, until in self._not_waited_for_until.items() if until > now}
-            self._not_waited_for_until = still | late
+            pauses = PAUSES * len(still.keys() | late)
+            self._not_waited_for_until = still | {
+                name: now + pauses * seconds for name, seconds in late.items()
+            }
 
     def __len__(self) -> int:
         """How many decisions are kept."""

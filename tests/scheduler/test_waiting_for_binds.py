@@ -44,6 +44,27 @@ def test_binds_that_never_come_take_a_fifth_of_the_time() -> None:
     assert waits <= 1 + (monotonic() - begin) / (5 * IN_FLIGHT_SECONDS)
 
 
+def test_gangs_of_many_namespaces_that_are_never_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They share the time, once each has been waited for: with five namespaces there was nothing else but waiting."""
+    now = waited = 0.0
+    decisions, namespaces, most = Decisions(clock=lambda: now), 20, 1000.0
+
+    def wait(seconds: float) -> None:
+        nonlocal now, waited
+        now += seconds
+        waited += seconds
+
+    monkeypatch.setattr(decisions._settled, "wait", wait)
+    while now < most:
+        for place in range(namespaces):
+            uid, namespace = f"{place}-{now}", f"stranger{place}"
+            decisions.wait_for_binds(uid, f"{namespace}/g")
+            decisions.put(decision(uid, namespace), f"{namespace}/g", completes=True)
+        decisions.wait_for_binds("other")
+        now += 1
+    assert waited <= most / 4 + namespaces * GROUP_SECONDS
+
+
 def test_binds_of_others_are_waited_for_meanwhile() -> None:
     """Also of the same namespace, after the pause."""
     decisions = Decisions()
