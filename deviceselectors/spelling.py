@@ -1,4 +1,4 @@
-"""Names and texts in expressions that no device has, and the similar ones that devices have instead."""
+"""Names and texts that no device has, and the similar ones that devices have instead."""
 
 from __future__ import annotations
 
@@ -30,6 +30,15 @@ def similar_name(domain: str, name: str, known: Collection[str]) -> str:
             return found
     longer = [each for each in known if each.startswith(qualified)]
     return longer[0] if len(longer) == 1 and len(name) > 2 else nearest(qualified, known)
+
+
+def similar_capacity(name: str, known: Collection[str]) -> str:
+    """The capacity that a request means by a name that no device has; empty if there is none.
+
+    :param known: the names that devices have, those in the domain of their driver without it.
+    """
+    bare = name.rpartition("/")[2]
+    return bare if bare in known else nearest(name, known) or nearest(bare, known)
 
 
 def names_on(devices: Iterable[Device], lookup: Lookup) -> dict[str, None]:

@@ -107,6 +107,12 @@ class Finder:
         devices = [each.prepared for view in self.views.values() for each in view.devices()]
         return Texts(devices, self.trials.time_limit.check)
 
+    @cached_property
+    def capacities(self) -> dict[str, None]:
+        """The names of capacities that devices of these nodes have."""
+        devices = (device for view in self.views.values() for device in view.devices())
+        return dict.fromkeys(name for device in devices for name in device.capacity)
+
     def subject(self, part: Part) -> str:
         """The name of a request or alternative: `namespace/claim:main/sub`."""
         return f"{self.trials.claims[part.claim].key}:{part.name}"

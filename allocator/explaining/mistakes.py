@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from allocator.explaining.absent_names import AbsentName
 from allocator.explaining.finder import Finder
 from deviceselectors.lookups import compared_texts, lookups
-from deviceselectors.spelling import MAX_COMPARISONS, MAX_KNOWN, Texts, names_on, similar_name
+from deviceselectors.spelling import (
+    MAX_COMPARISONS,
+    MAX_KNOWN,
+    Texts,
+    names_on,
+    similar_capacity,
+    similar_name,
+)
 from deviceselectors.unparsing import quoted
 from resourceapi.objects import Object
 from resourceapi.phrases import nearest, nearest_value
@@ -70,7 +76,7 @@ def find(
         for selector in alternative.request_selectors:
             yield from _values(outcomes.compared_texts(selector.expression), finder.texts)
     for alternative in unserved:
-        yield from _capacities(alternative, devices)
+        yield from _capacities(alternative, finder.capacities)
         yield from _tolerations(alternative, devices)
 
 
@@ -147,14 +153,11 @@ def _values(compared: Iterable[Comparison], texts: Texts) -> Iterator[Mistake]:
         yield Mistake(f"no device has {each.name} {quoted(each.text)}", quoted(meant))
 
 
-def _capacities(alternative: Alternative, devices: Iterable[Device]) -> Iterator[Mistake]:
+def _capacities(alternative: Alternative, known: Collection[str]) -> Iterator[Mistake]:
     """Capacities that a request asks for and that no device has."""
-    known = dict.fromkeys(chain.from_iterable(each.capacity for each in devices))
     for name in alternative.capacity if len(known) <= MAX_KNOWN else ():
         if name not in known:
-            bare = name.rpartition("/")[2]
-            meant = bare if bare in known else nearest(name, known) or nearest(bare, known)
-            yield from _mistake(f"no device has the capacity {name}", meant, for_tenants=True)
+            yield from _absent("capacity", name, similar_capacity(name, known))
 
 
 def _tolerations(alternative: Alternative, devices: Iterable[Device]) -> Iterator[Mistake]:

@@ -53,6 +53,7 @@ def find(
     """
     claims = finder.trials.claims
     yield from spelling_remedies.names(finder, names)
+    yield from spelling_remedies.capacities(finder)
     yield from spelling_remedies.values(finder)
     for part in parts(claims):
         yield from request_remedies.find(finder, part)

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from allocator.explaining.absent_names import AbsentName
 from allocator.explaining.changes import details_of, parts, with_constraint, with_details, with_selector
 from allocator.explaining.finder import NAME, SELECTOR, Finder, Remedy
+from deviceselectors.spelling import MAX_KNOWN, similar_capacity
 from deviceselectors.unparsing import quoted, replaced
 
 
@@ -39,6 +40,21 @@ def _in_selector(finder: Finder, name: AbsentName) -> Iterator[Remedy]:
         changed = with_details(claims, part, selectors=renamed)
         text = f"with {meant} instead of {name.name} in {name.place} of claim {name.claim}"
         yield from finder.correct(NAME, text, f"{name.claim}:{part.name}", {name.name: meant}, changed)
+
+
+def capacities(finder: Finder) -> Iterator[Remedy]:
+    """The requests with a similar name for a capacity, where that makes the pod fit."""
+    claims, known = finder.trials.claims, finder.capacities
+    for part in finder.written_parts() if len(known) <= MAX_KNOWN else ():
+        wanted = details_of(claims, part).capacity or {}
+        for name in wanted:
+            meant = "" if name in known else similar_capacity(name, known)
+            if not meant or meant in wanted:
+                continue
+            renamed = {meant if each == name else each: amount for each, amount in wanted.items()}
+            changed = with_details(claims, part, capacity=renamed)
+            text = f"with the capacity {meant} instead of {name} in {finder.title(part)}"
+            yield from finder.correct(NAME, text, finder.subject(part), {name: meant}, changed)
 
 
 def values(finder: Finder) -> Iterator[Remedy]:

@@ -105,7 +105,11 @@ def _name(objects: Objects, remedy: Object) -> None:
         objects.devices(claim)["constraints"][int(place)]["matchAttribute"] = remedy["value"]
         return
     ((old, new),) = remedy["value"].items()
-    for selector in objects.request(remedy["subject"])["selectors"]:
+    request = objects.request(remedy["subject"])
+    if remedy["text"].startswith("with the capacity "):
+        request["capacity"]["requests"][new] = request["capacity"]["requests"].pop(old)
+        return
+    for selector in request["selectors"]:
         selector["cel"]["expression"] = selector["cel"]["expression"].replace(old, new)
 
 

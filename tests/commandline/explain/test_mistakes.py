@@ -148,13 +148,18 @@ def misspelt(kind: str) -> list[str]:
     return list(found)
 
 
-def first_line(words: Mapping[str, str], directory: Path, capsys: pytest.CaptureFixture[str]) -> str:
-    """The first line about the pod."""
+def report(words: Mapping[str, str], directory: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
+    """What is said of the pod."""
     for name, objects in (("pod.json", question(words)), ("cluster.json", inventory(words))):
         (directory / name).write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
     capsys.readouterr()
     main(["explain", "-f", str(directory / "pod.json"), "--inventory", str(directory / "cluster.json")])
-    return next(line for line in capsys.readouterr().out.splitlines() if line.startswith("Pod "))
+    return capsys.readouterr().out.splitlines()
+
+
+def first_line(words: Mapping[str, str], directory: Path, capsys: pytest.CaptureFixture[str]) -> str:
+    """The first line about the pod."""
+    return next(line for line in report(words, directory, capsys) if line.startswith("Pod "))
 
 
 def test_without_mistakes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -172,6 +177,16 @@ def test_mistakes(kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert {
         wrong: line for wrong, line in tried.items() if wrong not in line or RIGHT[kind] not in line
     } == {}
+
+
+@pytest.mark.parametrize("kind", ["class", "attribute", "model", "capacity of a selector", "capacity"])
+def test_corrections(kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The first change with which the pod would fit is the right word."""
+    for wrong in misspelt(kind)[:MISTAKES]:
+        lines = report({**RIGHT, kind: wrong}, tmp_path, capsys)
+        change = lines[lines.index("  it would fit:") + 1]
+        assert change.startswith("    - with ")
+        assert RIGHT[kind] in change
 
 
 def test_no_mistake(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
