@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from allocator.device_shapes import ShapeRegistry
 from allocator.devices import Counters, Device, Slice, counters_of
@@ -20,6 +20,9 @@ from resourceapi.objects import Object
 from resourceapi.records.classes import DeviceClass
 from resourceapi.records.pools import DeviceId, PoolId, ResourcePool, newest
 from resourceapi.records.taints import DeviceTaintRule
+
+if TYPE_CHECKING:
+    from deviceselectors.runtime.device import Device as PreparedDevice
 
 #: How much memory the devices of slices take that are put together.
 TOGETHER_BYTES = 32 << 20
@@ -302,6 +305,13 @@ class Inventory:
         self.catch_up()
         for name, slice in self._slices.items():
             yield self._published.get(name, slice)
+
+    @property
+    def unpatched(self) -> list[PreparedDevice]:
+        """All devices as selectors see them without patches; none if no patch is in effect."""
+        if not self.patches_in_effect:
+            return []
+        return [device.prepared for slice in self.published() for device in slice.devices]
 
     def sources_of(self, id: DeviceId) -> DeviceSources | None:
         """Where all comes from that a device has, in the newest generation of its pool; None if there is no such device."""

@@ -54,12 +54,19 @@ def names_on(devices: Iterable[Device], lookup: Lookup) -> dict[str, None]:
 class Texts:
     """The different texts that attributes, and the driver, are on devices."""
 
-    def __init__(self, devices: Sequence[Device], check_time: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self,
+        devices: Sequence[Device],
+        published: Sequence[Device] = (),
+        check_time: Callable[[], None] = lambda: None,
+    ) -> None:
         """Look at no device yet.
 
+        :param published: the devices without what patches change: a text that one of these has is not misspelt.
         :param check_time: is called again and again, and raises when the time is over.
         """
         self._devices = devices
+        self._published = published
         self._check_time = check_time
         self._known: dict[Key | None, dict[str, None]] = {}
 
@@ -67,7 +74,9 @@ class Texts:
         """The comparisons with a text that no device has, each with the similar text that some have."""
         for _, each in zip(range(MAX_COMPARISONS), compared, strict=False):
             known = self._of(each)
-            if each.text not in known and (meant := nearest_value(each.text, known)):
+            if each.text in known or not (meant := nearest_value(each.text, known)):
+                continue
+            if each.text not in each.values_on(self._published):
                 yield each, meant
 
     def _of(self, compared: Comparison) -> dict[str, None]:

@@ -105,7 +105,7 @@ class Finder:
     def texts(self) -> Texts:
         """The texts that devices of the nodes that are searched have; looking at them may raise OutOfTime."""
         devices = [each.prepared for view in self.views.values() for each in view.devices()]
-        return Texts(devices, self.trials.time_limit.check)
+        return Texts(devices, self.trials.snapshot.inventory.unpatched, self.trials.time_limit.check)
 
     @cached_property
     def capacities(self) -> dict[str, None]:

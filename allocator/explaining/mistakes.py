@@ -134,13 +134,18 @@ def _counter_sets(finder: Finder) -> Iterator[Mistake]:
                 return
 
 
-def in_selector(root: ast.Node, devices: Sequence[PreparedDevice]) -> Iterator[Mistake]:
-    """What a selector names or compares with that none of the devices has."""
+def in_selector(
+    root: ast.Node, devices: Sequence[PreparedDevice], published: Sequence[PreparedDevice]
+) -> Iterator[Mistake]:
+    """What a selector names or compares with that none of the devices has.
+
+    :param published: the devices without what patches change, if any do.
+    """
     for lookup in lookups(root)[:MAX_COMPARISONS]:
         names = names_on(devices, lookup)
         if lookup.qualified not in names and len(names) <= MAX_KNOWN:
             yield from _absent(lookup.noun, lookup.qualified, similar_name(lookup.domain, lookup.name, names))
-    yield from _values(compared_texts(root), Texts(devices))
+    yield from _values(compared_texts(root), Texts(devices, published))
 
 
 def _absent(noun: str, qualified: str, meant: str) -> Iterator[Mistake]:

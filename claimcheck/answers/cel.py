@@ -134,15 +134,16 @@ def evaluate(
     if patched is not None:
         groups = _with_patches(groups, compiled.ast, patched)
     answer = answer._replace(groups=groups)
-    return answer if answer.is_good else answer._replace(mistakes=_mistakes(compiled.ast, inventory))
+    return answer if answer.is_good else answer._replace(mistakes=_mistakes(compiled.ast, inventory, patched))
 
 
-def _mistakes(root: Node | None, inventory: DeviceInventory) -> list[Mistake]:
+def _mistakes(root: Node | None, inventory: DeviceInventory, patched: Inventory | None) -> list[Mistake]:
     """What is probably misspelt in an expression that matches none of the devices."""
     from allocator.explaining.mistakes import in_selector
 
     devices = [each.properties.prepared for each in inventory.groups]
-    return [] if root is None else list(in_selector(root, devices))
+    published = [] if patched is None else patched.unpatched
+    return [] if root is None else list(in_selector(root, devices, published))
 
 
 def _with_patches(groups: Iterable[Group], root: Node | None, patched: Inventory) -> list[Group]:

@@ -33,22 +33,22 @@ ASKED: dict[str, Object] = {
 }
 
 
-def cluster(patched: tuple[int, ...]) -> list[Object]:
-    """Nodes with an l40 and an l4 each; a patch of its own says so on some of them."""
+def cluster(patched: tuple[int, ...], *, model: str = "l40") -> list[Object]:
+    """Nodes with an l40, or another model, and an l4 each; a patch of its own says so on some of them."""
     objects: list[Object] = [{**GROUP, "kind": "DeviceClass", "metadata": {"name": "any"}, "spec": {}}]
     for number in range(NODES):
         name = f"n{number:02}"
         pool = {"name": name, "generation": 1, "resourceSliceCount": 1}
         devices = [
             {"name": f"gpu-{place}", "attributes": {"model": {"string": model}}}
-            for place, model in enumerate(("a100" if number in patched else "l40", "l4"))
+            for place, model in enumerate(("a100" if number in patched else model, "l4"))
         ]
         spec = {"driver": DRIVER, "nodeName": name, "pool": pool, "devices": devices}
         objects.append({**GROUP, "kind": "ResourceSlice", "metadata": {"name": name}, "spec": spec})
     for number in patched:
         content = {
             "filter": {"pool": f"n{number:02}", "device": "gpu-0"},
-            "attributes": {f"{DRIVER}/model": {"string": "l40"}},
+            "attributes": {f"{DRIVER}/model": {"string": model}},
         }
         objects.append(
             {
@@ -82,3 +82,26 @@ def test_patch_is_named(
     [said] = [line for line in text.splitlines()[1:] if f"{DRIVER}/model comes from" in line]
     for number in patched:
         assert f"patch-{number:02}" in said
+
+
+@pytest.mark.parametrize("command", ["explain", "cel"])
+def test_what_a_patch_has_changed_is_not_misspelt(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whoever writes what the driver has published has made no mistake, however similar the value of other devices is."""
+    requests = ASKED["selector"]["requests"]
+    claim = {
+        **GROUP,
+        "kind": "ResourceClaim",
+        "metadata": {"name": "c"},
+        "spec": {"devices": {"requests": requests}},
+    }
+    (tmp_path / "claim.yaml").write_text(yaml.safe_dump(claim), encoding="utf-8")
+    [selector] = requests[0]["exactly"]["selectors"]
+    asked = {"explain": ["-f", str(tmp_path / "claim.yaml")], "cel": [selector["cel"]["expression"]]}
+    found = []
+    for patched in ((0,), ()):
+        (tmp_path / "cluster.yaml").write_text(yaml.safe_dump_all(cluster(patched, model="h100")))
+        assert main([command, *asked[command], "--inventory", str(tmp_path / "cluster.yaml")]) == 1
+        found.append('did you mean "h100"?' in capsys.readouterr().out)
+    assert found == [False, True]
