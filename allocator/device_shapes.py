@@ -21,8 +21,9 @@ from resourceapi.records.taints import Taint, read_taint
 from resourceapi.spelling import canonical, fingerprint
 
 
-def _taints_of(spec: Object) -> tuple[Taint, ...]:
-    return tuple([read_taint(each) for each in spec.get("taints") or ()])
+def read_taints(taints: Iterable[Object]) -> tuple[Taint, ...]:
+    """The taints of a device, or those that rules give it."""
+    return tuple([read_taint(each) for each in taints])
 
 
 class Consumption(NamedTuple):
@@ -105,7 +106,7 @@ class DeviceShape:
         self.properties = properties
         self.capacities = capacities
         self.spec = spec
-        self.taints = _taints_of(spec)
+        self.taints = read_taints(spec.get("taints") or ())
         self.consumes = tuple(
             Consumption(
                 entry.get("counterSet", ""),
@@ -121,7 +122,11 @@ class DeviceShape:
         self.has_conditions = bool(spec.get("bindingConditions"))
 
     def changed(
-        self, properties: DeviceProperties, capacities: DeviceCapacities, taints: Sequence[Object]
+        self,
+        properties: DeviceProperties,
+        capacities: DeviceCapacities,
+        taints: Sequence[Object],
+        taints_as_read: tuple[Taint, ...],
     ) -> DeviceShape:
         """A shape that differs in properties, and has more taints."""
         other = DeviceShape.__new__(DeviceShape)
@@ -133,10 +138,9 @@ class DeviceShape:
                 other.spec[name] = entries
             else:
                 other.spec.pop(name, None)
-        other.taints = self.taints
+        other.taints = self.taints + taints_as_read
         if taints:
             other.spec["taints"] = [*(self.spec.get("taints") or ()), *taints]
-            other.taints = _taints_of(other.spec)
         other.consumes, other.groups, other.has_conditions = self.consumes, self.groups, self.has_conditions
         return other
 

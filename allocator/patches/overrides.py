@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
 
 from allocator.capacity_requests import DeviceCapacities
-from allocator.device_shapes import DeviceShape, DeviceValues
+from allocator.device_shapes import DeviceShape, DeviceValues, read_taints
 from allocator.patches.patch import Patch, removes
 from deviceselectors.device_properties import DeviceProperties
 from resourceapi.objects import Object
@@ -123,7 +123,7 @@ class Entries:
 class Overrides:
     """What devices are given, by the names under which drivers publish it; compared by identity, see :class:`MergedShapes`."""
 
-    __slots__ = ("__weakref__", "attributes", "capacity", "key", "taints")
+    __slots__ = ("__weakref__", "attributes", "capacity", "key", "taints", "taints_as_read")
 
     def __init__(self, driver: str, applied: Applied) -> None:
         attributes = first_of_each([each.attributes for each in applied.patches if each.attributes])
@@ -131,6 +131,8 @@ class Overrides:
         self.attributes = Entries(f"{driver}/", attributes) if attributes else None
         self.capacity = Entries(f"{driver}/", capacity) if capacity else None
         self.taints = [each.taint for each in applied.rules]
+        #: once for all devices, which may be as many as the rules
+        self.taints_as_read = read_taints(self.taints)
         #: equal for those that change the same
         self.key = canonical([driver, sorted(attributes.items()), sorted(capacity.items()), self.taints])
 
@@ -195,7 +197,7 @@ class MergedShapes:
                 known = self._capacities[key] = DeviceCapacities(merged, self._capacities)
             capacities = known
         properties = self._properties_of(shape.properties, capacities, overrides)
-        return shape.changed(properties, capacities, overrides.taints)
+        return shape.changed(properties, capacities, overrides.taints, overrides.taints_as_read)
 
     def _properties_of(
         self, properties: DeviceProperties, capacities: DeviceCapacities, overrides: Overrides

@@ -33,6 +33,7 @@ def document(comparison: Comparison) -> Json:
                 **_device(each.device),
                 "changes": [_change(change) for change in each.changes],
                 "hidden": [_hidden(hidden) for hidden in each.hidden],
+                **({"more": each.more} if each.more else {}),
             }
             for each in comparison.devices
         ],

@@ -29,8 +29,10 @@ def lines(comparison: Comparison, *, wide: bool = False) -> Iterator[str]:
     most = None if wide else MAX_DEVICES
     groups: dict[tuple[str, ...], list[DeviceId]] = {}
     for each in comparison.devices:
-        said = (*map(_change, each.changes), *map(_hidden, each.hidden))
-        groups.setdefault(said, []).append(each.device)
+        more = [f"and {number(each.more, 'other')}"] if each.more else []
+        groups.setdefault((*map(_change, each.changes), *map(_hidden, each.hidden), *more), []).append(
+            each.device
+        )
     for said, devices in groups.items():
         yield f"{_listed(list(map(str, devices)), most, 'device')}:"
         yield from (f"  {line}" for line in said)

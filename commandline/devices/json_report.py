@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
 
 from allocator.devices import Device
 from allocator.evictions import Eviction
 from allocator.patches.patch import NULL, removes
 from allocator.patches.sources import Given, Giver
-from claimcheck.answers.devices.cluster_devices import ClusterDevices, CounterLeft, GroupsOn, Use
+from claimcheck.answers.devices.cluster_devices import (
+    MOST_LISTED,
+    ClusterDevices,
+    CounterLeft,
+    GroupsOn,
+    Use,
+)
 from claimcheck.answers.evictions import when
 from commandline.devices.options import YAML
 from commandline.reports.escaping import write_json, write_json_entries
@@ -50,8 +56,6 @@ def write_document(format: str, document: dict[str, Any]) -> None:
 
 
 ATTRIBUTE = "DeviceAttribute"
-#: Values that are listed of those which a value hides: thousands of patches may apply to each of thousands of devices.
-MAX_HIDDEN = 100
 Json = dict[str, Any]
 _SCHEMA = SCHEMAS_WITH_PROPOSALS["v1"]
 #: What is told with who gives it, or what is left of it, or what changes whenever a file is read.
@@ -83,7 +87,15 @@ def device_document(devices: ClusterDevices, device: Device) -> Json:
     document["counters"] = [_counter(each) for each in devices.counters(device)]
     if groups := devices.groups(device):
         document["compatibilityGroups"] = [_groups(each) for each in groups]
-    document["taints"] = [_said("DeviceTaint", each.value, each.giver, slice.name) for each in sources.taints]
+    taints = sources.taints[:MOST_LISTED]
+    document["taints"] = [_said("DeviceTaint", each.value, each.giver, slice.name) for each in taints]
+    for name, said in (
+        ("Attributes", sources.attributes),
+        ("Capacity", sources.capacity),
+        ("Taints", sources.taints),
+    ):
+        if len(said) > MOST_LISTED:
+            document[f"more{name}"] = len(said) - MOST_LISTED
     document["claims"] = [_use(each) for each in devices.uses(device)]
     if leaving := devices.evicted_from(device):
         document["evictions"] = [eviction(each, when(each, devices.now)) for each in leaving]
@@ -93,7 +105,7 @@ def device_document(devices: ClusterDevices, device: Device) -> Json:
 def eviction(found: Eviction, when: str) -> Json:
     """A pod that is evicted."""
     document: Json = {"namespace": found.pod.namespace, "name": found.pod.name, "when": when}
-    return document | {"taints": [str(each) for each in found.taints]}
+    return document | {"taints": [str(each) for each in found.taints[:MOST_LISTED]]}
 
 
 def _place(device: Device) -> Json:
@@ -107,14 +119,16 @@ def _place(device: Device) -> Json:
 
 def _given(given: Mapping[str, Given], struct: str, slice: str, left: Mapping[str, Quantity]) -> Json:
     found: Json = {}
-    for name, each in given.items():
+    for name, each in islice(given.items(), MOST_LISTED):
         entry = _said(struct, each.value, each.giver, slice)
         if name in left:
             entry["left"] = str(left[name])
         if each.hidden:
-            entry["hides"] = [_said(struct, value, giver, slice) for giver, value in each.hidden[:MAX_HIDDEN]]
-        if len(each.hidden) > MAX_HIDDEN:
-            entry["hidesMore"] = len(each.hidden) - MAX_HIDDEN
+            entry["hides"] = [
+                _said(struct, value, giver, slice) for giver, value in each.hidden[:MOST_LISTED]
+            ]
+        if len(each.hidden) > MOST_LISTED:
+            entry["hidesMore"] = len(each.hidden) - MOST_LISTED
         found[name] = entry
     return found
 

@@ -33,6 +33,9 @@ FREE, ALLOCATED, SHARED = "free", "allocated", "shared"
 OBSOLETE, INCOMPLETE, INVALID = "obsolete", "incomplete pool", "invalid pool"
 GATE_OFF, USED_UP, OTHER_GROUPS = "feature gate off", "counters used up", "other groups in use"
 
+#: As much of a kind is listed of a device: thousands of patches and rules may apply to each of thousands of devices.
+MOST_LISTED = 100
+
 
 class Use(NamedTuple):
     """A device in the allocation of a claim.

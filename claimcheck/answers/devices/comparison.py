@@ -6,14 +6,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
+from allocator.device_shapes import DeviceShape
 from allocator.devices import Device, Slice
 from allocator.evictions import Eviction
 from allocator.explaining.holders import Holder, holder
 from allocator.explaining.reallocation import Refused
 from allocator.patches import PatchFailure
+from allocator.patches.overrides import Applied
 from allocator.patches.sources import SLICE, DeviceSources, Given, Giver
 from allocator.time_limit import OutOfTime, TimeLimit
-from claimcheck.answers.devices.cluster_devices import ClusterDevices
+from claimcheck.answers.devices.cluster_devices import MOST_LISTED, ClusterDevices
 from claimcheck.answers.devices.pending_pods import Places, PodsThatFit
 from claimcheck.answers.devices.proposal import Proposal
 from claimcheck.answers.devices.reallocations import Reallocations
@@ -51,11 +53,15 @@ class Hidden(NamedTuple):
 
 
 class ChangedDevice(NamedTuple):
-    """A device with what would change about it, and what would not, though a patch says so."""
+    """A device with what would change about it, and what would not, though a patch says so: of both as much as is listed.
+
+    :param more: how much there is beside that.
+    """
 
     device: DeviceId
     changes: tuple[Change, ...]
     hidden: tuple[Hidden, ...]
+    more: int = 0
 
 
 class PodOutcome(NamedTuple):
@@ -118,7 +124,7 @@ def compare(
     if proposal.patches and not devices.cluster.settle(limit):
         raise OutOfTime
     inventory = devices.inventory
-    changed = sorted(_changed(devices, before, proposal), key=lambda each: each.device)
+    changed = sorted(_changed(devices, before, proposal, limit), key=lambda each: each.device)
     applied = {patch.name for device in devices for patch in inventory.applied_to(device).patches}
     failures = {name: each for name, each in inventory.failures.items() if name in proposal.patches}
     then = pods.places()
@@ -171,22 +177,35 @@ def _lost(
 
 
 def _changed(
-    devices: ClusterDevices, before: Mapping[str, Slice], proposal: Proposal
+    devices: ClusterDevices, before: Mapping[str, Slice], proposal: Proposal, limit: TimeLimit
 ) -> Iterator[ChangedDevice]:
     """The devices that a proposal changes, or would change if nothing hid it."""
+    published = {slice.name: slice for slice in devices.inventory.published()}
+    alike: dict[tuple[DeviceShape, DeviceShape, DeviceShape, Applied], ChangedDevice] = {}
     for slice in devices.inventory:
-        old = before[slice.name]
-        for was, device in zip(old.devices, slice.devices, strict=True):
-            patches = devices.inventory.applied_to(device).patches
+        all_of_it = (before[slice.name].devices, published[slice.name].devices, slice.devices)
+        for was, own, device in zip(*all_of_it, strict=True):
+            limit.check()
+            applied = devices.inventory.applied_to(device)
             if devices.is_obsolete(device):
                 continue
-            if was.shape is device.shape and not any(each.name in proposal.patches for each in patches):
+            if was.shape is device.shape and not any(
+                each.name in proposal.patches for each in applied.patches
+            ):
                 continue
-            sources = devices.sources_of(device)
-            changes = tuple(_changes(was, device, sources))
-            hidden = tuple(_hidden(sources, proposal))
-            if changes or hidden:
-                yield ChangedDevice(device.id, changes, hidden)
+            key = was.shape, own.shape, device.shape, applied
+            found = alike.get(key)
+            if found is None:
+                found = alike[key] = _compared(was, device, devices.sources_of(device), proposal)
+            if found.changes or found.hidden:
+                yield found._replace(device=device.id)
+
+
+def _compared(was: Device, device: Device, sources: DeviceSources, proposal: Proposal) -> ChangedDevice:
+    """A device, whether anything about it changes or not."""
+    changes, hidden = list(_changes(was, device, sources)), list(_hidden(sources, proposal))
+    more = sum(max(0, len(each) - MOST_LISTED) for each in (changes, hidden))
+    return ChangedDevice(device.id, tuple(changes[:MOST_LISTED]), tuple(hidden[:MOST_LISTED]), more)
 
 
 def _changes(was: Device, device: Device, sources: DeviceSources) -> Iterator[Change]:
@@ -199,11 +218,12 @@ def _changes(was: Device, device: Device, sources: DeviceSources) -> Iterator[Ch
                 giver = given[name].giver if name in given else SLICE
                 yield Change(what, name, old.get(name), new.get(name), giver)
     before, after = (each.spec.get("taints") or () for each in (was, device))
+    known_before, known_after = ({frozenset(taint.items()) for taint in taints} for taints in (before, after))
     for taint in before:
-        if taint not in after:
+        if frozenset(taint.items()) not in known_after:
             yield Change(TAINT, "", taint, None, SLICE)
     for each in sources.taints:
-        if each.value not in before:
+        if frozenset(each.value.items()) not in known_before:
             yield Change(TAINT, "", None, each.value, each.giver)
 
 

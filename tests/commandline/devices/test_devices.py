@@ -243,3 +243,40 @@ def test_not_all_hidden_values_are_listed(
         range(patches - 2, patches - 2 - min(patches - 1, 100), -1)
     )
     assert given.get("hidesMore", 0) == more
+
+
+def test_not_all_values_are_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of the taints and attributes that rules and patches give a device `-o json` has the first 100 and how many there are besides."""
+    pool = {"name": "p", "generation": 1, "resourceSliceCount": 1}
+    objects: list[dict[str, object]] = [
+        {
+            "apiVersion": "resource.k8s.io/v1",
+            "kind": "ResourceSlice",
+            "metadata": {"name": "s"},
+            "spec": {"driver": "d.x", "pool": pool, "allNodes": True, "devices": [{"name": "a"}]},
+        }
+    ]
+    for number in range(102):
+        objects += [
+            {
+                "apiVersion": "resource.k8s.io/v1beta2",
+                "kind": "DeviceTaintRule",
+                "metadata": {"name": f"r{number}"},
+                "spec": {
+                    "deviceSelector": {"driver": "d.x"},
+                    "taint": {"key": f"k{number}", "effect": "NoSchedule"},
+                },
+            },
+            {
+                "apiVersion": "claimcheck.example.com/v1alpha3",
+                "kind": "ResourceSlicePatch",
+                "metadata": {"name": f"p{number}"},
+                "spec": {"devices": {"attributes": {f"d.x/a{number}": {"int": 1}}}},
+            },
+        ]
+    file = tmp_path / "cluster.json"
+    file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
+    assert main(["devices", "--inventory", str(file), "-o", "json"]) == 0
+    (device,) = json.loads(capsys.readouterr().out)["devices"]
+    assert (len(device["taints"]), device["moreTaints"]) == (100, 2)
+    assert (len(device["attributes"]), device["moreAttributes"]) == (100, 2)

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
+from allocator.devices import Device
+from claimcheck.answers.devices import comparison
 from commandline.main import main
 from tests.commandline import snapshot_files
 from tests.commandline.snapshot_files import assert_snapshot
@@ -216,3 +218,53 @@ def test_without_a_patch(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
         code, written, said = run(capsys, *options)
         assert (code, written) == (2, "")
         assert expected in said
+
+
+@pytest.mark.parametrize(("rules", "more"), [(100, 0), (101, 1)])
+def test_not_all_changes_are_listed(
+    rules: int, more: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of a device the first 100 and how many there are besides: thousands of rules may taint each of thousands of devices."""
+    rule = yaml.safe_load(Path("taint.yaml").read_text(encoding="utf-8"))
+    items = [
+        {
+            **rule,
+            "metadata": {"name": f"r{number}"},
+            "spec": {**rule["spec"], "taint": {"key": f"k{number}", "effect": "NoSchedule"}},
+        }
+        for number in range(rules)
+    ]
+    new = tmp_path / "rules.json"
+    new.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}), encoding="utf-8")
+    devices = json.loads(run(capsys, "--diff", str(new), "-o", "json")[1])["devices"]
+    assert devices
+    for device in devices:
+        assert [each["new"]["key"] for each in device["changes"]] == [f"k{number}" for number in range(100)]
+        assert device.get("more", 0) == more
+    assert ("  and 1 other\n" in run(capsys, "--diff", str(new))[1]) == bool(more)
+
+
+def test_devices_that_differ_in_nothing_that_changes_are_compared_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Work and memory don't grow with the number of devices times that of rules."""
+    compared: list[Device] = []
+    compare_one = comparison._compared
+
+    def note(was: Device, *rest: Any) -> comparison.ChangedDevice:
+        compared.append(was)
+        return compare_one(was, *rest)
+
+    monkeypatch.setattr(comparison, "_compared", note)
+    spec = {"driver": "d.example.com", "allNodes": True, "devices": [{"name": f"d{n}"} for n in range(64)]}
+    spec["pool"] = {"name": "p", "generation": 1, "resourceSliceCount": 1}
+    kind = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice"}
+    cluster = tmp_path / "cluster.json"
+    cluster.write_text(json.dumps({**kind, "metadata": {"name": "s"}, "spec": spec}), encoding="utf-8")
+    rule = yaml.safe_load(Path("taint.yaml").read_text(encoding="utf-8"))
+    rule["spec"]["deviceSelector"] = {"driver": "d.example.com"}
+    new = tmp_path / "rule.json"
+    new.write_text(json.dumps(rule), encoding="utf-8")
+    assert main(["devices", "--inventory", str(cluster), "--diff", str(new), "-o", "wide"]) == 1
+    assert "64 devices would change" in capsys.readouterr().out
+    assert len(compared) == 1
