@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from aiohttp import web
 
 from resourceapi.json_values import JSONMemory
-from serving.routes import HTTPError
+from serving.routes import HTTPError, Route
 
 JSON = "application/json"
 # Decoding may take this many times the memory of the largest body, as far as an estimate from its bytes can tell: the
@@ -18,7 +20,7 @@ JSON = "application/json"
 MEMORY_PER_BYTE = 7
 # A client may send this many times the largest body with a request: chunks need some bytes more than what they hold.
 MAX_SENT = 2
-# This many of the largest bodies may be held at once, received in part or waiting.
+# This many of the largest bodies may be held at once, received in part or waiting, of each sort of client.
 MAX_HELD = 2
 
 
@@ -40,72 +42,113 @@ class Limits(NamedTuple):
         return MEMORY_PER_BYTE * self.body_bytes
 
 
+@dataclass(eq=False, slots=True)
+class _Body:
+    """A body of which ``size`` bytes have come.
+
+    ``time``: what it has to come; ``gives_way`` once that has been taken from it, for others.
+    """
+
+    namespace: str
+    time: asyncio.Timeout
+    size: int = 0
+    gives_way: bool = False
+
+
+class _Room:
+    """The bodies of some clients, from their first byte until they have been worked on.
+
+    A namespace with several bodies leaves as much room as all but one of them take.
+
+    :param most: bytes of all of them.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._of: Counter[str] = Counter()  # bytes, by namespace
+        self._coming: set[_Body] = set()
+
+    def add(self, body: _Body, more: int) -> None:
+        """Count bytes that have come. If they are too many, bodies that are still coming give way, first of who has most.
+
+        :raises HTTPError: if that is this one.
+        """
+        self._coming.add(body)
+        body.size += more
+        self._of[body.namespace] += more
+        while self._is_full_for(body):
+            other = max(self._coming, key=lambda each: self._of[each.namespace])
+            if self._of[other.namespace] <= self._of[body.namespace]:
+                raise _too_much()
+            self.remove(other)
+            other.gives_way = True
+            if not other.time.expired():
+                other.time.reschedule(0)
+
+    def has_come(self, body: _Body) -> None:
+        """Note that a body is complete, and does not give way any more."""
+        self._coming.discard(body)
+
+    def remove(self, body: _Body) -> None:
+        """Forget a body."""
+        self._coming.discard(body)
+        self._of[body.namespace] -= body.size
+        if not self._of[body.namespace]:
+            del self._of[body.namespace]
+        body.size = 0
+
+    def _is_full_for(self, body: _Body) -> bool:
+        left = self._most - self._of.total()
+        return left < 0 or self._of[body.namespace] - body.size > left
+
+
 class Bodies:
-    """The bodies that a process holds."""
+    """The bodies that a process holds; those of unknown clients take no room from those of known ones."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._held = 0  # bytes
+        self._known, self._strangers = (_Room(MAX_HELD * limits.body_bytes) for _ in range(2))
 
-    @contextmanager
-    def held(self, body: bytes) -> Iterator[None]:
-        """Count a body as held while it is worked on."""
-        self._held += len(body)
-        try:
-            yield
-        finally:
-            self._held -= len(body)
+    @asynccontextmanager
+    async def received(self, request: web.BaseRequest, route: Route, doubt: str) -> AsyncIterator[bytes]:
+        """The body of a request, which is held until the end of the block.
 
-    async def read(self, request: web.BaseRequest, max_bytes: int) -> bytes:
-        """The body of a request.
-
-        :raises HTTPError: if the request is no POST of JSON; if the body is larger than ``max_bytes``, has too many
+        :param doubt: about the client (see :class:`serving.routes.Caller`).
+        :raises HTTPError: if the request is no POST of JSON; if the body is larger than the route takes, has too many
             values, takes too long, or ends early; if too much is being received at once.
         """
-        _check_head(request, max_bytes)
-        body = self._arrived(request, max_bytes)
-        return await self._receive(request, max_bytes) if body is None else body
+        _check_head(request, route.max_bytes)
+        room = self._strangers if doubt else self._known
+        body = _Body("", asyncio.timeout(self._limits.body_seconds))
+        try:
+            yield await self._receive(request, route, room, body)
+        finally:
+            room.remove(body)
 
-    def _arrived(self, request: web.BaseRequest, max_bytes: int) -> bytes | None:
-        """The body if it has come with the head, as small ones do; None otherwise."""
-        content = request.content
-        if not content.is_eof() or content.exception() is not None:
-            return None
-        body = content.read_nowait()
-        if len(body) > max_bytes:
-            raise _too_large(max_bytes)
-        needed = JSONMemory()
-        needed.add(body)
-        if needed.bytes > self._limits.memory:
-            raise _too_many(self._limits.memory)
-        return body
-
-    async def _receive(self, request: web.BaseRequest, max_bytes: int) -> bytes:
+    async def _receive(self, request: web.BaseRequest, route: Route, room: _Room, body: _Body) -> bytes:
         if request.headers.get("Expect", "").lower() == "100-continue" and request.transport is not None:
             request.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         chunks: list[bytes] = []
-        size = 0
         memory = JSONMemory()
-        seconds = self._limits.body_seconds
         try:
-            async with asyncio.timeout(seconds):
+            async with body.time:
                 while chunk := await request.content.readany():
-                    size += len(chunk)
-                    self._held += len(chunk)
-                    if size > max_bytes:
-                        raise _too_large(max_bytes)
+                    if not chunks:
+                        body.namespace = route.namespace(chunk)
+                    room.add(body, len(chunk))
+                    if body.size > route.max_bytes:
+                        raise _too_large(route.max_bytes)
                     memory.add(chunk)
                     if memory.bytes > self._limits.memory:
                         raise _too_many(self._limits.memory)
-                    if self._held > MAX_HELD * self._limits.body_bytes:
-                        raise HTTPError("too much is being sent at once", 503)
                     chunks.append(chunk)
         except TimeoutError:
-            raise HTTPError(f"the body took longer than {seconds:g} s", 408) from None
+            if body.gives_way:
+                raise _too_much() from None
+            raise HTTPError(f"the body took longer than {self._limits.body_seconds:g} s", 408) from None
         except (web.RequestPayloadError, ConnectionError) as error:  # malformed, or the client has gone
             raise HTTPError(f"the body cannot be read: {error}") from None
-        finally:
-            self._held -= size
+        room.has_come(body)
         return b"".join(chunks)
 
 
@@ -128,3 +171,7 @@ def _too_large(limit: int) -> HTTPError:
 
 def _too_many(limit: int) -> HTTPError:
     return HTTPError(f"the body has too many values: it would take more than {limit} bytes of memory", 413)
+
+
+def _too_much() -> HTTPError:
+    return HTTPError("too much is being sent at once", 503)

@@ -121,7 +121,9 @@ class Server:
         entered = self.metrics.enter(route.name)
         try:
             try:
-                caller = self._caller(transport.get_extra_info("peercert"), head.query, len(body))
+                caller = self._caller(
+                    self._doubt(transport.get_extra_info("peercert")), head.query, len(body)
+                )
                 outcome = self.dispatcher.begin(Request(route, body, caller))
             except HTTPError as error:
                 outcome = self.dispatcher.refused(route, error)
@@ -160,18 +162,15 @@ class Server:
         self, route: Route, request: web.BaseRequest, unfinished: Unfinished | None
     ) -> web.Response:
         try:
-            certificate = request.get_extra_info("peercert")
-            if self._clients is not None:
-                self._clients.check(certificate)
+            doubt = self._doubt(request.get_extra_info("peercert"))
             if not self.pages.is_ready():
                 raise HTTPError("not ready", 503)
-            body = await self._bodies.read(request, route.max_bytes)
-            self.connections.works(request.transport)
-            with self._bodies.held(body):
+            async with self._bodies.received(request, route, doubt) as body:
+                self.connections.works(request.transport)
                 if unfinished is not None and unfinished.request.body == body:
                     outcome = await self.dispatcher.go_on(unfinished)
                 else:
-                    caller = self._caller(certificate, request.query_string, len(body))
+                    caller = self._caller(doubt, request.query_string, len(body))
                     outcome = await self.dispatcher.answer(Request(route, body, caller))
             if isinstance(outcome, Unfinished):
                 del body
@@ -183,11 +182,14 @@ class Server:
                 response.force_close()  # what is left of the body is of no interest
             return response
 
-    def _caller(self, certificate: Any, query: str, size: int) -> Caller:
-        """The client of a request that begins now.
+    def _doubt(self, certificate: Any) -> str:
+        """The doubt about a client.
 
         :raises HTTPError: if it is refused.
         """
-        doubt = NO_CERTIFICATE if self._clients is None else self._clients.check(certificate)
+        return NO_CERTIFICATE if self._clients is None else self._clients.check(certificate)
+
+    def _caller(self, doubt: str, query: str, size: int) -> Caller:
+        """The client of a request that begins now."""
         deadline = self._deadline(seconds_to_answer(query, self._limits.answer_seconds))
         return Caller(doubt, deadline, size)

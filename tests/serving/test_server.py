@@ -8,14 +8,15 @@ import http.client
 import json
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import pytest
 
 from serving.bodies import Limits
 from serving.metrics import ServerMetrics
-from serving.routes import LARGE_BYTES, Caller, HTTPError, Route, Waiting, decode_json
+from serving.routes import LARGE_BYTES, Caller, Clients, HTTPError, Route, Waiting, decode_json
 from serving.server import Server
 from tests.webhook.running import PATIENCE_SECONDS
 from tests.webhook.serving import FAST, GENERAL, answer
@@ -72,14 +73,19 @@ class Served:
         self.server = server
         self.port = port
 
-    def ask(self, path: str, body: bytes, headers: dict[str, str]) -> tuple[int, bytes]:
+    def send(
+        self, path: str, body: bytes, headers: Mapping[str, str] = MappingProxyType({})
+    ) -> http.client.HTTPConnection:
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_SECONDS)
         connection.request("POST", path, body, {"Content-Type": "application/json", **headers})
-        return answer(connection)
+        return connection
+
+    def ask(self, path: str, body: bytes, headers: Mapping[str, str]) -> tuple[int, bytes]:
+        return answer(self.send(path, body, headers))
 
 
 @contextlib.contextmanager
-def serving(routes: list[Route]) -> Iterator[Served]:
+def serving(routes: list[Route], clients: Clients | None = None) -> Iterator[Served]:
     started = threading.Event()
     found: list[Any] = []
 
@@ -89,6 +95,7 @@ def serving(routes: list[Route]) -> Iterator[Served]:
             ServerMetrics("test", "verb"),
             Limits(60.0, 60.0, 2 * LARGE_BYTES),
             lambda seconds: Patience(),
+            clients=clients,
         )
         loop, ending = asyncio.get_running_loop(), asyncio.Event()
         listening = await loop.create_server(server.protocol(idle_seconds=60), "127.0.0.1", 0)

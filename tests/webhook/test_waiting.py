@@ -194,7 +194,7 @@ def test_nothing_large_is_kept_for_what_waits(size: int, monkeypatch: pytest.Mon
             obj["metadata"]["namespace"] = f"team-{number}"
             waiting.append(served.send(json.dumps(admission(obj)).encode()))
             assert quota.asked.acquire(timeout=PATIENCE_SECONDS)
-        until(lambda: served.server._bodies._held == 0)
+        until(lambda: not served.server._bodies._strangers._of)
         until(lambda: not gc.collect() and all(each() is None for each in objects))
         assert len(objects) == len(waiting)
         assert served.ask(large(LARGE_BYTES))[0] == 200
