@@ -23,6 +23,9 @@ _Objects = Callable[[list[tuple[str, Any]]], dict[str, Any]]
 #: Outside of strings.
 _INFINITY = re.compile(r'("[^"\\]*+(?:\\.[^"\\]*+)*+")|Infinity', re.DOTALL)
 _NO_PLAIN_INTEGER = re.compile(rb"(?:^|[:,\[])\s*(?:-0|-?[0-9]+[.eE]|-?[0-9]{%d})" % MAX_INT_DIGITS)
+_NEITHER_NUMBER_NOR_SPACE = re.compile(rb"[^\s0-9.eE-]")
+# How much is searched before other threads take their turn: a search keeps them all waiting.
+_TURN_BYTES = 256 * 1024
 
 
 def text_of(body: str | bytes) -> str:
@@ -59,9 +62,20 @@ def parse(body: str | bytes, *, keep_repeated: bool = True, in_turns: bool = Fal
 def may_have_literals(body: bytes) -> bool:
     """Whether a value that :func:`parse` makes of a JSON text can have numbers other than plain integers.
 
-    True also for some texts in which only strings look so.
+    True also for some texts in which only strings look so, or that have very much space.
     """
-    return _NO_PLAIN_INTEGER.search(body) is not None
+    start = 0
+    while start < len(body):
+        end = start + 2 * _TURN_BYTES
+        if end < len(body):
+            apart = _NEITHER_NUMBER_NOR_SPACE.search(body, start + _TURN_BYTES, end)
+            if apart is None:
+                return True
+            end = apart.start()
+        if _NO_PLAIN_INTEGER.search(body, start, end):
+            return True
+        start = end
+    return False
 
 
 def _read(text: str, *, careful: bool, objects: _Objects | None) -> Any:

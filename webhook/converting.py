@@ -80,11 +80,23 @@ def encode(body: bytes, answer: Object) -> bytes | bytearray:
     """
     if not may_have_literals(body):
         with suppress(RecursionError):
-            return encode_json(body, answer)
+            return _plain(answer)
     parts = json_parts(answer, encode_basestring)
     encoded = bytearray()
     while some := "".join(islice(parts, _PARTS)):
         encoded += json_bytes(some)
+    return encoded
+
+
+def _plain(answer: Object) -> bytearray:
+    """The answer as JSON, one object after the other, so that other threads take turns."""
+    response = answer["response"]
+    around = encode_json(b"", {**answer, "response": {**response, "convertedObjects": []}})
+    before, list_, after = around.partition(b'"convertedObjects":[]')
+    encoded = bytearray(before + list_[:-1])
+    for index, obj in enumerate(response["convertedObjects"]):
+        encoded += b"," * (index > 0) + encode_json(b"", obj)
+    encoded += b"]" + after
     return encoded
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resourceapi import deep_json
+from resourceapi import deep_json, json_text
 from resourceapi.field_errors import Key
 from resourceapi.json_scanner import scan, sources_at
 from resourceapi.json_text import PackedRaw, Raw, Sources, may_have_literals, parse
@@ -258,6 +259,35 @@ def test_texts_without_literals_are_told(text: str) -> None:
 def test_literals_are_looked_for_where_values_stand(text: str, found: bool) -> None:
     """Mostly texts with dots are not taken for numbers; what is in doubt is."""
     assert may_have_literals(text.encode()) is found
+
+
+class Searched:
+    """A pattern that notes how much it is searched for in at once."""
+
+    def __init__(self, pattern: re.Pattern[bytes]) -> None:
+        self.most = 0
+        self._pattern = pattern
+
+    def search(self, body: bytes, start: int, end: int) -> re.Match[bytes] | None:
+        self.most = max(self.most, min(end, len(body)) - start)
+        return self._pattern.search(body, start, end)
+
+
+@pytest.mark.parametrize("space", [0, 1, 9, 100])
+@pytest.mark.parametrize("number", ["-0", "1.5", "-12e3", "9" * MAX_INT_DIGITS])
+def test_literals_are_looked_for_in_turns(space: int, number: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other threads come between, and wherever one comes nothing is overlooked."""
+    searched = [
+        Searched(getattr(json_text, name)) for name in ("_NO_PLAIN_INTEGER", "_NEITHER_NUMBER_NOR_SPACE")
+    ]
+    monkeypatch.setattr(json_text, "_NO_PLAIN_INTEGER", searched[0])
+    monkeypatch.setattr(json_text, "_NEITHER_NUMBER_NOR_SPACE", searched[1])
+    monkeypatch.setattr(json_text, "_TURN_BYTES", 16)
+    for before in range(40):
+        text = f'{"[" * before}{{"a":{" " * space}{number},"b":[{"1, " * 40}""]}}'
+        assert may_have_literals(text.encode())
+    assert not may_have_literals(b'{"a":' + b'["text",17],' * 100 + b" " * 10)
+    assert max(each.most for each in searched) <= 2 * 16
 
 
 DEEP = "[" * 9_000 + "]" * 9_000

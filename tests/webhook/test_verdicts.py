@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import random
 import time
 from typing import Any
@@ -30,6 +31,7 @@ from tests.webhook.examples import (
     server,
 )
 from validation.requests import Request
+from webhook import converting
 from webhook.context import Context
 from webhook.converting import convert
 from webhook.crds import crd_versions
@@ -302,6 +304,25 @@ def test_conversion_keeps_opaque_parameters() -> None:
     obj["spec"]["devices"]["config"] = [{"opaque": {"driver": "d.example.com", "parameters": parameters}}]
     there = convert(conversion([obj], "v1beta1"), context())["response"]["convertedObjects"][0]
     assert there["spec"]["devices"]["config"][0]["opaque"]["parameters"] == parameters
+
+
+@pytest.mark.parametrize("uid", ["1", '"convertedObjects":[]', "[]"])
+@pytest.mark.parametrize("number", [0, 1, 3])
+def test_conversions_are_written_in_turns(uid: str, number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other threads come between the objects, and nothing is lost, whatever the review is called."""
+    asked = conversion([claim()] * number, "v1beta1")
+    asked["request"]["uid"] = uid
+    expected = convert(copy.deepcopy(asked), context())
+    written: list[Any] = []
+
+    def write(body: bytes, answer: Any) -> bytes:
+        written.append(answer)
+        return encode_json(body, answer)
+
+    monkeypatch.setattr(converting, "encode_json", write)
+    assert bytes(converting.encode(json.dumps(asked).encode(), expected)) == encode_json(b"", expected)
+    assert written[1:] == expected["response"]["convertedObjects"]
+    assert written[0]["response"]["convertedObjects"] == []
 
 
 def test_conversion_names_what_fails() -> None:
