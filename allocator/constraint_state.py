@@ -79,8 +79,9 @@ def _clashes(value: Any, others: Collection[Any], lists: bool) -> bool:
 def values_of(attribute: Object) -> Values | None:
     """The values of an attribute, of a list or a scalar; None if there are none that are known."""
     for name in _LISTS:
-        if attribute.get(name):
-            return name[:-1], frozenset(attribute[name])
+        elements = attribute.get(name)
+        if elements:
+            return name[:-1], frozenset(elements)
     scalar = scalar_of(attribute)
     return None if scalar is None else (scalar[0], frozenset(scalar[1:]))
 
@@ -88,8 +89,9 @@ def values_of(attribute: Object) -> Values | None:
 def scalar_of(attribute: Object) -> tuple[str, Any] | None:
     """The value of an attribute that is no list, with its type; None if it is one."""
     for name in _SCALARS:
-        if attribute.get(name) is not None:
-            return name, attribute[name]
+        value = attribute.get(name)
+        if value is not None:
+            return name, value
     return None
 
 

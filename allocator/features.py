@@ -78,6 +78,7 @@ class Features:
         "list_attributes",
         "minor",
         "node_allocatable_resources",
+        "only_own_counters",
         "optional_node_operations",
         "partitionable_devices",
         "prioritized_list",
@@ -113,6 +114,8 @@ class Features:
         self.list_attributes = "DRAListTypeAttributes" in on
         #: whether devices take CPU and the like of their node; 1.36 had other fields for it
         self.node_allocatable_resources = "DRANodeAllocatableResources" in on and minor >= 37
+        #: whether a device is judged by the counters that it draws from: it needs all of them, and others do not matter
+        self.only_own_counters = minor < _SEVERAL_SINCE
         self.optional_node_operations = "DRAOptionalNodeOperations" in on
         self.partitionable_devices = "DRAPartitionableDevices" in on
         self.prioritized_list = "DRAPrioritizedList" in on
@@ -148,11 +151,6 @@ class Features:
     @property
     def repeats_admin_access(self) -> bool:
         """Whether requests with admin access neither look at what the claim has taken already, nor take it from others."""
-        return self.minor < _SEVERAL_SINCE
-
-    @property
-    def only_own_counters(self) -> bool:
-        """Whether a device is judged by the counters that it draws from: it needs all of them, and others do not matter."""
         return self.minor < _SEVERAL_SINCE
 
     @property

@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from allocator.node_resources import NodeResources, PodNeeds
-from allocator.results import only_node_of, places_of
+from allocator.results import only_node_of
 from resourceapi import times
 from resourceapi.model.claims import EXACT_COUNT
 from resourceapi.node_selection import selects
@@ -57,17 +57,18 @@ class ClaimsOnNode(NamedTuple):
 class PodClaims:
     """A pod's claims on each node: `on` some by their names, and `elsewhere`."""
 
-    __slots__ = ("alternatives", "are_new", "elsewhere", "on")
+    __slots__ = ("elsewhere", "on")
 
     def __init__(self, claims: Sequence[Claim], instead: Sequence[ClaimsOnNodes]) -> None:
         self.elsewhere = ClaimsOnNode.of(claims)
-        #: how far down their lists those are that its claims have already
-        self.alternatives = [place for claim in claims for place in places_of(claim, claim.allocation)]
-        #: whether all are to be allocated, the same on all nodes
-        self.are_new = not instead and all(claim.allocation is None for claim in claims)
         self.on: dict[str, ClaimsOnNode] = {}
         for each in instead:
             self.on.update(dict.fromkeys(each.nodes, ClaimsOnNode.of(each.claims)))
+
+    @property
+    def are_new(self) -> bool:
+        """Whether all are to be allocated, the same on all nodes."""
+        return not self.on and not self.elsewhere.allocated
 
 
 # The claim that kube-scheduler makes for a pod that asks for devices by extended resources (KEP-5004).

@@ -30,7 +30,7 @@ from allocator.plans import Outcome, Plans
 from allocator.pod_claims import ClaimsOnNodes, PodClaims
 from allocator.pre_filter import refusal
 from allocator.scheduling_cycle import SchedulingCycle
-from allocator.scheduling_outcome import SchedulingOutcome, feasible_nodes, outcome_of
+from allocator.scheduling_outcome import feasible_nodes, outcome_of
 from allocator.time_limit import UNLIMITED, OutOfTime, TimeLimit
 from resourceapi.manifests import full_name
 from resourceapi.objects import Object
@@ -281,7 +281,7 @@ class SchedulingState:
             filters = mode is Mode.FILTER
             self._ask(entries, asked, answers, time_limit, 0, on_node=on_node, filters=filters)
             chosen = None
-        found = PodAnswer(answers, "", self._outcome(answers), answers.first_error(FATAL))
+        found = self._found(answers)
         return found if chosen is None else self._keep(asked, on_node, found, answers[chosen])
 
     def _run_cycle(
@@ -359,7 +359,7 @@ class SchedulingState:
         best_plans = self._best_plans if best_fit else None
         filtering = Filtering(self._allocator, self._known, self._plans, best_plans, time_limit)
         answers = filtering.run(entries, pod)
-        return PodAnswer(answers, "", self._outcome(answers), answers.first_error(FATAL))
+        return self._found(answers)
 
     def _refused(self, entries: Iterable[NodeEntry], refused: str) -> PodAnswer:
         answers = Answers(self._allocator.new_share_id)
@@ -402,12 +402,11 @@ class SchedulingState:
         """Why kube-scheduler refuses a pod with these unallocated claims before it looks at nodes, if it does."""
         return refusal(claims, self._classes, self._features, time_limit)
 
-    def _outcome(self, answers: Answers) -> SchedulingOutcome:
-        different = set(answers.outcomes)
+    def _found(self, answers: Answers) -> PodAnswer:
+        error = answers.first_error(FATAL)
         # How many fit matters only where some fail.
-        if any(each.error_kind == FATAL for each in different):
-            return outcome_of(len(self.nodes), answers.outcomes)
-        return outcome_of(len(self.nodes), different)
+        outcomes = set(answers.outcomes) if error is None else answers.outcomes
+        return PodAnswer(answers, "", outcome_of(len(self.nodes), outcomes), error)
 
     def pools(self, time_limit: TimeLimit) -> dict[PoolId, PoolState]:
         """The state of all pools that nodes see; of a pool that several nodes see, as the first one sees it.

@@ -21,6 +21,7 @@ from allocator.nodes import NodeEntry, Nodes
 from allocator.outcomes import Outcomes
 from allocator.plans import Outcome, Plan, Plans
 from allocator.pod_claims import PodClaims
+from allocator.results import places_of
 from allocator.scheduling_outcome import (
     SchedulingOutcome,
     device_reasons,
@@ -57,6 +58,10 @@ class SchedulingCycle:
         self._entries = entries
         self._scores = scores
         self._claims = claims
+        #: how far down their lists those are that claims have already
+        self._alternatives = [
+            place for claim in claims.elsewhere.allocated for place in places_of(claim, claim.allocation)
+        ]
         self._on_node = on_node
         self._answers = answers
         self._time_limit = time_limit
@@ -137,7 +142,7 @@ class SchedulingCycle:
 
     def _raw_scores(self, node: str, outcome: Outcome) -> RawScores:
         candidate = Candidate(node, outcome.places)
-        return self._scores.raw(self._on_node.spec, self._on_node.needs, candidate, self._claims.alternatives)
+        return self._scores.raw(self._on_node.spec, self._on_node.needs, candidate, self._alternatives)
 
     def _answer(
         self, outcomes: Outcomes, found: FeasibleNodes, wanted: int, chosen: Sequence[int]

@@ -40,9 +40,8 @@ class Constraints(Rule):
             key = (alternative.claim, place)
             attribute = _compared(state, alternative, device, constraint)
             before = state.constraints.get(key, ())
-            after = extended(
-                constraint, before, attribute, state.features.list_attributes, state.slot(alternative)
-            )
+            slot = state.slot(alternative) if constraint.distinct else ""
+            after = extended(constraint, before, attribute, state.features.list_attributes, slot)
             if after is None:
                 return accepted
             state.trail.set(state.constraints, key, after)
