@@ -102,13 +102,19 @@ def edits(first: str, second: str, limit: int) -> int:
     """
     before: list[int] = []
     row = list(range(len(second) + 1))
+    beyond = limit + 1
     for i, letter in enumerate(first, 1):
-        previous, before, row = before, row, [i]
-        for j, other in enumerate(second, 1):
+        # whoever is further apart than the limit has inserted or deleted more letters than that
+        start, end = max(1, i - limit), min(len(second), i + limit)
+        previous, before, row = before, row, [beyond] * (len(second) + 1)
+        if start == 1:
+            row[0] = i
+        for j in range(start, end + 1):
+            other = second[j - 1]
             cost = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (letter != other))
             if i > 1 and j > 1 and letter == second[j - 2] and first[i - 2] == other:
                 cost = min(cost, previous[j - 2] + 1)
-            row.append(cost)
-        if min(row) > limit:
-            return limit + 1
-    return row[-1]
+            row[j] = cost
+        if min(row[start - 1 : end + 1]) > limit:
+            return beyond
+    return min(row[-1], beyond)

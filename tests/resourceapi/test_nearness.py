@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from resourceapi.phrases import edits, nearest
 
@@ -64,3 +68,33 @@ def test_edits(first: str, second: str, count: int) -> None:
     """Insertions, deletions, replacements and swaps; beyond the limit it does not matter how many."""
     assert edits(first, second, 2) == count
     assert edits(second, first, 2) == count
+
+
+def test_few_letters_are_compared() -> None:
+    """Each with those that may still be its match: as many comparisons as letters times edits, not as the product of lengths."""
+    compared = 0
+
+    class Letter(str):
+        __slots__ = ()
+
+        def __ne__(self, other: object) -> bool:
+            nonlocal compared
+            compared += 1
+            return str.__ne__(self, other)
+
+        __hash__ = str.__hash__
+
+    class Word(str):
+        __slots__ = ()
+
+        def __iter__(self) -> Iterator[str]:
+            return map(Letter, str.__iter__(self))
+
+    assert edits(Word("x" * 100), "x" * 99 + "y", 2) == 1
+    assert 100 <= compared <= 500
+
+
+@given(st.text("abc", max_size=9), st.text("abc", max_size=9), st.integers(0, 2))
+def test_edits_are_those_without_a_limit(first: str, second: str, limit: int) -> None:
+    """Up to the limit; beyond it one more."""
+    assert edits(first, second, limit) == min(edits(first, second, 99), limit + 1)
