@@ -311,7 +311,15 @@ def _items(api: Api, resource: _Resource, namespace: str) -> Iterator[Object]:
 
 def _as_sent(item: Object) -> Object:
     """An object as a user would have sent it."""
-    metadata = {key: value for key, value in (item.get("metadata") or {}).items() if key not in SERVER_FIELDS}
+    found = item.get("metadata") or {}
+    metadata = {key: value for key, value in found.items() if key not in SERVER_FIELDS}
+    if managers := found.get("managedFields"):
+        # who writes in which version is little, which fields they have set may be more than the object
+        metadata["managedFields"] = [
+            {key: each[key] for key in ("manager", "apiVersion") if key in each}
+            for each in managers
+            if isinstance(each, dict)
+        ]
     sent = {**item, "metadata": metadata}
     spec = sent.get("spec")
     if isinstance(spec, dict) and "ephemeralContainers" in spec:  # never part of a new pod

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from advice.findings import Result
 from allocator.features import Features
@@ -26,6 +26,7 @@ from resourceapi.objects import Object
 from resourceapi.records.pod_groups import KIND as POD_GROUP
 from resourceapi.records.pod_groups import is_pod_group
 from resourceapi.records.pods import controller_of
+from resourceapi.releases import split_api_version
 
 if TYPE_CHECKING:
     from claimcheck.answers.outcome import Failure, Unread
@@ -38,6 +39,16 @@ __all__ = ["CLAIM", "TEMPLATE", "ClusterState"]
 IGNORE = f"{OWN_GROUP}/ignore"
 #: What comes after so many characters of it does not count: they are enough for all codes.
 _LONGEST_IGNORE = 1_000
+#: What comes after so many field managers of an object does not count; an API server keeps no more of those that update it.
+_MOST_MANAGERS = 20
+
+
+class Writer(NamedTuple):
+    """A field manager that writes objects of a kind in a version."""
+
+    kind: str
+    version: str
+    manager: str
 
 
 class ClusterState(ClusterObjects):
@@ -58,6 +69,8 @@ class ClusterState(ClusterObjects):
         self.slices_with_groups: set[str] = set()
         #: the codes of checks that objects say to ignore, by their kind and full name
         self.ignored: dict[tuple[str, str], frozenset[str]] = {}
+        #: the objects (namespace and name) that somebody has written in a version which the release deprecates
+        self.deprecated_writes: dict[Writer, list[tuple[str, str]]] = {}
         self._default_namespace = default_namespace
 
     def empty(self) -> ClusterState:
@@ -126,6 +139,7 @@ class ClusterState(ClusterObjects):
     def _add(self, manifest: Manifest, *, stored: bool) -> None:
         """Add an object of the group, in any version."""
         kind = manifest.value["kind"]
+        self._learn_writers(kind, manifest.value)
         try:
             # what a class stands for matters with the gate off too: turning it on may be what helps
             obj = self.normal_form(manifest.value, stored=stored or kind == DEVICE_CLASS.name)
@@ -142,6 +156,16 @@ class ClusterState(ClusterObjects):
             obj = read
             self._judge_by_snapshots()
         self.put(kind, obj)
+
+    def _learn_writers(self, kind: str, obj: Object) -> None:
+        """Learn who has written an object in a deprecated version."""
+        where = namespace_of(obj, self._default_namespace) if KINDS[kind].namespaced else ""
+        for entry in entries(mapping(obj, "metadata"), "managedFields")[:_MOST_MANAGERS]:
+            version = split_api_version(text(entry, "apiVersion"))[1]
+            lifecycle = KINDS[kind].lifecycle(version)
+            if lifecycle is not None and 0 < lifecycle.deprecated <= self.profile.minor:
+                writer = Writer(kind, version, text(entry, "manager"))
+                self.deprecated_writes.setdefault(writer, []).append((where, name_of(obj)))
 
     def _in_namespace(self, obj: Object) -> Object:
         """An object with a namespace: its own, or that of objects which name none."""

@@ -69,7 +69,16 @@ def _store(client: Client, objects: list[Object]) -> None:
             if "resource.k8s.io" in obj["apiVersion"]
             else obj["apiVersion"]
         )
-        stored = _insist(client.ask("POST", path, {**wanted, "apiVersion": api_version}))
+        writers = {
+            each["manager"]: each["apiVersion"] for each in wanted["metadata"].pop("managedFields", ())
+        }
+        for manager, version in reversed(writers.items()):
+            _write(client, path, wanted, manager, version)
+        stored = (
+            _insist(client.ask("GET", f"{path}/{metadata['name']}"))
+            if writers
+            else _insist(client.ask("POST", path, {**wanted, "apiVersion": api_version}))
+        )
         if obj["kind"] == "Node":  # admission takes it for one whose kubelet has not come yet
             ready = {"spec": {"taints": None}}
             stored = _insist(client.ask("PATCH", f"{path}/{metadata['name']}", ready, content_type=_MERGE))
@@ -84,6 +93,17 @@ def _store(client: Client, objects: list[Object]) -> None:
             )
         if "deletionTimestamp" in metadata:
             _insist(client.ask("DELETE", f"{path}/{metadata['name']}"))
+
+
+def _write(client: Client, path: str, wanted: Object, manager: str, version: str) -> None:
+    """Create an object, or label it, in a version as this field manager."""
+    path = path.replace(_GROUP, f"/apis/{version}")
+    answer = client.ask("POST", path, {**wanted, "apiVersion": version}, query={"fieldManager": manager})
+    if answer.code == 409:
+        label = {"metadata": {"labels": {"by": "somebody"}}}
+        name = f"{path}/{wanted['metadata']['name']}"
+        answer = client.ask("PATCH", name, label, query={"fieldManager": manager}, content_type=_MERGE)
+    _insist(answer)
 
 
 def _remove_everything(client: Client) -> None:

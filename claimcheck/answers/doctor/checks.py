@@ -196,5 +196,13 @@ FULL_CLAIM = Check(
     "A ResourceClaim is reserved for almost as many pods as the API server takes.",
     "Pods beyond that wait. Let some of them use another claim, or a template.",
 )
+DEPRECATED_VERSION = Check(
+    "CD023",
+    "deprecated-version-in-use",
+    NOTE,
+    "A program writes objects in a deprecated version of the API.",
+    "It stops working with the release that does not serve the version any more, often a driver that then publishes no devices. The "
+    "program is the field manager in `metadata.managedFields` (`kubectl get --show-managed-fields`), which files may lack.",
+)
 
 CHECKS = {each.code: each for each in tuple(globals().values()) if isinstance(each, Check)}

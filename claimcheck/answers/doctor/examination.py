@@ -8,7 +8,7 @@ from typing import NamedTuple
 from advice.findings import ERROR, NOTE, WARNING
 from allocator.time_limit import OutOfTime
 from claimcheck.answers.caveats import consequences
-from claimcheck.answers.doctor import claims, classes, pods, pools
+from claimcheck.answers.doctor import claims, classes, pods, pools, versions
 from claimcheck.answers.doctor.examined import Diagnosis, Examined
 from claimcheck.answers.outcome import Failure
 
@@ -18,6 +18,7 @@ OBJECT_CHECKS: Checks = {
     "claims": claims.check,
     "ResourceSlices": pools.check,
     "DeviceClasses, ResourceSlicePatches and DeviceTaintRules": classes.check,
+    "programs that write objects": versions.check,
 }
 ALL_CHECKS: Checks = {"pods that wait": pods.check, **OBJECT_CHECKS}
 _WORST_FIRST = (ERROR, WARNING, NOTE)
