@@ -16,7 +16,7 @@ from resourceapi.kinds import KINDS
 from resourceapi.model.versions import GROUP
 from resourceapi.objects import Object
 from resourceapi.releases import split_api_version
-from serving.routes import encode_json, json_bytes
+from serving.routes import LARGE_BYTES, encode_json, json_bytes
 from validation.server import Server
 from webhook.context import Context
 from webhook.reviews import ConversionRequest, converted, not_converted, parse_conversion
@@ -80,7 +80,7 @@ def encode(body: bytes, answer: Object) -> bytes | bytearray:
     """
     if not may_have_literals(body):
         with suppress(RecursionError):
-            return _plain(answer)
+            return encode_json(body, answer) if len(body) < LARGE_BYTES else _plain(answer)
     parts = json_parts(answer, encode_basestring)
     encoded = bytearray()
     while some := "".join(islice(parts, _PARTS)):

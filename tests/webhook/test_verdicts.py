@@ -17,7 +17,7 @@ from deviceselectors.request_budget import BudgetSpentError, RequestBudget, with
 from resourceapi.json_text import parse
 from resourceapi.kinds import KINDS
 from resourceapi.model.versions import GROUP
-from serving.routes import encode_json
+from serving.routes import LARGE_BYTES, encode_json
 from tests.fuzz.objects import make_object
 from tests.webhook.examples import (
     ADMIN,
@@ -320,7 +320,8 @@ def test_conversions_are_written_in_turns(uid: str, number: int, monkeypatch: py
         return encode_json(body, answer)
 
     monkeypatch.setattr(converting, "encode_json", write)
-    assert bytes(converting.encode(json.dumps(asked).encode(), expected)) == encode_json(b"", expected)
+    body = json.dumps(asked).encode().ljust(LARGE_BYTES)
+    assert bytes(converting.encode(body, expected)) == encode_json(b"", expected)
     assert written[1:] == expected["response"]["convertedObjects"]
     assert written[0]["response"]["convertedObjects"] == []
 
