@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 from allocator.scheduling import FATAL, NODE, Mode, SchedulingState
@@ -37,6 +39,31 @@ def test_first_fit_keeps_what_it_finds() -> None:
     ]
     assert [pod.placed for pod in pods] == ["a", "b", ""]
     assert [[answer.node for answer in pod.nodes] for pod in pods] == [["a"], ["a", "b"], ["a", "b"]]
+
+
+def test_first_fit_takes_the_same_steps_in_a_larger_cluster() -> None:
+    """Nodes behind the first one that fits cost nothing."""
+
+    def calls(nodes: int) -> int:
+        names = [f"n-{number}" for number in range(nodes)]
+        slices = [slice_of("d", "e", name=name, pool=name, nodeName=name) for name in names]
+        state = cluster(*slices, nodes=[node(name) for name in names])
+        state.place([Claim(claim(exactly(), name="1"))], Mode.FIRST_FIT, UNLIMITED)
+        counted = 0
+
+        def count(frame: object, event: str, argument: object) -> None:
+            nonlocal counted
+            counted += event == "call"
+
+        sys.setprofile(count)
+        try:
+            pod = state.place([Claim(claim(exactly(), name="2"))], Mode.FIRST_FIT, UNLIMITED)
+        finally:
+            sys.setprofile(None)
+        assert pod.placed == "n-0"
+        return counted
+
+    assert calls(100) == calls(5) > 0
 
 
 def test_all_nodes_keeps_nothing() -> None:
