@@ -24,7 +24,7 @@ from allocator.ledgers import PoolState
 from allocator.node_fit import NO_POD, ClaimFootprint, PodOnNode
 from allocator.node_resources import NodeResources
 from allocator.node_scores import NodeScores
-from allocator.nodes import NodeEntry, Nodes
+from allocator.nodes import NodeClass, NodeEntry, Nodes
 from allocator.outcomes import AWAY_OUTCOME, Outcomes
 from allocator.plans import Outcome, Plans
 from allocator.pod_claims import ClaimsOnNodes, PodClaims
@@ -366,6 +366,15 @@ class SchedulingState:
         for entry in entries:
             answers.add(entry.name, Outcome(error=refused, error_kind=NODE))
         return PodAnswer(answers, refusal="" if refused == OUT_OF_TIME else refused)
+
+    def alike(self, names: Iterable[str]) -> list[list[str]]:
+        """Nodes by name, those together that serve all claims alike; without those that do not exist."""
+        self._known.settled()
+        found: dict[NodeClass, list[str]] = {}
+        for name in names:
+            if (entry := self._known.entry(name)) is not None:
+                found.setdefault(self._known.class_of(entry), []).append(name)
+        return list(found.values())
 
     def demand(self, claims: Sequence[Claim], time_limit: TimeLimit) -> list[ClaimDemand]:
         """What claims ask for, as things are; names of claims in it may be those of others that ask for the same.

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from allocator.explaining.shortfalls import TOGETHER
+from allocator.explaining.shortfalls import TOGETHER, Shortfalls
 from allocator.rules.standing import GROUPS_OFF
 from allocator.time_limit import TimeLimit
 from resourceapi.objects import Object
@@ -220,6 +220,29 @@ def test_refusal_has_a_reason(count: int, selector: str, reason: str) -> None:
     asked["spec"]["devices"]["requests"][0]["exactly"]["selectors"] = [{"cel": {"expression": selector}}]
     cluster.picture.claim_objects.put(asked)
     assert cluster.ask(pod("p", "c"))[1] == dict.fromkeys(NODES, reason)
+
+
+def test_one_of_nodes_that_are_alike_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is in the way is found out once for them; those that are alike have the same reason."""
+    asked = []
+    whole = Shortfalls.on
+
+    def on(self: Shortfalls, node: str) -> str:
+        asked.append(node)
+        return whole(self, node)
+
+    monkeypatch.setattr(Shortfalls, "on", on)
+    cluster = Cluster(gpus=2)
+    names = tuple(f"n{number}" for number in range(1, 101))
+    for name in names[len(NODES) :]:
+        cluster.picture.nodes.put(node(name))
+        cluster.picture.slices.put(slice_of(name, 2))
+    held = {**claim("held"), "status": {"allocation": allocation("n7", "gpu-0")}}
+    cluster.picture.claim_objects.put(held)
+    cluster.picture.claim_objects.put(claim("c", 3))
+    failed = cluster.ask(pod("p", "c"), names)[1]
+    assert failed == dict.fromkeys(names, "request g: too few devices match")
+    assert len(asked) == 2
 
 
 def test_pool_is_named_only_if_it_would_help() -> None:
