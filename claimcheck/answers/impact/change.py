@@ -8,7 +8,7 @@ from typing import NamedTuple
 from claimcheck.answers.cluster_state import ClusterState
 from documents.manifest import Manifest, Unwritten
 from resourceapi.errors import Unanswerable
-from resourceapi.kinds import DEVICE_TAINT_RULE, KINDS, RESOURCE_SLICE, kind_of
+from resourceapi.kinds import DEVICE_TAINT_RULE, KINDS, RESOURCE_SLICE, RESOURCE_SLICE_PATCH, kind_of
 from resourceapi.manifests import full_name, mapping, name_of, namespace_of, text
 from resourceapi.objects import Object
 from validation.requests import UPDATE, Request, create_request
@@ -16,6 +16,7 @@ from validation.requests import UPDATE, Request, create_request
 NODE, POD = "Node", "Pod"
 #: The kinds without a namespace of which objects can be deleted.
 CLUSTER_SCOPED = frozenset((NODE, *(name for name, kind in KINDS.items() if not kind.namespaced)))
+_LAST = "9999-12-31T23:59:59Z"
 #: What a server keeps of a stored object if an update leaves it out.
 _KEPT = ("uid", "creationTimestamp", "ownerReferences", "finalizers")
 
@@ -73,6 +74,12 @@ class ChangedObjects:
         self.deleted_pods: set[str] = set()
         #: the DeviceTaintRules whose taint is added with the change
         self.added_taints: list[str] = []
+        for id, each in list(self._objects.items()):
+            if id.kind == RESOURCE_SLICE_PATCH.name and "creationTimestamp" not in mapping(
+                each.value, "metadata"
+            ):
+                # of patches with the same priority the older one counts, and whoever is in the cluster is older than what comes now
+                self.replace(id, _created(each.value, _LAST))
         for manifest in change.applied:
             self._apply(manifest)
         for name in {*change.cordoned, *change.drained}:
@@ -104,7 +111,7 @@ class ChangedObjects:
     def _apply(self, manifest: Manifest) -> None:
         id = ObjectId.of(manifest.value, self._namespace)
         old = self.get(id)
-        value = manifest.value if old is None else _updated(old, manifest.value)
+        value = _created(manifest.value, "") if old is None else _updated(old, manifest.value)
         if kind_of(text(value, "apiVersion"), id.kind) is not None:
             request = create_request(value, self._namespace)
             if old is not None:
@@ -149,6 +156,12 @@ class ChangedObjects:
         if found is None:
             raise Unanswerable(f"{id} is not in the cluster")
         return found
+
+
+def _created(obj: Object, when: str) -> Object:
+    """An object as it is stored; an empty time is later than any other."""
+    metadata = {name: value for name, value in mapping(obj, "metadata").items() if name not in _KEPT}
+    return {**obj, "metadata": metadata | ({"creationTimestamp": when} if when else {})}
 
 
 def _updated(old: Object, new: Object) -> Object:

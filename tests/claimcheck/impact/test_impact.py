@@ -22,7 +22,7 @@ DATA = yaml.safe_load((Path(__file__).parent / "cases.yaml").read_text())
 def _impact(case: dict[str, Any]) -> Impact:
     profile = Profile("1.37", {})
     state = ClusterState(profile, "default")
-    stored = [Unwritten("cluster", each) for each in DATA["cluster"]]
+    stored = [Unwritten("cluster", each) for each in [*DATA["cluster"], *case.get("stored", ())]]
     state.learn(stored)
     assert [each.message for each in state.failures] == []
     change = Change(
