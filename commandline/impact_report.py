@@ -8,7 +8,7 @@ from typing import Any
 
 from claimcheck.answers.impact.departures import Departure
 from claimcheck.answers.impact.impact import Impact
-from commandline import doctor_report
+from commandline import changed_devices_report, doctor_report
 from commandline.reports.escaping import on_one_line
 from commandline.simulate.json_report import unplaced_document
 from commandline.simulate.text_report import unplaced_lines
@@ -27,6 +27,10 @@ def lines(answer: Impact) -> Iterator[str]:
         f"claim {each.holder.claim}: {each.refused.device}: {each.refused.reason}" for each in answer.lost
     ]
     yield from _list("keep their devices, but would not get them again", lost)
+    if answer.devices:
+        yield ""
+        yield "devices change:"
+        yield from (f"  {line}" for line in changed_devices_report.lines(answer.devices))
     yield from _list(
         "devices chosen", [f"class {name}: {now} now, {then} then" for name, now, then in answer.classes]
     )
@@ -38,9 +42,9 @@ def lines(answer: Impact) -> Iterator[str]:
         f"{each.check.code}: {doctor_report.subject(each.objects)}: {each.cause}" for each in answer.solved
     ]
     yield from _list("no longer wrong", solved)
-    if answer.unknown:
+    if said := [*answer.notes, *answer.unknown]:
         yield ""
-        yield from answer.unknown
+        yield from said
 
 
 def summary(answer: Impact) -> str:
@@ -51,6 +55,7 @@ def summary(answer: Impact) -> str:
         "claims that would not get their devices again": len(answer.lost),
         "new findings": len(answer.found),
         "waiting pods that start": len(answer.starting),
+        "devices that change": sum(bool(each.changes) for each in answer.devices),
         "findings solved": len(answer.solved),
     }
     return (
@@ -116,9 +121,11 @@ def document(answer: Impact) -> dict[str, Any]:
             for each in answer.lost
         ],
         "starting": [{"pod": pod, "node": node} for pod, node in answer.starting],
+        "devices": [changed_devices_report.document(each) for each in answer.devices],
         "classes": [each._asdict() for each in answer.classes],
         "found": [doctor_report.finding(each) for each in answer.found],
         "solved": [doctor_report.finding(each) for each in answer.solved],
+        "notes": list(answer.notes),
         "unknown": list(answer.unknown),
     }
 

@@ -126,7 +126,9 @@ def _insist(option: str, name: str | None, known: Iterable[str]) -> None:
 
 
 def _of_file(name: str) -> str:
-    return "; --diff tells what the patches in a file would change" if Path(name).exists() else ""
+    return (
+        "; `claimcheck impact` tells what the objects in a file would change" if Path(name).exists() else ""
+    )
 
 
 def _question(name: str, known: Iterable[str]) -> str:

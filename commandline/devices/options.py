@@ -26,20 +26,14 @@ EXAMPLES = """examples:
   claimcheck devices --node gpu-7 -o wide                       with pods, attributes, capacity and counters
   claimcheck devices gpu.example.com/gpu-7/gpu-0                all about one device
   claimcheck devices --class gpu --selector 'device.attributes["gpu.example.com"].model == "a100"'
-  claimcheck devices --diff patch.yaml                          what a patch would change in the cluster, if it were applied
-  claimcheck devices --diff --without model-names               what changes if the patch model-names is deleted
   claimcheck devices -o json                                    for programs; -o yaml is the same in YAML
 
 A device is free, allocated (to one claim), shared (several claims may use it, and some do), or cannot be allocated: its pool is
 incomplete or invalid, its slice is obsolete, its counters are used up by others, or a feature gate that it needs is off.
 
---diff lists which devices change and how, values that have no effect as another patch hides them, pending pods that fit only
-before or only afterwards (each by itself), pods that taints would evict, and other allocated claims that keep their devices, but
-would not get them again.
+What patches and taint rules would change, `claimcheck impact` tells.
 
 exit codes: 0 the devices are listed, even if there are none; 2 some input could not be read
-
-exit codes with --diff: 0 no device changes, 1 some do, 2 some input could not be read or decided
 """
 TEXT, WIDE, JSON, YAML = "text", "wide", "json", "yaml"
 
@@ -50,9 +44,9 @@ def add_arguments(parser: ArgumentParser) -> None:
         "names",
         nargs="*",
         default=[],
-        metavar="DEVICE|FILE",
+        metavar="DEVICE",
         help="a device as DRIVER/POOL/DEVICE, or a part of that, such as POOL/DEVICE; one device is shown in full, several "
-        "in a table. With --diff: files or directories with patches, or - for standard input",
+        "in a table",
     )
     add_inventory(
         parser,
@@ -74,18 +68,6 @@ def add_arguments(parser: ArgumentParser) -> None:
             dest=f"only_{option.removeprefix('--')}",
             help=f"only {which}",
         )
-    add_timeout(parser, "the selectors of all devices, or with --diff for the pending pods")
-    parser.add_argument(
-        "--diff",
-        action="store_true",
-        help="show what the ResourceSlicePatches and DeviceTaintRules in these files would change if they were applied",
-    )
-    parser.add_argument(
-        "--without",
-        metavar="NAME",
-        action="append",
-        default=[],
-        help="with --diff: show what changes if this ResourceSlicePatch of the cluster is deleted; can be repeated",
-    )
+    add_timeout(parser, "the selectors of all devices")
     add_server_options(parser)
     add_output(parser, (TEXT, WIDE, JSON, YAML))

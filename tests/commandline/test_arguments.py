@@ -79,7 +79,7 @@ def test_file_with_a_comma(capsys: pytest.CaptureFixture[str]) -> None:
             "validate --in-place a.yaml",
             "claimcheck validate: unknown option --in-place; it is an option of convert, migrate",
         ),
-        ("devices --diff -f a.yaml", "claimcheck devices: unknown option -f; name the files as arguments"),
+        ("impact -f a.yaml", "claimcheck impact: unknown option -f; name the files as arguments"),
         ("validate --xyzzy a.yaml", "claimcheck validate: unknown option --xyzzy"),
         (
             "validate -k overlays",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import NamedTuple
@@ -27,7 +27,6 @@ from resourceapi.quantity import Quantity
 from resourceapi.records.claims import DeviceResult
 from resourceapi.records.classes import DeviceClass
 from resourceapi.records.pools import DeviceId, PoolId, newest
-from resourceapi.records.taints import DeviceTaintRule
 
 FREE, ALLOCATED, SHARED = "free", "allocated", "shared"
 OBSOLETE, INCOMPLETE, INVALID = "obsolete", "incomplete pool", "invalid pool"
@@ -130,12 +129,7 @@ class ClusterDevices:
     @cached_property
     def evictions(self) -> list[Eviction]:
         """The pods that are evicted from devices, as things are now."""
-        return self.evictions_with({})
-
-    def evictions_with(self, rules: Mapping[str, DeviceTaintRule]) -> list[Eviction]:
-        """The same with other DeviceTaintRules, by name, beside those of the cluster or instead of them."""
-        all_rules = {**self.state.taint_rules, **rules}
-        return evicted(self.state, self.inventory.published(), all_rules.values(), self.now)
+        return evicted(self.state, self.inventory.published(), self.state.taint_rules.values(), self.now)
 
     def evicted_from(self, device: Device) -> list[Eviction]:
         """Those of them that use a device."""

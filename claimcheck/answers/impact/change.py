@@ -72,6 +72,8 @@ class ChangedObjects:
         self.emptied: dict[str, bool] = dict.fromkeys(change.drained, False)
         #: pods that are deleted, by `namespace/name`
         self.deleted_pods: set[str] = set()
+        #: the names of the ResourceSlicePatches that are new or replaced
+        self.applied_patches: set[str] = set()
         #: the DeviceTaintRules whose taint is added with the change
         self.added_taints: list[str] = []
         for id, each in list(self._objects.items()):
@@ -124,6 +126,8 @@ class ChangedObjects:
                 )
         if id.kind == DEVICE_TAINT_RULE.name and "timeAdded" not in mapping(value, "spec", "taint"):
             self.added_taints.append(id.name)
+        if id.kind == RESOURCE_SLICE_PATCH.name:
+            self.applied_patches.add(id.name)
         self._objects[id] = Unwritten(manifest.file, value)
 
     def _cordon(self, name: str) -> None:

@@ -5,22 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from advice.findings import NOTE
 from allocator.explaining.holders import Holder, holder
 from allocator.explaining.reallocation import Refused
 from allocator.selection import Selectors
 from allocator.simulation import MODES, Limits
 from allocator.time_limit import POD_SECONDS, OutOfTime, TimeLimit
+from claimcheck.answers.caveats import group_notes
 from claimcheck.answers.cluster_state import ClusterState
 from claimcheck.answers.devices.cluster_devices import ClusterDevices, chooses
-from claimcheck.answers.devices.reallocations import Reallocations
 from claimcheck.answers.doctor.examination import OBJECT_CHECKS, Examination, examine
 from claimcheck.answers.doctor.examined import Affected, Diagnosis, Examined
 from claimcheck.answers.evictions import because, when
 from claimcheck.answers.impact.change import Change, ChangedObjects
+from claimcheck.answers.impact.changed_devices import ChangedDevice, changed_devices
 from claimcheck.answers.impact.departures import Departure, emptied, leave
+from claimcheck.answers.impact.reallocations import Reallocations
+from claimcheck.answers.scenario import WITH_PATCHES
 from claimcheck.answers.simulate import Report, simulate
 from claimcheck.answers.unplaced import Unplaced
 from documents.manifest import Manifest
+from resourceapi.model.slices import PATCHED
 from resourceapi.records.taints import without_time
 from resourceapi.releases import Profile
 
@@ -60,9 +65,11 @@ class Impact(NamedTuple):
     :param starting: pods that wait, would not be placed as the cluster is, and will be, with their nodes.
     :param pending: pods that will not be placed, by reason: they are placed now, wait and would be, or come anew for others that leave.
     :param lost: claims whose pods would not get their devices again if they restarted.
+    :param devices: the devices that do not say the same afterwards.
     :param classes: the DeviceClasses that choose more or fewer devices.
     :param found: what `doctor` finds afterwards and does not find now; only the objects that are new.
     :param solved: what it finds now and does not find afterwards.
+    :param notes: what else is to be known about it, in sentences.
     :param unknown: what there was no time to find out, in sentences.
     """
 
@@ -70,20 +77,23 @@ class Impact(NamedTuple):
     starting: Sequence[tuple[str, str]]
     pending: Sequence[Unplaced]
     lost: Sequence[LostClaim]
+    devices: Sequence[ChangedDevice]
     classes: Sequence[ClassDevices]
     found: Sequence[Diagnosis]
     solved: Sequence[Diagnosis]
+    notes: Sequence[str]
     unknown: Sequence[str]
 
     @property
     def harms(self) -> bool:
-        """Whether something is worse than before."""
-        return bool(self.departures or self.pending or self.lost or self.found)
+        """Whether something is worse than before, and worse than a note."""
+        found = any(each.check.severity != NOTE for each in self.found)
+        return found or bool(self.departures or self.pending or self.lost)
 
     @property
     def changes(self) -> bool:
         """Whether anything is not as before."""
-        return self.harms or bool(self.starting or self.solved or self.classes)
+        return self.harms or bool(self.starting or self.found or self.solved or self.classes or self.devices)
 
 
 def impact(
@@ -111,11 +121,17 @@ def impact(
     unknown = []
     lost: list[LostClaim] = []
     classes: list[ClassDevices] = []
+    devices: list[ChangedDevice] = []
     try:
+        devices = changed_devices(
+            now.examined.devices, afterwards.examined.devices, objects.applied_patches, limit
+        )
         lost = list(_lost(now.examined.devices, afterwards.examined.devices, limit))
         classes = list(_classes(now.examined.devices, afterwards.examined.devices, limit))
     except OutOfTime:
-        unknown.append("There was no time to ask for all claims and classes what they would get (--timeout).")
+        unknown.append(
+            "There was no time to ask for all devices, claims and classes what changes (--timeout)."
+        )
     if now.report.undecided or afterwards.report.undecided:
         unknown.append("There was no time to find out for all pods whether they fit (--timeout).")
     findings = [examine(each.examined, OBJECT_CHECKS) for each in (now, afterwards)]
@@ -129,11 +145,24 @@ def impact(
         [(pod, node) for pod, node in afterwards.placed.items() if pod in waiting and pod not in now.placed],
         list(_pending(now, afterwards)),
         lost,
+        devices,
         classes,
         list(_only_in(findings[1], findings[0])),
         list(_only_in(findings[0], findings[1])),
+        list(_notes(state, afterwards, objects, devices)),
         [*unknown, *findings[0].unread],
     )
+
+
+def _notes(
+    state: ClusterState, afterwards: Cluster, objects: ChangedObjects, devices: Sequence[ChangedDevice]
+) -> Iterator[str]:
+    """With which devices all of it is so."""
+    if objects.applied_patches and not state.features.device_patches:
+        yield f"The feature gate {PATCHED[0]} is off, so patches have no effect."
+    elif devices and afterwards.examined.devices.inventory.patches_in_effect:
+        yield WITH_PATCHES
+    yield from group_notes(state)
 
 
 def _learned(manifests: Iterable[Manifest], like: ClusterState, profile: Profile) -> ClusterState:

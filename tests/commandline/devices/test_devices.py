@@ -55,7 +55,7 @@ WRONG = {
     "--timeout 1e-9 --class a100": "claimcheck: applying ResourceSlicePatches to the devices took longer than 1e-09 s (--timeout)\n",
     "quarter-9": "claimcheck: no device quarter-9; did you mean quarter-0?",
     "n2/gpu": "claimcheck: no device n2/gpu",
-    "cluster.yaml": "claimcheck: no device cluster.yaml; --diff tells what the patches in a file would change",
+    "cluster.yaml": "claimcheck: no device cluster.yaml; `claimcheck impact` tells what the objects in a file would change",
 }
 
 

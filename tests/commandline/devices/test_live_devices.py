@@ -92,19 +92,17 @@ def test_live_is_the_default(
     assert run(capsys, "g1") == (2, "", "claimcheck: no device g1\n")
 
 
-def test_diff(config: str, cluster: FakeCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Pods of the cluster that wait are asked about, others not."""
-    running = json.loads(json.dumps(cluster.lists["/api/v1/pods"][0]))
-    running["metadata"]["name"], running["spec"]["nodeName"] = "running", "n1"
-    cluster.lists["/api/v1/pods"].append(running)
+def test_impact(
+    config: str, cluster: FakeCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What a patch would do to the pods of a live cluster."""
     file = tmp_path / "patch.json"
     own = {"apiVersion": "claimcheck.example.com/v1alpha3", "kind": "ResourceSlicePatch"}
     file.write_text(json.dumps({**own, **PATCH}), encoding="utf-8")
-    code, written, said = run(capsys, "--kubeconfig", config, "-o", "json", "--diff", str(file))
-    assert (code, said) == (1, "")
-    assert json.loads(written)["pods"]["fitThen"] == [
-        {"namespace": "team", "name": "pod", "nodes": 1, "names": ["n1"]}
-    ]
+    assert main(["impact", "--kubeconfig", config, "-o", "json", str(file)]) == 0
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    assert json.loads(captured.out)["starting"] == [{"pod": "Pod team/pod", "node": "n1"}]
 
 
 def test_forbidden_slices(config: str, cluster: FakeCluster, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from commandline.main import main
-from tests.commandline.devices.test_diff import patch
+from tests.commandline.test_impact_on_devices import patch
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_policies(
     (tmp_path / "cluster.yaml").write_text(json.dumps(slice), encoding="utf-8")
     (tmp_path / "patch.yaml").write_text(json.dumps(lower), encoding="utf-8")
     where = ["--inventory", str(tmp_path / "cluster.yaml")]
-    assert main(["devices", *where, "--diff", str(tmp_path / "patch.yaml")]) == 1
+    assert main(["impact", *where, str(tmp_path / "patch.yaml")]) == 0
     assert f"  capacity bandwidth: {said}  (ResourceSlicePatch lower)\n" in capsys.readouterr().out
     assert main(["devices", *where, "n1/nic-0"]) == 0
     described = "bandwidth:  100G (default 1G, from 1G to 50G in steps of 1G)\n"
