@@ -195,7 +195,11 @@ def test_collection_that_is_no_longer_served(
     """What is not served has no objects, and is not listed; that is logged once, and when it is served again."""
     caplog.set_level("INFO", "claimcheck")
     assert watch.watch.synced.wait(PATIENCE_SECONDS)
+    until(lambda: len(cluster.watched) == 1)
     cluster.broken = 404
+    cluster.send(
+        "BOOKMARK", {"metadata": {"resourceVersion": "10"}}
+    )  # a watch that ends at once without any has failed
     cluster.events.put(None)
     until(lambda: not watch.known.is_listed)
     assert watch.labels == {}
