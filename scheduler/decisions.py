@@ -15,7 +15,7 @@ from resourceapi.records.claims import Claim, Consumer
 from scheduler.picture_lock import PAUSES
 
 #: How long the bind of a pod is waited for after its filter, in seconds, before the next pod is filtered. If it has not come by
-#: then, those of the namespace are not waited for `PAUSES` times as long, and that times the number of such namespaces.
+#: then, those of the namespace are not waited for `PAUSES` times as long; if that happens again, times the number of such namespaces.
 IN_FLIGHT_SECONDS = 0.05
 #: The same for the pods of a PodGroup of which enough fit, so that kube-scheduler binds all that do: a gang is not to be torn apart.
 GROUP_SECONDS = 2.0
@@ -93,6 +93,17 @@ class _InFlight(NamedTuple):
     group: str
 
 
+class _Late(NamedTuple):
+    """A namespace whose binds have been waited for in vain.
+
+    :param passed_over_until: when they are waited for again.
+    :param known_until: when that is forgotten.
+    """
+
+    passed_over_until: float
+    known_until: float
+
+
 class Decisions:
     """The latest decision about each pod, by its uid; may be used by many threads.
 
@@ -107,7 +118,7 @@ class Decisions:
         # those of pods that are bound by others are pushed out in time
         self._decisions: WeighedCache[str, Decision] = WeighedCache(MOST_BYTES)
         self._in_flight: dict[str, _InFlight] = {}  # by uid
-        self._not_waited_for_until: dict[str, float] = {}  # by namespace
+        self._late: dict[str, _Late] = {}  # by namespace
         self._settled = Condition()  # its lock is for those above; one decision may be looked up without it
 
     def put(self, decision: Decision, group: str = "", *, completes: bool = False) -> None:
@@ -120,7 +131,8 @@ class Decisions:
         with self._settled:
             self._decisions.put(decision.uid, decision, decision.weight, decision.namespace)
             now = self._clock()
-            if self._not_waited_for_until.get(decision.namespace, now) <= now:
+            late = self._late.get(decision.namespace)
+            if late is None or late.passed_over_until <= now:
                 self._in_flight[decision.uid] = _InFlight(decision.namespace, seconds, now + seconds, group)
                 self._in_flight |= self._fellows(group, seconds, now)
 
@@ -181,11 +193,18 @@ class Decisions:
             if begin < each.until <= now
         }
         if late:
-            still = {name: until for name, until in self._not_waited_for_until.items() if until > now}
-            pauses = PAUSES * len(still.keys() | late)
-            self._not_waited_for_until = still | {
-                name: now + pauses * seconds for name, seconds in late.items()
-            }
+            known = {name: each for name, each in self._late.items() if each.known_until > now}
+            number = len(known.keys() | late)
+            for name, seconds in late.items():
+                pause, before = PAUSES * seconds, known.get(name)
+                # known for so long that whoever is late when that is over does not take more time than by being late again
+                known_until = now + 2 * number * pause
+                known[name] = (
+                    _Late(now + pause, known_until)
+                    if before is None
+                    else _Late(now + number * pause, max(known_until, before.known_until))
+                )
+            self._late = known
 
     def __len__(self) -> int:
         """How many decisions are kept."""

@@ -10,6 +10,7 @@ import pytest
 
 from allocator.answers import Answers
 from scheduler.decisions import GROUP_SECONDS, IN_FLIGHT_SECONDS, Decision, Decisions
+from scheduler.picture_lock import PAUSES
 
 PODS = 40
 
@@ -63,6 +64,24 @@ def test_gangs_of_many_namespaces_that_are_never_bound(monkeypatch: pytest.Monke
         decisions.wait_for_binds("other")
         now += 1
     assert waited <= most / 4 + namespaces * GROUP_SECONDS
+
+
+def test_a_gang_that_is_late_once() -> None:
+    """However many others are late, its namespace is passed over for no longer than if it were alone."""
+    now = 0.0
+    decisions = Decisions(clock=lambda: now)
+    for place in range(100):
+        decisions.put(decision(f"stranger{place}", f"stranger{place}"))
+    decisions.put(decision("late", "ns"), "ns/g", completes=True)
+    now = GROUP_SECONDS
+    decisions._note_those_in_vain(-1.0, now)
+    decisions._in_flight.clear()
+    now += PAUSES * GROUP_SECONDS - 0.1
+    decisions.put(decision("p", "ns"), "ns/g", completes=True)
+    assert not decisions._in_flight
+    now += 0.1
+    decisions.put(decision("p", "ns"), "ns/g", completes=True)
+    assert decisions._in_flight.keys() == {"p"}
 
 
 def test_binds_of_others_are_waited_for_meanwhile() -> None:
