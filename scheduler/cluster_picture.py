@@ -161,6 +161,8 @@ class ClusterPicture:
         self.claim_objects = VersionedCollection(read_with_snapshot, attrgetter("object"))
         self.claims = ClaimLedger(self.state, self.claim_objects)
         self.group_devices = GroupDevices(self.claims)
+        for members in (self.pods, self.pod_groups):
+            members.listen(self._end_groups)
         state = self.state
         self._follow(self.nodes, state.put_node, state.remove_node)
         self._follow(self.slices, lambda each: state.put_slice(each.slice), state.remove_slice)
@@ -307,6 +309,12 @@ class ClusterPicture:
                     self.placed[pod.group_key] += number
                     if not self.placed[pod.group_key]:
                         del self.placed[pod.group_key]
+
+    def _end_groups(self, changes: Sequence[Change[Any]]) -> None:
+        gone = {each.key for each in changes if each.after is None}
+        if gone:
+            with self.lock:
+                self.group_devices.end_without(gone)
 
     def _class_changed(self, *_: object) -> None:
         self._class_changes += 1

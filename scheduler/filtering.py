@@ -289,7 +289,7 @@ class Filter:
         group = self._picture.group_of(pod)
         if group is None:
             return False
-        fitting = self._picture.group_devices.fits(pod.uid)
+        fitting = self._picture.group_devices.fits(pod)
         return fitting + self._picture.placed[pod.group_key] >= group.min_count
 
     def _on_one_node(self, pod: Pod, verdicts: Verdicts) -> Verdicts:

@@ -2,18 +2,20 @@
 
 kube-scheduler looks for nodes for all pods of a PodGroup before it binds one, and binds none if too few fit; it tells an extender
 nothing of that. So the devices that are found for each count as taken for the next: filter chooses the node as well. They are
-free again as soon as another pod is asked about, or the first one once more, whose binds were not on their way. A bind makes
-them its own.
+free again as soon as another pod is asked about, or the first one once more, whose binds were not on their way; when the group
+or one of its pods is deleted; and for pods on nodes, which nobody asks about, once the binds are late. A bind makes them its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from time import monotonic
 
 from resourceapi.objects import Object
 from resourceapi.records.claims import Claim
 from resourceapi.records.pods import Pod
 from scheduler.claim_ledger import ClaimLedger
+from scheduler.decisions import GROUP_SECONDS
 
 
 class GroupDevices:
@@ -22,29 +24,48 @@ class GroupDevices:
     def __init__(self, claims: ClaimLedger) -> None:
         self._claims = claims
         self._group = ""
-        #: the pods that have been filtered, and of these those that fit, by uid
+        #: the pods that have been filtered, and of these those that fit, by key
         self._pods: set[str] = set()
         self._fitting: set[str] = set()
         #: an AllocationResult for each claim, by key
         self._held: dict[str, Object] = {}
+        self._late_from = 0.0
 
     def begin(self, pod: Pod) -> None:
         """A pod is going to be filtered: drop what was found for others, or in an attempt that has ended."""
-        if pod.group_key != self._group or pod.uid in self._pods:
-            self.take(list(self._held))
-            self._pods.clear()
-            self._fitting.clear()
+        if pod.group_key != self._group or pod.key in self._pods:
+            self._end()
         self._group = pod.group_key
         if pod.group:
-            self._pods.add(pod.uid)
+            self._pods.add(pod.key)
 
-    def fits(self, uid: str) -> int:
+    def _end(self) -> None:
+        self.take(list(self._held))
+        self._pods.clear()
+        self._fitting.clear()
+
+    def end_if_late(self) -> None:
+        """Drop what was found if binds are not waited for any more since the last pod that fits was filtered."""
+        if monotonic() >= self._late_from:
+            self._end()
+
+    def end_without(self, keys: Collection[str]) -> None:
+        """Drop what was found if the group, or one of its pods, is among those that have been deleted."""
+        if self._group in keys or not self._pods.isdisjoint(keys):
+            self._end()
+
+    def kept_from(self, pod: Pod) -> Collection[str]:
+        """The claims, by key, whose devices a pod might have if the group did not: one of another group, or on a node."""
+        return self._held.keys() if pod.node or pod.group_key != self._group else ()
+
+    def fits(self, pod: Pod) -> int:
         """Count a pod that fits; how many do so far."""
-        self._fitting.add(uid)
+        self._fitting.add(pod.key)
         return len(self._fitting)
 
     def hold(self, found: Iterable[tuple[Claim, Object]]) -> None:
-        """Let the devices count that were found for claims."""
+        """Let the devices count that were found for claims of a pod."""
+        self._late_from = monotonic() + GROUP_SECONDS
         for claim, allocation in found:
             self._claims.assume(claim.key, claim.uid, allocation)
             self._held[claim.key] = allocation

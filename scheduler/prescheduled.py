@@ -172,6 +172,7 @@ class PreScheduledPods:
             if (refused := findings.refused) is not None and ledger.get(refused.key) == refused.claim:
                 return None
             findings.refused = None
+            self._picture.group_devices.end_if_late()
             try:
                 claims = claims_for(pod, ledger)
             except ClaimProblem as problem:
@@ -183,7 +184,7 @@ class PreScheduledPods:
                 # the labels of a node may change when the pod runs there
                 if not pod.is_running and self._is_away(pod, claims):
                     self._note(pod, device_reason(AWAY))
-                else:
+                elif not self._picture.group_devices.kept_from(pod):  # perhaps for one of its own claims
                     self._close(pod)
                 return None
             if (grants := self._grants(pod, claims, new)) is None:
@@ -212,7 +213,7 @@ class PreScheduledPods:
         self._note(pod, reason)
         if found and found[0].error == OUT_OF_TIME:
             self._search_time.late(pod)
-        else:
+        elif not self._picture.group_devices.kept_from(pod):  # which is no gain when it is free again
             self._put_off(pod, gains=gains)
         return None
 

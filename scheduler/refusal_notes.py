@@ -70,7 +70,7 @@ def note_on(case: Case, picture: ClusterPicture, seconds: float = SECONDS) -> st
             claims = claims_for(case.pod, picture.claims)
         except ClaimProblem as problem:
             return str(problem)
-        seen = _Seen.of(case.nodes, picture)
+        seen = _Seen.of(case, picture)
 
     def clock() -> float:
         with picture.lock:  # held while a filter is answered
@@ -108,11 +108,14 @@ class _Seen(NamedTuple):
     held: Mapping[str, Allocation]
 
     @classmethod
-    def of(cls, names: Sequence[str], picture: ClusterPicture) -> _Seen:
-        """Look at nodes; for those who hold the picture's lock."""
+    def of(cls, case: Case, picture: ClusterPicture) -> _Seen:
+        """Look at the nodes; for those who hold the picture's lock."""
         state = picture.state
-        known = [name for name in names if name in state.nodes]
+        known = [name for name in case.nodes if name in state.nodes]
         pools = {slice.pool for name in known for slice in state.inventory.candidates(name)}
+        held = dict(state.held)
+        for key in picture.group_devices.kept_from(case.pod):  # filter does not count them for the pod
+            held.pop(key, None)
         slices = {slice.name for pool in pools for slice in state.inventory.of_pool(pool)}
         return cls(
             [state.nodes[name] for name in known],
@@ -121,7 +124,7 @@ class _Seen(NamedTuple):
             [picture.slices.objects[name].slice for name in sorted(slices) if name in picture.slices.objects],
             dict(picture.claim_objects.objects),
             picture.claims.with_assumed(),
-            dict(state.held),
+            held,
         )
 
     def snapshot(self, picture: ClusterPicture, claims: Sequence[Claim], limit: TimeLimit) -> Snapshot:

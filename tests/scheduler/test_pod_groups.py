@@ -8,6 +8,10 @@ from typing import Any
 import pytest
 
 from resourceapi.objects import Object
+from resourceapi.records.pods import read_pod
+from scheduler import group_devices
+from scheduler.decisions import GROUP_SECONDS
+from scheduler.refusal_notes import Case, note_on
 from tests.scheduler.small_cluster import (
     CLAIMS,
     PODS,
@@ -20,7 +24,9 @@ from tests.scheduler.small_cluster import (
     pod,
     traces,
 )
+from tests.scheduler.test_prescheduled import Looking
 
+GROUPS = "/apis/scheduling.k8s.io/v1beta1/namespaces/ns/podgroups"
 GATES = {"GenericWorkload": True, "DRAWorkloadResourceClaims": True}
 
 
@@ -67,6 +73,87 @@ def test_no_half_gang_is_bound() -> None:
     assert (sidecar.decide("p"), sidecar.decide("q")) == (["n1"], [])
     assert sidecar.schedule("other") == ""
     assert (sidecar.decide("p"), sidecar.decide("q")) == ([], [])
+
+
+class Late:
+    """A gang that has the only device and is never bound, as there is none for its other pod; and a pod on the node."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        gang = (group(), claim("c"), claim("d"), member("p", "c"), member("q", "d"))
+        self.api = cluster(*gang, claim("e"), pod("victim", "e", nodeName="n1"), count=1)
+        self.looking = Looking(self.api, GATES)
+        self.sidecar = self.looking.sidecar
+        monkeypatch.setattr(group_devices, "monotonic", lambda: self.looking.now)
+        assert (self.sidecar.decide("p"), self.sidecar.decide("q")) == (["n1"], [])
+        self.looking.look()
+        assert not self.has_device()
+
+    def has_device(self) -> bool:
+        """Whether the pod on the node has it."""
+        return bool(devices_of(self.api.get(f"{CLAIMS}/e")))
+
+
+@pytest.fixture
+def late(monkeypatch: pytest.MonkeyPatch) -> Late:
+    return Late(monkeypatch)
+
+
+def test_a_pod_on_a_node_gets_what_a_filter_drops(late: Late) -> None:
+    """It was not tried again: that a gang lets go of devices wakes nobody."""
+    late.api.add(claim("f"))
+    late.api.add(pod("other", "f"))
+    late.sidecar.sync()
+    late.sidecar.picture.group_devices.begin(read_pod(late.api.get(f"{PODS}/other")))
+    late.looking.look()
+    assert late.has_device()
+
+
+@pytest.mark.parametrize("deleted", [f"{PODS}/p", f"{PODS}/q", f"{GROUPS}/g"])
+def test_nothing_is_held_for_a_gang_that_is_deleted(late: Late, deleted: str) -> None:
+    """Nor for one of which a pod is."""
+    late.api.remove(deleted)
+    late.looking.look()
+    assert late.has_device()
+
+
+def test_nothing_is_held_for_long(late: Late) -> None:
+    """After as long as binds of a gang are waited for, a pod on a node may have it; the gang is refused then."""
+    late.looking.now = GROUP_SECONDS - 0.1
+    late.looking.look()
+    assert not late.has_device()
+    late.looking.now = GROUP_SECONDS
+    late.looking.look()
+    assert late.has_device()
+    assert late.sidecar.bind("p") != ""
+    assert_nothing_twice(late.api)
+
+
+def test_a_claim_shared_with_a_gang_that_is_never_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is held for it does not count as what the pod on the node was to get: that pod was not looked at any more."""
+    gang = (group(), claim("c"), claim("d"), member("p", "c"), member("q", "d"))
+    api = cluster(*gang, pod("sharing", "c", nodeName="n1"), count=1)
+    looking = Looking(api, GATES)
+    monkeypatch.setattr(group_devices, "monotonic", lambda: looking.now)
+    assert (looking.sidecar.decide("p"), looking.sidecar.decide("q")) == (["n1"], [])
+    looking.look()
+    assert not devices_of(api.get(f"{CLAIMS}/c"))
+    looking.now = GROUP_SECONDS
+    looking.look()
+    assert devices_of(api.get(f"{CLAIMS}/c"))
+
+
+def test_what_is_held_is_no_reason_for_others(late: Late) -> None:
+    """No event says that a pod would fit without a claim that has no devices, of whatever namespace; a pod of the group is told so."""
+    stranger, own = pod("stranger", "e"), claim("e")
+    for each in (stranger, own):
+        each["metadata"]["namespace"] = "others"
+    late.sidecar.picture.claim_objects.put(own)
+    notes = [
+        note_on(Case(read_pod(each), ("n1",), 1), late.sidecar.picture)
+        for each in (late.api.get(f"{PODS}/victim"), stranger, late.api.get(f"{PODS}/q"))
+    ]
+    assert notes[:2] == ["", ""]
+    assert "it would fit if claim ns/c were deleted" in notes[2]
 
 
 def test_pods_on_nodes_are_counted_as_they_come_and_go() -> None:

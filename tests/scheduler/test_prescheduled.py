@@ -19,6 +19,7 @@ from tests.scheduler.fake_api import FakeApi
 from tests.scheduler.fake_faults import Fault, Request
 from tests.scheduler.small_cluster import (
     CLAIMS,
+    GATES,
     PODS,
     Sidecar,
     assert_nothing_twice,
@@ -36,8 +37,8 @@ from tests.scheduler.small_cluster import (
 class Looking:
     """A sidecar that looks after pods on nodes, and what it says."""
 
-    def __init__(self, api: FakeApi) -> None:
-        self.sidecar = Sidecar(api)
+    def __init__(self, api: FakeApi, gates: dict[str, bool] = GATES) -> None:
+        self.sidecar = Sidecar(api, gates)
         self.told: list[str] = []
         self.now = 0.0
         self.pods = PreScheduledPods(
