@@ -101,13 +101,14 @@ def run(options: Namespace) -> int:
     profile = profile_of(options)
     then = _profile_afterwards(options, profile)
     state, stored = _read(options, cluster, profile)
-    change = _change(options)
+    change, skipped = _change(options)
     if not any(change) and (then.name, then.gates) == (profile.name, profile.gates):
         raise UsageError(
             "name a change: files with objects, --delete, --drain, --cordon, --to-version or --to-feature-gates"
         )
     try:
         answer = impact(state, stored, change, then, TimeLimit(options.timeout))
+        answer = answer._replace(unknown=[*skipped, *answer.unknown])
     except OutOfTime:
         raise UsageError(slow_patches(options.timeout)) from None
     _write(options, answer, state)
@@ -149,22 +150,26 @@ def _read(
     return state, stored
 
 
-def _change(options: Namespace) -> Change:
-    """The change that the options describe.
+def _change(options: Namespace) -> tuple[Change, list[str]]:
+    """The change that the options describe, and which files are not read that look like manifests.
 
     :raises UsageError: if a file cannot be read, or a name is none.
     """
     from claimcheck.answers.impact.change import Change
     from claimcheck.answers.outcome import Failure
-    from claimcheck.answers.reading import readable
-    from commandline.reading import read_named
+    from claimcheck.answers.reading import read_files, readable
+    from commandline.reading import note
+    from documents.finding import Files
 
     failures: list[Failure] = []
-    applied = list(readable(read_named("", options.paths), failures))
+    files = Files(options.paths)
+    applied = list(readable(read_files(list(files)), failures))
     if failures:
         raise UsageError(f"{failures[0].file}: {failures[0].message}")
+    notes = [(each.file, each.findings[0].message) for each in note(files, rendered=False)]
     deleted = [_named(each, options.namespace) for each in options.delete]
-    return Change(applied, deleted, frozenset(options.cordon), frozenset(options.drain))
+    change = Change(applied, deleted, frozenset(options.cordon), frozenset(options.drain))
+    return change, [f"{file}: {message}" for file, message in notes]
 
 
 def _named(argument: str, namespace: str) -> ObjectId:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from claimcheck.answers.impact.departures import Departure
@@ -12,10 +12,12 @@ from commandline import changed_devices_report, doctor_report
 from commandline.reports.escaping import on_one_line
 from commandline.simulate.json_report import unplaced_document
 from commandline.simulate.text_report import unplaced_lines
-from resourceapi.phrases import number, some
+from resourceapi.phrases import number, shortened, some
 
 #: Reasons that are written for each part of the text, and classes, claims and pods of a list.
 MAX_REASONS, MAX_ROWS = 20, 10
+#: The characters of a line and of all lines of a comment; GitHub takes 65,536, which it counts in its own way.
+MAX_LINE, MAX_COMMENT = 1_000, 30_000
 
 
 def lines(answer: Impact) -> Iterator[str]:
@@ -54,7 +56,7 @@ def summary(answer: Impact) -> str:
         "pods that stay pending": sum(len(each.tried) for each in answer.pending),
         "claims that would not get their devices again": len(answer.lost),
         "new findings": len(answer.found),
-        "waiting pods that start": len(answer.starting),
+        "pods that start": len(answer.starting),
         "devices that change": sum(bool(each.changes) for each in answer.devices),
         "findings solved": len(answer.solved),
     }
@@ -130,9 +132,20 @@ def document(answer: Impact) -> dict[str, Any]:
     }
 
 
+def _bounded(lines: Iterable[str]) -> Iterator[str]:
+    """As many lines as a comment may have."""
+    left = MAX_COMMENT
+    for line in lines:
+        left -= len(line) + 1
+        if left < 0:
+            yield "… (see -o text)"
+            return
+        yield line
+
+
 def markdown(answer: Impact) -> Iterator[str]:
     """A comment for a pull request: the summary, and the text in a block that no name in it can end."""
-    text = [on_one_line(line) for line in lines(answer)]
+    text = list(_bounded(shortened(on_one_line(line), MAX_LINE) for line in lines(answer)))
     longest = max((len(run) for line in text for run in re.findall("`+", line)), default=0)
     fence = "`" * max(3, longest + 1)
     yield "### claimcheck impact"

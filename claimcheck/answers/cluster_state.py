@@ -71,18 +71,18 @@ class ClusterState(ClusterObjects):
         self.ignored: dict[tuple[str, str], frozenset[str]] = {}
         #: the objects (namespace and name) that somebody has written in a version which the release deprecates
         self.deprecated_writes: dict[Writer, list[tuple[str, str]]] = {}
-        self._default_namespace = default_namespace
+        self.default_namespace = default_namespace
 
     def empty(self) -> ClusterState:
         """One that reads objects in the same way, and has nothing but what the cluster makes of devices of any slice."""
-        other = ClusterState(self.profile, self._default_namespace)
+        other = ClusterState(self.profile, self.default_namespace)
         for kind in (DEVICE_TAINT_RULE, RESOURCE_SLICE_PATCH, DEVICE_CLASS):
             other.collection(kind.name).objects.update(self.collection(kind.name).objects)
         return other
 
     def copy(self) -> ClusterState:
         """One with the same objects, to which others can be added."""
-        other = ClusterState(self.profile, self._default_namespace)
+        other = ClusterState(self.profile, self.default_namespace)
         other.unread = dict(self.unread)
         other.features, other.has_snapshots = self.features, self.has_snapshots
         other.slices_with_groups = set(self.slices_with_groups)
@@ -120,7 +120,7 @@ class ClusterState(ClusterObjects):
                 if kind == "Pod" and not new:
                     self.pods.put(manifest.value)
                 elif not of_group and (controller := controller_of(manifest.value)):
-                    namespace = namespace_of(manifest.value, self._default_namespace)
+                    namespace = namespace_of(manifest.value, self.default_namespace)
                     self.controllers[str(kind), namespace, name_of(manifest.value)] = controller
                 if requests or not (of_group or (live and not is_pending(manifest.value))):
                     requesting.append(manifest)
@@ -132,7 +132,7 @@ class ClusterState(ClusterObjects):
         if codes:
             kind = obj["kind"]
             namespaced = kind == "Pod" or (kind in KINDS and KINDS[kind].namespaced)
-            namespace = namespace_of(obj, self._default_namespace) if namespaced else ""
+            namespace = namespace_of(obj, self.default_namespace) if namespaced else ""
             ignored = frozenset(code.strip() for code in codes.split(","))
             self.ignored[kind, full_name(namespace, name_of(obj))] = ignored
 
@@ -159,7 +159,7 @@ class ClusterState(ClusterObjects):
 
     def _learn_writers(self, kind: str, obj: Object) -> None:
         """Learn who has written an object in a deprecated version."""
-        where = namespace_of(obj, self._default_namespace) if KINDS[kind].namespaced else ""
+        where = namespace_of(obj, self.default_namespace) if KINDS[kind].namespaced else ""
         for entry in entries(mapping(obj, "metadata"), "managedFields")[:_MOST_MANAGERS]:
             version = split_api_version(text(entry, "apiVersion"))[1]
             lifecycle = KINDS[kind].lifecycle(version)
@@ -169,7 +169,7 @@ class ClusterState(ClusterObjects):
 
     def _in_namespace(self, obj: Object) -> Object:
         """An object with a namespace: its own, or that of objects which name none."""
-        namespace = namespace_of(obj, self._default_namespace)
+        namespace = namespace_of(obj, self.default_namespace)
         return {**obj, "metadata": {**(obj.get("metadata") or {}), "namespace": namespace}}
 
     def _judge_by_snapshots(self) -> None:

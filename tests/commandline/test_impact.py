@@ -49,7 +49,7 @@ def test_text(inventory: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert (
         out
         == """\
-pods that leave their nodes: 1; waiting pods that start: 1
+pods that leave their nodes: 1; pods that start: 1
 
 leave their nodes:
   Pod team/single: at once because of its deletion; nothing starts it again
@@ -95,6 +95,99 @@ def test_nothing_gets_worse(inventory: str, capsys: pytest.CaptureFixture[str]) 
     code, out = _run("--inventory", inventory, "--to-version", "1.36", "-o", "yaml", capsys=capsys)
     assert code == 0
     assert not any(yaml.safe_load(out).values())
+
+
+OTHERS: dict[str, dict[str, Any]] = {
+    "a claim of another group": {
+        "apiVersion": "evil.example.com/v1",
+        "kind": "ResourceClaim",
+        "metadata": {"name": "train", "namespace": "team"},
+    },
+    "a pod of another group": {
+        "apiVersion": "evil.example.com/v1",
+        "kind": "Pod",
+        "metadata": {"name": "web-7f-a", "namespace": "team"},
+    },
+    "a pod that is there": {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "web-7f-a", "namespace": "team"},
+        "status": {"phase": "Failed"},
+    },
+    "a rule of another group": {
+        "apiVersion": "evil.example.com/v1",
+        "kind": "DeviceTaintRule",
+        "metadata": {"name": "drain"},
+    },
+    "a workload": {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "web", "namespace": "team"},
+        "spec": {"replicas": 5},
+    },
+}
+
+
+@pytest.mark.parametrize("other", OTHERS)
+def test_nothing_hides_what_a_rule_does(
+    other: str, inventory: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is not looked at changes nothing, and is told: the answer is not complete."""
+    file = tmp_path / "change.yaml"
+    file.write_text(_rule(name="drain") + "---\n" + yaml.safe_dump(OTHERS[other]))
+    code, out = _run(str(file), "--inventory", inventory, capsys=capsys)
+    assert code == 2
+    assert "pods that leave their nodes: 2" in out
+    assert f"Not looked at: {OTHERS[other]['kind']} " in out
+
+
+@pytest.mark.parametrize(
+    ("files", "skipped"),
+    [
+        ({".evil.yaml": ""}, ".evil.yaml"),
+        ({"Chart.yaml": "name: c", "templates/evil.yaml": ""}, "templates/evil.yaml"),
+        ({"kustomization.yaml": "patches: [{path: rule.yaml}]", "rule.yaml": ""}, "rule.yaml"),
+    ],
+    ids=["hidden", "chart", "kustomization"],
+)
+def test_files_that_are_not_read_are_told(
+    files: dict[str, str],
+    skipped: str,
+    inventory: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A rule in a file that is left out may do anything."""
+    directory = tmp_path / "change"
+    for name, content in files.items():
+        (directory / name).parent.mkdir(parents=True, exist_ok=True)
+        (directory / name).write_text(content or _rule(name="drain"))
+    (directory / "node.yaml").write_text("apiVersion: v1\nkind: Node\nmetadata: {name: node-9}\n")
+    code = main(["impact", "--inventory", inventory, str(directory)])
+    assert code == 2
+    assert f"{directory / skipped}: " in capsys.readouterr().out
+
+
+def test_comments_have_a_limit(inventory: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """However much a change does, a pull request gets its comment."""
+    file = tmp_path / "rules.yaml"
+    file.write_text("---\n".join(_rule(name=f"{number:05}-{'x' * 200}") for number in range(300)))
+    out = _run(str(file), "--inventory", inventory, "-o", "markdown", capsys=capsys)[1]
+    assert len(out) < 32_000
+    assert out.splitlines()[-1] == "```"
+
+
+def test_namespace_of_objects_in_files(
+    inventory: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`-n` is that of objects that name none."""
+    file = tmp_path / "pod.yaml"
+    claims = [{"name": "gpu", "resourceClaimTemplateName": "one"}]
+    spec = {"containers": [{"name": "c", "image": "i"}], "resourceClaims": claims}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "new"}, "spec": spec}
+    file.write_text(yaml.safe_dump(pod))
+    out = _run(str(file), "--inventory", inventory, "-n", "team", "-o", "json", capsys=capsys)[1]
+    assert [each["pod"] for each in json.loads(out)["starting"]] == ["Pod team/new"]
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,16 @@ from resourceapi.errors import Unanswerable
 from resourceapi.kinds import DEVICE_TAINT_RULE, KINDS, RESOURCE_SLICE, RESOURCE_SLICE_PATCH, kind_of
 from resourceapi.manifests import full_name, mapping, name_of, namespace_of, text
 from resourceapi.objects import Object
+from resourceapi.records.pod_groups import is_pod_group
 from validation.requests import UPDATE, Request, create_request
 
 NODE, POD = "Node", "Pod"
+#: The kinds of v1 that are looked at; Pods are updated by their controllers only.
+_CORE = frozenset((NODE, POD, "Namespace"))
 #: The kinds without a namespace of which objects can be deleted.
-CLUSTER_SCOPED = frozenset((NODE, *(name for name, kind in KINDS.items() if not kind.namespaced)))
+CLUSTER_SCOPED = frozenset(
+    (NODE, "Namespace", *(name for name, kind in KINDS.items() if not kind.namespaced))
+)
 _LAST = "9999-12-31T23:59:59Z"
 #: What a server keeps of a stored object if an update leaves it out.
 _KEPT = ("uid", "creationTimestamp", "ownerReferences", "finalizers")
@@ -62,12 +67,11 @@ class ChangedObjects:
     :raises Unanswerable: if the server would refuse a change, or what is deleted or drained does not exist.
     """
 
-    def __init__(
-        self, state: ClusterState, stored: Iterable[Manifest], change: Change, namespace: str
-    ) -> None:
+    def __init__(self, state: ClusterState, stored: Iterable[Manifest], change: Change) -> None:
         self._state = state
-        self._namespace = namespace
-        self._objects = {ObjectId.of(each.value, namespace): each for each in stored}
+        self._objects = {self._id(each.value): each for each in stored if _is_looked_at(each.value)}
+        #: objects of which it is not known what they do, or pods that are there already
+        self.ignored: list[str] = []
         #: the names of nodes whose pods leave, those of DaemonSets included if True
         self.emptied: dict[str, bool] = dict.fromkeys(change.drained, False)
         #: pods that are deleted, by `namespace/name`
@@ -81,13 +85,17 @@ class ChangedObjects:
                 each.value, "metadata"
             ):
                 # of patches with the same priority the older one counts, and whoever is in the cluster is older than what comes now
-                self.replace(id, _created(each.value, _LAST))
+                metadata = {**mapping(each.value, "metadata"), "creationTimestamp": _LAST}
+                self.replace(id, {**each.value, "metadata": metadata})
         for manifest in change.applied:
             self._apply(manifest)
         for name in {*change.cordoned, *change.drained}:
             self._cordon(name)
         for id in change.deleted:
             self._delete(id)
+
+    def _id(self, value: Object) -> ObjectId:
+        return ObjectId.of(value, self._state.default_namespace)
 
     def manifests(self) -> list[Manifest]:
         """The objects in the order of the cluster, new ones last."""
@@ -111,16 +119,23 @@ class ChangedObjects:
         del self._objects[id]
 
     def _apply(self, manifest: Manifest) -> None:
-        id = ObjectId.of(manifest.value, self._namespace)
+        place = f"{manifest.file}:{manifest.line}" if manifest.line else manifest.file
+        id = self._id(manifest.value)
         old = self.get(id)
-        value = _created(manifest.value, "") if old is None else _updated(old, manifest.value)
-        if kind_of(text(value, "apiVersion"), id.kind) is not None:
-            request = create_request(value, self._namespace)
+        if not _is_looked_at(manifest.value) or (id.kind == POD and old is not None):
+            self.ignored.append(str(id))
+            return
+        if not id.name:
+            raise Unanswerable(f"{place}: the {id.kind} has no name")
+        value = _created(manifest.value) if old is None else _updated(old, manifest.value)
+        if id.namespace:
+            value["metadata"]["namespace"] = id.namespace
+        if id.kind in KINDS:
+            request = create_request(value, id.namespace)
             if old is not None:
                 request = Request(request.api_version, id.kind, request.namespace, UPDATE, value, old=old)
             answer = self._state.server.handle(request)
             if not answer.accepted:
-                place = f"{manifest.file}:{manifest.line}" if manifest.line else manifest.file
                 raise Unanswerable(
                     f"{place}: {answer.message}", f"claimcheck validate {manifest.file} tells how to fix it"
                 )
@@ -162,14 +177,27 @@ class ChangedObjects:
         return found
 
 
-def _created(obj: Object, when: str) -> Object:
-    """An object as it is stored; an empty time is later than any other."""
+def _is_looked_at(value: Object) -> bool:
+    """Whether an object is Kubernetes' own, and matters to devices or pods."""
+    version, kind = text(value, "apiVersion"), text(value, "kind")
+    core = version == "v1" and kind in _CORE
+    return core or kind_of(version, kind) is not None or is_pod_group(value)
+
+
+def _created(obj: Object) -> Object:
+    """A new object as it is stored, later than all others."""
     metadata = {name: value for name, value in mapping(obj, "metadata").items() if name not in _KEPT}
-    return {**obj, "metadata": metadata | ({"creationTimestamp": when} if when else {})}
+    # what kubelet says of a new Node is kept, of others only updates of the status are
+    spec = obj if obj.get("kind") == NODE else _without_status(obj)
+    return {**spec, "metadata": metadata}
 
 
 def _updated(old: Object, new: Object) -> Object:
     """An object as an update stores it: with what only servers and controllers write."""
     kept = {name: value for name, value in mapping(old, "metadata").items() if name in _KEPT}
-    status = {"status": old["status"]} if "status" in old and "status" not in new else {}
-    return {**new, **status, "metadata": {**kept, **mapping(new, "metadata")}}
+    status = {"status": old["status"]} if "status" in old else {}
+    return {**_without_status(new), **status, "metadata": {**mapping(new, "metadata"), **kept}}
+
+
+def _without_status(obj: Object) -> Object:
+    return {name: value for name, value in obj.items() if name != "status"}

@@ -17,7 +17,7 @@ from claimcheck.answers.devices.cluster_devices import ClusterDevices, chooses
 from claimcheck.answers.doctor.examination import OBJECT_CHECKS, Examination, examine
 from claimcheck.answers.doctor.examined import Affected, Diagnosis, Examined
 from claimcheck.answers.evictions import because, when
-from claimcheck.answers.impact.change import Change, ChangedObjects
+from claimcheck.answers.impact.change import POD, Change, ChangedObjects
 from claimcheck.answers.impact.changed_devices import ChangedDevice, changed_devices
 from claimcheck.answers.impact.departures import Departure, emptied, leave
 from claimcheck.answers.impact.reallocations import Reallocations
@@ -26,6 +26,8 @@ from claimcheck.answers.simulate import Report, simulate
 from claimcheck.answers.unplaced import Unplaced
 from documents.manifest import Manifest
 from resourceapi.model.slices import PATCHED
+from resourceapi.model.versions import GROUP
+from resourceapi.phrases import some
 from resourceapi.records.taints import without_time
 from resourceapi.releases import Profile
 
@@ -62,7 +64,7 @@ class Impact(NamedTuple):
     """What a change does.
 
     :param departures: the pods that leave their nodes.
-    :param starting: pods that wait, would not be placed as the cluster is, and will be, with their nodes.
+    :param starting: pods that will be placed and would not be as the cluster is, or are new, with their nodes.
     :param pending: pods that will not be placed, by reason: they are placed now, wait and would be, or come anew for others that leave.
     :param lost: claims whose pods would not get their devices again if they restarted.
     :param devices: the devices that do not say the same afterwards.
@@ -108,7 +110,7 @@ def impact(
     :raises Unanswerable: if the API server would refuse the change, or what it is about does not exist.
     :raises OutOfTime: if applying patches to devices takes too long.
     """
-    objects = ChangedObjects(state, stored, change, "default")
+    objects = ChangedObjects(state, stored, change)
     changed = _learned(objects.manifests(), state, then)
     for name in objects.added_taints:
         # when its pods go is counted from the moment of the change, whatever time it takes to find out
@@ -139,10 +141,14 @@ def impact(
         f"There was no time to look at all {what} (--timeout)."
         for what in dict.fromkeys(what for each in findings for what in each.unfinished)
     ]
-    waiting = {each.title for each in now.examined.waiting.workloads}
+    coming_back = {f"{POD} {each.pod.key}" for each in departures if each.returns}
     return Impact(
         departures,
-        [(pod, node) for pod, node in afterwards.placed.items() if pod in waiting and pod not in now.placed],
+        [
+            (pod, node)
+            for pod, node in afterwards.placed.items()
+            if pod not in now.placed and pod not in coming_back
+        ],
         list(_pending(now, afterwards)),
         lost,
         devices,
@@ -150,7 +156,7 @@ def impact(
         list(_only_in(findings[1], findings[0])),
         list(_only_in(findings[0], findings[1])),
         list(_notes(state, afterwards, objects, devices)),
-        [*unknown, *findings[0].unread],
+        [*_ignored(objects.ignored), *unknown, *findings[0].unread],
     )
 
 
@@ -165,9 +171,18 @@ def _notes(
     yield from group_notes(state)
 
 
+def _ignored(titles: Sequence[str]) -> Iterator[str]:
+    """That objects of the change are not looked at."""
+    if titles:
+        yield (
+            f"Not looked at: {some(titles)}. What counts are new Pods, Nodes, Namespaces, PodGroups and the kinds of "
+            f"{GROUP}; the pods of workloads do once they exist."
+        )
+
+
 def _learned(manifests: Iterable[Manifest], like: ClusterState, profile: Profile) -> ClusterState:
     """The state of a cluster with these objects, of which the same could not be read."""
-    state = ClusterState(profile, "default")
+    state = ClusterState(profile, like.default_namespace)
     state.unread = dict(like.unread)
     state.learn(manifests)
     return state
