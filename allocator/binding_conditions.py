@@ -8,13 +8,14 @@ kube-scheduler takes back the devices and starts again.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import NamedTuple
 
 from allocator.features import Features
 from resourceapi.manifests import entries, mapping, text
 from resourceapi.objects import Object
 from resourceapi.records.claims import Claim, DeviceResult
+from resourceapi.times import moment
 
 
 class OpenCondition(NamedTuple):
@@ -62,7 +63,7 @@ def is_overdue(claim: Claim, seconds: float, now: datetime) -> bool:
     since = "" if claim.allocation is None else text(claim.allocation.object, "allocationTimestamp")
     if not since or not any(entries(each.object, "bindingConditions") for each in claim.results):
         return False
-    return datetime.fromisoformat(since) + timedelta(seconds=seconds) < now
+    return (now - moment(since)).total_seconds() > seconds
 
 
 def _of_claim(claim: Claim) -> Iterator[OpenCondition]:

@@ -7,7 +7,7 @@ its spec, and only tolerations whose effect is NoExecute count: one without an e
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from allocator.devices import Device, Slice
@@ -20,6 +20,7 @@ from resourceapi.records.claims import Claim, DeviceResult
 from resourceapi.records.pods import Pod
 from resourceapi.records.pools import DeviceId, by_pool, newest
 from resourceapi.records.taints import DeviceNames, DeviceTaintRule, read_taint
+from resourceapi.times import moment
 
 _NO_EXECUTE = "NoExecute"
 
@@ -160,7 +161,7 @@ class NoExecuteTaints:
 
     def _added(self, taint: Object) -> datetime:
         when = text(taint, "timeAdded")
-        return datetime.fromisoformat(when).astimezone(UTC) if when else self._now
+        return moment(when) if when else self._now
 
 
 def _selects(names: DeviceNames, device: DeviceId) -> bool:

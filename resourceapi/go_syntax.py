@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
+from calendar import month_name
 from typing import Any
 
 from resourceapi import times
@@ -109,6 +109,7 @@ def _time(value: str | None) -> str:
     """A time as its constructor; the zero time is in UTC, any other in the time zone of the server."""
     if value is None or value == times.ZERO:
         return "time.Date(1, time.January, 1, 0, 0, 0, 0, time.UTC)"
-    at = datetime.datetime.fromisoformat(times.in_seconds(value))
-    month = at.strftime("%B")
-    return f"time.Date({at.year}, time.{month}, {at.day}, {at.hour}, {at.minute}, {at.second}, 0, time.Local)"
+    date, clock = times.in_seconds(value)[:-1].split("T")
+    year, month, day = map(int, date.rsplit("-", 2))
+    hour, minute, second = map(int, clock.split(":"))
+    return f"time.Date({year}, time.{month_name[month]}, {day}, {hour}, {minute}, {second}, 0, time.Local)"

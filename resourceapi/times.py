@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from time import gmtime, strftime, time_ns
 
 _LAYOUT = "2006-01-02T15:04:05Z07:00"
@@ -38,6 +39,15 @@ def in_words(time: str) -> str:
 def age(time: str) -> str:
     """What sorts times from :func:`parse`, the earlier first: their texts have fractions of a second before none."""
     return time.removesuffix("Z")
+
+
+def moment(time: str) -> datetime:
+    """A time from :func:`parse` to count with: one in a year that Python does not know is the first or the last that it does."""
+    if time.startswith(("-", "0000-")):
+        return datetime.min.replace(tzinfo=UTC)
+    if time[4:5] != "-":
+        return datetime.max.replace(tzinfo=UTC)
+    return datetime.fromisoformat(time)
 
 
 def parse(text: str) -> str:

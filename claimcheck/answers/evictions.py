@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from allocator.evictions import Eviction, NoExecuteTaints, evictions
-from resourceapi.phrases import number
+from resourceapi.phrases import number, some
 from resourceapi.records.taints import DeviceTaintRule
 
 if TYPE_CHECKING:
@@ -44,8 +44,8 @@ def when(eviction: Eviction, now: datetime) -> str:
 
 
 def because(eviction: Eviction) -> str:
-    """The taints for which it is evicted: `maintenance:NoExecute (DeviceTaintRule drain)`."""
-    return " and ".join(map(str, eviction.taints))
+    """The first taints for which it is evicted, `maintenance:NoExecute (DeviceTaintRule drain)`, and how many others there are."""
+    return some([str(each) for each in eviction.taints])
 
 
 def notes(found: Sequence[Eviction], now: datetime) -> list[str]:

@@ -17,6 +17,7 @@ from resourceapi.records.taints import read_taint_rule
 from tests.allocator.objects import DRIVER, decoded, device, held, slice_of
 
 NOW = datetime(2026, 11, 28, 12, tzinfo=UTC)
+FIRST, LAST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
 TAINT: Object = {"key": "k", "value": "v", "effect": "NoExecute"}
 POD: Object = {
     "metadata": {"name": "p", "namespace": "ns", "uid": "p-uid"},
@@ -72,6 +73,8 @@ def rule(name: str, **fields: Any) -> Object:
         ([TAINT], [{"operator": "Exists"}], 0),
         ([TAINT], [{"operator": "Exists", "effect": "NoSchedule"}], 0),
         ([TAINT, {**TAINT, "key": "l"}], [tolerating(), tolerating(key="l", tolerationSeconds=9)], 9),
+        ([{**TAINT, "timeAdded": "0000-01-01T00:00:00Z"}], [], -(NOW - FIRST).total_seconds()),
+        ([{**TAINT, "timeAdded": "9999-12-31T23:59:59-14:00"}], [], (LAST - NOW).total_seconds()),
         ([TAINT], [tolerating(tolerationSeconds=9_223_372_037)], -9_223_372_037 + 0.290448),
     ],
 )

@@ -45,6 +45,19 @@ def test_prints_structs(struct: str, value: dict[str, Any], text: str) -> None:
     assert go_syntax(V1ALPHA2, struct, value) == text
 
 
+@pytest.mark.parametrize(
+    ("time", "printed"),
+    [
+        ("2026-02-03T04:05:06.7Z", "2026, time.February, 3, 4, 5, 6, 0, time.Local"),
+        ("10000-01-01T13:59:59Z", "10000, time.January, 1, 13, 59, 59, 0, time.Local"),
+        ("-0001-12-31T10:00:00Z", "-1, time.December, 31, 10, 0, 0, 0, time.Local"),
+    ],
+)
+def test_prints_times(time: str, printed: str) -> None:
+    """Also those in years that Python does not know."""
+    assert go_syntax(V1ALPHA2, ObjectMeta["creationTimestamp"].type, time) == f"time.Date({printed})"
+
+
 def test_prints_maps_sorted() -> None:
     """Keys of maps come in order, as Go prints them."""
     labels = ObjectMeta["labels"].type

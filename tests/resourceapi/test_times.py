@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resourceapi.times import ZERO, TimeError, parse
+from resourceapi.times import ZERO, TimeError, moment, parse
 from tests.resourceapi.tables import table
 
 
@@ -32,6 +32,21 @@ def test_converts_to_utc(local: datetime, offset: int) -> None:
     """Every offset gives the same moment in UTC."""
     moment = local.replace(microsecond=0, tzinfo=timezone(timedelta(minutes=offset)))
     assert parse(moment.isoformat()) == moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("2026-11-28T12:00:00.5+01:00", datetime(2026, 11, 28, 11, microsecond=500_000)),
+        ("9999-12-31T23:59:59-14:00", datetime.max),
+        ("0000-01-01T00:00:00Z", datetime.min),
+        ("0001-01-01T00:00:00+14:00", datetime.min),
+        ("0000-01-01T00:00:00+14:00", datetime.min),
+    ],
+)
+def test_moments(text: str, expected: datetime) -> None:
+    """Times that the server reads and Python cannot are the last or the first that it can."""
+    assert moment(parse(text)) == expected.replace(tzinfo=UTC)
 
 
 @given(st.text() | st.from_regex(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})"))

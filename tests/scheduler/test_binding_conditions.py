@@ -133,7 +133,20 @@ def takes_too_long(scene: Scene) -> None:
     scene.sidecar.later(TIMEOUT + 1)
 
 
-IN_VAIN = {"failed": (fails, FAILED), "late": (takes_too_long, LATE)}
+def is_allocated_at(scene: Scene, time: str) -> None:
+    scene.api.change(f"{CLAIMS}/c", {"status": {"allocation": {"allocationTimestamp": time}}})
+    scene.sidecar.sync()
+
+
+def is_allocated_before_all_times(scene: Scene) -> None:
+    is_allocated_at(scene, "0000-01-01T00:00:00Z")
+
+
+IN_VAIN = {
+    "failed": (fails, FAILED),
+    "late": (takes_too_long, LATE),
+    "before all times": (is_allocated_before_all_times, LATE),
+}
 
 
 @pytest.mark.parametrize(("event", "reason"), IN_VAIN.values(), ids=IN_VAIN)
@@ -172,6 +185,13 @@ def test_pods_that_share_a_claim_give_up_one_after_the_other() -> None:
     takes_too_long(scene)
     assert len(scene.look()) == 2
     assert traces(scene.api) == []
+
+
+def test_the_last_of_all_times() -> None:
+    """Whoever may write the status of a claim may write it."""
+    scene = Scene("p")
+    is_allocated_at(scene, "9999-12-31T23:59:59Z")
+    assert scene.ask("n1").beyond_preemption == {"n1": WAITING}
 
 
 LEFT_ALONE = {

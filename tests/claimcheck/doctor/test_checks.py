@@ -71,7 +71,7 @@ def mixed() -> Iterator[dict[str, Any]]:
         if len({*map(_title, added)}) == len(added) and len({*uids}) == len(uids):
             made += 1
             yield {
-                "name": ", ".join(case["name"] for case in chosen),
+                "name": f"several-{made}",
                 "add": added,
                 "gates": {name: on for case in chosen for name, on in case.get("gates", {}).items()},
                 "finds": [each for case in chosen for each in case["finds"]],
