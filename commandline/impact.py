@@ -107,7 +107,7 @@ def run(options: Namespace) -> int:
             "name a change: files with objects, --delete, --drain, --cordon, --to-version or --to-feature-gates"
         )
     try:
-        answer = impact(state, stored, change, then, TimeLimit(options.timeout))
+        answer = impact(state, stored, change, then, TimeLimit(options.timeout), live=cluster is not None)
         answer = answer._replace(unknown=[*skipped, *answer.unknown])
     except OutOfTime:
         raise UsageError(slow_patches(options.timeout)) from None

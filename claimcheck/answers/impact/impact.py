@@ -92,14 +92,15 @@ class Impact(NamedTuple):
         found = any(each.check.severity != NOTE for each in self.found)
         return found or bool(self.departures or self.pending or self.lost)
 
-    @property
-    def changes(self) -> bool:
-        """Whether anything is not as before."""
-        return self.harms or bool(self.starting or self.found or self.solved or self.classes or self.devices)
-
 
 def impact(
-    state: ClusterState, stored: Sequence[Manifest], change: Change, then: Profile, limit: TimeLimit
+    state: ClusterState,
+    stored: Sequence[Manifest],
+    change: Change,
+    then: Profile,
+    limit: TimeLimit,
+    *,
+    live: bool = False,
 ) -> Impact:
     """Find out what a change does.
 
@@ -107,19 +108,19 @@ def impact(
     :param stored: the objects.
     :param then: the release and the feature gates of the cluster afterwards.
     :param limit: how long everything may take.
+    :param live: whether a server has stored the objects.
     :raises Unanswerable: if the API server would refuse the change, or what it is about does not exist.
     :raises OutOfTime: if applying patches to devices takes too long.
     """
     objects = ChangedObjects(state, stored, change)
-    changed = _learned(objects.manifests(), state, then)
+    changed = _learned(objects, state, then, live=live)
     for name in objects.added_taints:
         # when its pods go is counted from the moment of the change, whatever time it takes to find out
         changed.taint_rules[name] = without_time(changed.taint_rules[name])
     departures = _departures(state, changed, objects, limit)
     leave(objects, departures)
     now = _cluster(state, stored, limit)
-    after = objects.manifests()
-    afterwards = _cluster(_learned(after, state, then), after, limit)
+    afterwards = _cluster(_learned(objects, state, then, live=live), objects.manifests(), limit)
     unknown = []
     lost: list[LostClaim] = []
     classes: list[ClassDevices] = []
@@ -180,11 +181,11 @@ def _ignored(titles: Sequence[str]) -> Iterator[str]:
         )
 
 
-def _learned(manifests: Iterable[Manifest], like: ClusterState, profile: Profile) -> ClusterState:
+def _learned(objects: ChangedObjects, like: ClusterState, profile: Profile, *, live: bool) -> ClusterState:
     """The state of a cluster with these objects, of which the same could not be read."""
     state = ClusterState(profile, like.default_namespace)
     state.unread = dict(like.unread)
-    state.learn(manifests)
+    state.learn(objects.manifests(), live=live)
     return state
 
 
