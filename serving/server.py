@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -29,7 +30,7 @@ from serving.routes import (
     Route,
     seconds_to_answer,
 )
-from serving.slots import SharedSlot, Slots
+from serving.slots import Slots
 
 
 class Server:
@@ -41,7 +42,7 @@ class Server:
     :param clients: which clients may ask for what; None if clients are not identified.
     :param checks: what has to be so before requests are answered, by name.
     :param connections: the open connections.
-    :param huge_slot: the slot for huge bodies that all processes share.
+    :param shared: the directory for what all processes share.
     """
 
     def __init__(
@@ -54,12 +55,12 @@ class Server:
         clients: Clients | None = None,
         checks: Mapping[str, Callable[[], bool]] = MappingProxyType({}),
         connections: Connections | None = None,
-        huge_slot: SharedSlot | None = None,
+        shared: Path | None = None,
     ) -> None:
         self.set_routes(routes)
         self.metrics = metrics
         self.connections = Connections(1_000_000) if connections is None else connections
-        self.dispatcher = Dispatcher(self.connections, Slots(huge_slot), metrics.label)
+        self.dispatcher = Dispatcher(self.connections, Slots(shared), metrics.label)
         self.fast_connections: set[FastConnection] = set()
         self._limits = limits
         self._deadline = deadline

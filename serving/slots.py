@@ -68,8 +68,8 @@ class FairSlot:
         return waiting.namespace not in self._inside and not waiting.come.done()
 
 
-# A slot that several processes share, for work of which there is memory for one at a time.
-# It is a lock on a file, which the operating system releases when a process ends, however it ends.
+# Slots for work of which there is memory for one at a time.
+# Several processes share one by locks on files, which the operating system releases when a process ends, however it ends.
 
 # How often to look whether the others are done.
 POLL_SECONDS = 0.05
@@ -78,11 +78,16 @@ POLL_SECONDS = 0.05
 class SharedSlot:
     """A slot for all processes that open the same file; each opens it for itself, after it was forked.
 
-    :param file: created if it does not exist.
+    A process that has just had it does not get it again before another one that waits.
+
+    :param file: created if it does not exist, as is one with the suffix ``.next``.
     """
 
     def __init__(self, file: Path) -> None:
-        self._descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        self._inside, self._next = (
+            os.open(each, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            for each in (file, file.with_suffix(".next"))
+        )
         self._local = FairSlot(1)  # within this process
 
     def is_free_for(self, namespace: str) -> bool:
@@ -93,23 +98,63 @@ class SharedSlot:
         """Wait until the slot is free, and take it for a request of a namespace."""
         await self._local.acquire(namespace)
         try:
-            while not self._try_lock():
-                await asyncio.sleep(POLL_SECONDS)
+            await _lock(self._next)
+            try:
+                await _lock(self._inside)
+            finally:
+                fcntl.flock(self._next, fcntl.LOCK_UN)
         except BaseException:
             self._local.release(namespace)
             raise
 
     def release(self, namespace: str) -> None:
         """Free the slot that a namespace has."""
-        fcntl.flock(self._descriptor, fcntl.LOCK_UN)
+        fcntl.flock(self._inside, fcntl.LOCK_UN)
         self._local.release(namespace)
 
-    def _try_lock(self) -> bool:
+
+async def _lock(descriptor: int) -> None:
+    while True:
         try:
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            return False
-        return True
+            await asyncio.sleep(POLL_SECONDS)
+        else:
+            return
+
+
+# No namespace can be called so.
+STRANGERS = "strangers/"
+
+
+class StrangersSlot:
+    """The one turn that all clients that are not known have together at a slot of which known clients take turns.
+
+    :param slot: for all clients.
+    :param strangers: for those that are not known: who has it may wait for the other one.
+    """
+
+    def __init__(self, slot: FairSlot | SharedSlot, strangers: FairSlot | SharedSlot) -> None:
+        self._slot = slot
+        self._strangers = strangers
+
+    def is_free_for(self, namespace: str) -> bool:
+        """Whether a request of a namespace would not have to wait for another one of this process."""
+        return self._strangers.is_free_for(namespace) and self._slot.is_free_for(STRANGERS)
+
+    async def acquire(self, namespace: str) -> None:
+        """Wait for the turn of a namespace, then for that of all strangers."""
+        await self._strangers.acquire(namespace)
+        try:
+            await self._slot.acquire(STRANGERS)
+        except BaseException:
+            self._strangers.release(namespace)
+            raise
+
+    def release(self, namespace: str) -> None:
+        """Free the slot that a namespace has."""
+        self._slot.release(STRANGERS)
+        self._strangers.release(namespace)
 
 
 # How many run at once, in each lane and for each sort of client.
@@ -123,20 +168,24 @@ HUGE_VALUES = 256 * 1024
 class Slots:
     """The slots of one process.
 
-    Requests of clients that are not known never take the slots of those that are. In each slot namespaces take turns.
+    Requests of clients that are not known never take the slots of those that are, but for huge bodies, where known
+    clients wait for one of them at most. In each slot namespaces take turns.
 
-    :param huge: the slot for huge bodies that all processes share; None if there is only this process.
+    :param shared: the directory for the slots for huge bodies that all processes share; None if there is only this process.
     """
 
-    def __init__(self, huge: SharedSlot | None = None) -> None:
-        self._huge: SharedSlot | FairSlot = FairSlot(1) if huge is None else huge
+    def __init__(self, shared: Path | None = None) -> None:
+        self._huge, strangers = (
+            FairSlot(1) if shared is None else SharedSlot(shared / name) for name in ("huge", "strangers")
+        )
+        self._strangers_huge = StrangersSlot(self._huge, strangers)
         self._slots: dict[tuple[str, bool, str], FairSlot] = {}
 
-    def slot(self, route: Route, body: bytes, caller: Caller) -> FairSlot | SharedSlot:
+    def slot(self, route: Route, body: bytes, caller: Caller) -> FairSlot | SharedSlot | StrangersSlot:
         """The slot that a request has to wait for."""
         size = len(body)
         if size >= HUGE_BYTES or (size >= HUGE_VALUES and most_values(body) >= HUGE_VALUES):
-            return self._huge
+            return self._strangers_huge if caller.doubt else self._huge
         is_large = size >= LARGE_BYTES
         number = MAX_LARGE if is_large else MAX_MEDIUM
         return self._slots.setdefault((route.lane, is_large, caller.doubt), FairSlot(number))

@@ -16,7 +16,6 @@ from serving.config_file import ConfigError
 from serving.connections import Connections, TLSConnection
 from serving.listening import Acceptor, Shares, most_connections
 from serving.server import Server
-from serving.slots import SharedSlot
 from serving.tls import CertificateError, ExpiryLog, ServerTLS
 
 POLL_SECONDS = 1.0
@@ -64,7 +63,7 @@ class _Worker:
             clients=self.application.clients,
             checks=self.application.checks,
             connections=self.connections,
-            huge_slot=SharedSlot(place.runtime / "huge"),
+            shared=place.runtime,
         )
         self.changes = Changes(
             self.application,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
+from pathlib import Path
 
 import pytest
 
@@ -10,12 +12,14 @@ from deviceselectors.request_budget import RequestBudget
 from serving.connections import Connections
 from serving.dispatch import Dispatcher, Reply, Request
 from serving.routes import LARGE_BYTES, Caller, HTTPError, Route
-from serving.slots import HUGE_BYTES, HUGE_VALUES, Slots
+from serving.slots import HUGE_BYTES, HUGE_VALUES, FairSlot, SharedSlot, Slots, StrangersSlot
 
 KNOWN = Caller("", RequestBudget(float("inf"), 1))
 STRANGER = KNOWN._replace(doubt="who?")
 FIRST, SECOND = (Route(f"/{lane}", lambda decoded, caller: {}, 10, lane=lane) for lane in ("first", "second"))
 LARGE = b" " * LARGE_BYTES
+HUGE = b" " * HUGE_BYTES
+AnySlot = FairSlot | SharedSlot | StrangersSlot
 
 
 def test_known_clients_do_not_wait_for_strangers() -> None:
@@ -28,15 +32,81 @@ def test_known_clients_do_not_wait_for_strangers() -> None:
 
 
 def test_huge_bodies_share_one_slot() -> None:
-    """Whatever the lane and the client; a body is also huge if it has as many values as a larger one."""
+    """Whatever the lane; a body is also huge if it has as many values as a larger one."""
     slots = Slots()
     sparse, dense = b" " * HUGE_VALUES, b"," * HUGE_VALUES
-    huge = slots.slot(FIRST, b" " * HUGE_BYTES, KNOWN)
-    for route in (FIRST, SECOND):
-        for caller in (KNOWN, STRANGER):
+    for caller in (KNOWN, STRANGER):
+        huge = slots.slot(FIRST, HUGE, caller)
+        for route in (FIRST, SECOND):
             assert slots.slot(route, dense, caller) is huge
             assert slots.slot(route, dense[1:], caller) is not huge
             assert slots.slot(route, sparse, caller) is not huge
+
+
+async def order(coming: Iterable[tuple[AnySlot, str]]) -> list[str]:
+    """Who has a slot one after the other, if all come at once, each for a slot and with a namespace."""
+    found: list[str] = []
+
+    async def enter(slot: AnySlot, namespace: str) -> None:
+        await slot.acquire(namespace)
+        found.append(namespace)
+        for _ in range(9):  # nobody else has it meanwhile
+            assert found[-1] == namespace
+            await asyncio.sleep(0)
+        slot.release(namespace)
+
+    await asyncio.gather(*(enter(*each) for each in coming))
+    return found
+
+
+def test_strangers_have_one_turn_at_huge_bodies() -> None:
+    """However many namespaces they name, known clients wait for one of them; among themselves these take turns."""
+    slots = Slots()
+    known, strange = (slots.slot(FIRST, HUGE, caller) for caller in (KNOWN, STRANGER))
+    strangers = [(strange, namespace) for namespace in ("a", "a", "b", "c")]
+
+    async def main() -> None:
+        assert await order([*strangers, (known, "mine"), (known, "yours")]) == [*"a", "mine", "yours", *"bca"]
+        assert strange.is_free_for("a")
+        await known.acquire("mine")
+        assert not strange.is_free_for("a")
+
+    asyncio.run(main())
+
+
+def test_who_goes_leaves_the_slot_to_others() -> None:
+    """Whether it waits for strangers or for known clients."""
+    slots = Slots()
+    known, strange = (slots.slot(FIRST, HUGE, caller) for caller in (KNOWN, STRANGER))
+
+    async def main() -> None:
+        await known.acquire("mine")
+        waiting = [asyncio.create_task(strange.acquire(namespace)) for namespace in "ab"]
+        await asyncio.sleep(0)
+        for each in waiting:
+            each.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
+        known.release("mine")
+        assert await order([(strange, "a"), (known, "mine")]) == ["a", "mine"]
+
+    asyncio.run(main())
+
+
+def test_processes_take_turns_at_huge_bodies(tmp_path: Path) -> None:
+    """However many wait in the one that has the slot, another one need not wait for them."""
+    for caller in (KNOWN, STRANGER):
+        first, second = (Slots(tmp_path).slot(FIRST, HUGE, caller) for _ in range(2))
+        found = asyncio.run(order([*((first, name) for name in "abc"), (second, "x")]))
+        assert found == [*"axbc"]
+
+
+def test_strangers_have_one_turn_in_all_processes(tmp_path: Path) -> None:
+    """Known clients do not wait for one of them in each process."""
+    first, second = (Slots(tmp_path) for _ in range(2))
+    strange = [slots.slot(FIRST, HUGE, STRANGER) for slots in (first, second)]
+    known = second.slot(FIRST, HUGE, KNOWN)
+    found = asyncio.run(order([*((slot, name) for slot in strange for name in "ab"), (known, "mine")]))
+    assert found[:2] == ["a", "mine"]
 
 
 def test_known_clients_wait_however_many_strangers_do() -> None:
