@@ -12,7 +12,7 @@ from typing import NamedTuple
 from aiohttp import web
 
 from resourceapi.json_values import JSONMemory
-from serving.routes import HTTPError, Route
+from serving.routes import NAMESPACE_BYTES, HTTPError, Route
 
 JSON = "application/json"
 # Decoding may take this many times the memory of the largest body, as far as an estimate from its bytes can tell: the
@@ -130,18 +130,22 @@ class Bodies:
             request.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         chunks: list[bytes] = []
         memory = JSONMemory()
+        looked_at = 0  # for the namespace, which may come late
         try:
             async with body.time:
                 while chunk := await request.content.readany():
-                    if not chunks:
-                        body.namespace = route.namespace(chunk)
-                    room.add(body, len(chunk))
+                    chunks.append(chunk)
+                    come = body.size + len(chunk)
+                    if looked_at < NAMESPACE_BYTES and come >= 2 * looked_at:
+                        room.remove(body)
+                        body.namespace = route.namespace(b"".join(chunks))
+                        looked_at = come
+                    room.add(body, come - body.size)
                     if body.size > route.max_bytes:
                         raise _too_large(route.max_bytes)
                     memory.add(chunk)
                     if memory.bytes > self._limits.memory:
                         raise _too_many(self._limits.memory)
-                    chunks.append(chunk)
         except TimeoutError:
             if body.gives_way:
                 raise _too_much() from None

@@ -68,6 +68,8 @@ def _seconds(duration: str) -> float | None:
 
 # A body or handler that takes longer than a millisecond or so must not keep health checks and small requests waiting.
 LARGE_BYTES = 64 * 1024
+# A body tells its namespace within the first so many bytes, or not at all.
+NAMESPACE_BYTES = 64 * 1024
 MAX_MESSAGE = 2000
 _to_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
@@ -145,7 +147,8 @@ class Route(NamedTuple):
     ``encode``: makes the body of the response from the request's and the answer; both run in the handler's thread.
     ``decode``: decodes a body, once for each request; raises :class:`HTTPError`.
     ``lane``: routes with the same lane share the slots for requests that may block.
-    ``namespace``: told from a body before it is decoded, and only for this: namespaces take turns in slots.
+    ``namespace``: told from a body, or its beginning, before it is decoded, and only for this: namespaces take turns in
+    slots and at the room for bodies. What belongs to none may name somebody else in a way in which no namespace is called.
     ``answered``: called with the decoded body and the answer once that is encoded, to count and to log it.
     ``log_fields``: fields for the log if the handler fails, from the decoded body.
     """

@@ -17,7 +17,7 @@ from typing import Any
 
 from resourceapi.go_text import json_text
 from resourceapi.objects import Object
-from serving.routes import HTTPError
+from serving.routes import NAMESPACE_BYTES, HTTPError
 
 ADMISSION = ("admission.k8s.io/v1", "AdmissionReview")
 CONVERSION = ("apiextensions.k8s.io/v1", "ConversionReview")
@@ -26,14 +26,14 @@ OPERATIONS = (CREATE, UPDATE, DELETE, CONNECT)
 # API servers write uid, kind and resource, name, namespace (none for cluster-scoped objects), operation, userInfo, object, … In
 # what comes before userInfo only the name may be long: on a creation it is not validated yet.
 _HEAD_BYTES = 4096
-_NAMESPACE_OR_END = re.compile(
-    rb'"(?:namespace"\s*:\s*"([^"\\]{0,63})"|(?:namespace|userInfo|object|oldObject)"\s*:)'
+_NAMESPACE_OR_USER = re.compile(
+    rb'"(?:namespace"\s*:\s*"([^"\\]{0,63})"|userInfo"\s*:\s*\{\s*"username"\s*:\s*"([^"\\]{0,256})"'
+    rb'|(?:namespace|userInfo|object|oldObject)"\s*:)'
 )
 _NAMESPACE_LENGTH = 63
 UNKNOWN_NAMESPACE = "?"
 # In a ConversionReview, metadata follows the apiVersion and kind of the first object, and has its namespace at the end.
 _METADATA = b'"metadata":'
-_METADATA_BYTES = 64 * 1024
 _READER = json.JSONDecoder()
 
 
@@ -89,14 +89,16 @@ def namespace_in_head(body: bytes) -> str:
     Quotes within strings are escaped, so names and values are no keys. Bodies that are not as API servers write them may say
     anything.
 
-    :returns: empty for cluster-scoped objects; :data:`UNKNOWN_NAMESPACE` if the beginning of the body does not tell.
+    :returns: for cluster-scoped objects who asks for them, as ``user/jane``, which no namespace is called;
+        :data:`UNKNOWN_NAMESPACE` if the beginning of the body does not tell.
     """
-    found = _NAMESPACE_OR_END.search(body, 0, _HEAD_BYTES)
+    found = _NAMESPACE_OR_USER.search(body, 0, _HEAD_BYTES)
     if found is None:
         return UNKNOWN_NAMESPACE
-    if found[1] is not None:
-        return found[1].decode("utf-8", "replace")
-    return UNKNOWN_NAMESPACE if found[0].startswith(b'"namespace') else ""
+    namespace, user = found.groups()
+    if user is not None:
+        return "user/" + user.decode("utf-8", "replace")
+    return UNKNOWN_NAMESPACE if namespace is None else namespace.decode("utf-8", "replace")
 
 
 def namespace_of_first(body: bytes) -> str:
@@ -104,13 +106,14 @@ def namespace_of_first(body: bytes) -> str:
 
     Its metadata is decoded: annotations and labels may be called ``namespace``, too.
 
-    :returns: as :func:`namespace_in_head`.
+    :returns: empty for cluster-scoped objects, as it names no user; :data:`UNKNOWN_NAMESPACE` if the beginning of the body does
+        not tell.
     """
     at = body.find(_METADATA, 0, _HEAD_BYTES)
     if at < 0:
         return UNKNOWN_NAMESPACE
     start = at + len(_METADATA)
-    text = body[start : start + _METADATA_BYTES].decode("utf-8", "replace").lstrip()
+    text = body[start : start + NAMESPACE_BYTES].decode("utf-8", "replace").lstrip()
     try:
         metadata, _ = _READER.raw_decode(text)
     except (ValueError, RecursionError):

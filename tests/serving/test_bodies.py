@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from serving.bodies import MAX_HELD
@@ -85,6 +86,32 @@ def test_many_bodies_of_a_namespace_leave_room() -> None:
         until(holds(served, 2 * size))
         handler.answers.set()
         assert {answer(each)[0] for each in waiting} == {200}
+
+
+def test_a_namespace_may_come_late() -> None:
+    """A body counts for whoever it turns out to be of; it is looked at seldom, and not for ever."""
+    handler, looked_at = Handler(), list[int]()
+
+    def namespace(body: bytes) -> str:
+        looked_at.append(len(body))
+        return body[LARGE_BYTES // 2 :][:1].decode()
+
+    route = Route("/echo", handler, LARGEST, namespace=namespace)
+    with serving([route]) as served:
+        counted = served.server._bodies._strangers._of
+        sent = begin(served, "a", 100)
+        until(lambda: counted == {"": 99})
+        sent.close()
+        until(lambda: not counted)
+        waiting = served.send("/echo", b'"a', {"Content-Length": str(LARGEST)})
+        until(lambda: counted == {"": 2})
+        for size in range(1000, LARGEST - 1000, 1000):
+            waiting.send(b"a" * 1000)
+            until(partial(lambda size: counted.total() == size, size + 2))
+        assert list(counted) == ["a"]
+        waiting.close()
+    assert len(looked_at) < 12
+    assert looked_at[-1] < 3 * LARGE_BYTES
 
 
 def test_strangers_take_no_room_of_known_clients() -> None:

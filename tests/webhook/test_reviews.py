@@ -57,8 +57,8 @@ SAID = {"name": 'x","namespace":"other', "annotations": {"namespace": "other"}}
         ({"name": SAID["name"], "namespace": "team"}, "team"),
         ({"name": "namespace", "namespace": "team"}, "team"),
         ({"name": "x" * 3000, "namespace": "team"}, "team"),
-        ({"name": "slice"}, ""),
-        ({"name": SAID["name"]}, ""),
+        ({"name": "slice"}, "user/jane"),
+        ({"name": SAID["name"]}, "user/jane"),
         ({"name": "x" * 5000, "namespace": "team"}, UNKNOWN_NAMESPACE),
         ({"name": "claim", "namespace": "n" * 64}, UNKNOWN_NAMESPACE),
         ({"name": "claim", "namespace": "te\u00e4m"}, UNKNOWN_NAMESPACE),
@@ -80,6 +80,34 @@ def test_namespace_is_told_from_the_beginning(
     }
     review = {"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": request}
     assert namespace_in_head(json.dumps(review, separators=separators).encode()) == namespace
+
+
+@pytest.mark.parametrize(
+    ("user", "namespace"),
+    [
+        (
+            {"username": "system:serviceaccount:team:driver", "uid": "1"},
+            "user/system:serviceaccount:team:driver",
+        ),
+        ({"username": "u" * 256}, "user/" + "u" * 256),
+        ({"username": "u" * 257}, UNKNOWN_NAMESPACE),
+        ({"username": 'jane"'}, UNKNOWN_NAMESPACE),
+        ({"groups": ["g"], "username": "jane"}, UNKNOWN_NAMESPACE),
+        ({"username": 5}, UNKNOWN_NAMESPACE),
+        ({}, UNKNOWN_NAMESPACE),
+        (None, UNKNOWN_NAMESPACE),
+    ],
+    ids=["driver", "longest", "too-long", "escaped", "elsewhere", "number", "nobody", "null"],
+)
+def test_cluster_scoped_objects_are_of_who_writes_them(user: Any, namespace: str) -> None:
+    """As far as the beginning tells; no namespace has a slash in its name."""
+    request = {
+        "name": "slice",
+        "operation": "UPDATE",
+        "userInfo": user,
+        "object": {"userInfo": {"username": "jim"}},
+    }
+    assert namespace_in_head(json.dumps({"request": request}).encode()) == namespace
 
 
 @pytest.mark.parametrize(
