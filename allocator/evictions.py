@@ -17,7 +17,7 @@ from resourceapi.manifests import text
 from resourceapi.objects import Object
 from resourceapi.records import pod_groups
 from resourceapi.records.claims import Claim, DeviceResult
-from resourceapi.records.pods import Pod
+from resourceapi.records.pods import Pod, PodClaim
 from resourceapi.records.pools import DeviceId, by_pool, newest
 from resourceapi.records.taints import DeviceNames, DeviceTaintRule, read_taint
 from resourceapi.times import moment
@@ -82,40 +82,42 @@ def evictions(pods: Iterable[Pod], claims: Mapping[str, Claim], taints: NoExecut
     :param claims: by `namespace/name`; only those that are allocated matter.
     :param taints: of their devices.
     """
-    known: dict[str, Tainted | None] = {}
+    tainted = {
+        key: on
+        for key, claim in claims.items()
+        if claim.is_allocated and (on := taints.on(claim)) is not None
+    }
+    users = {key: _Users(claims[key]) for key in tainted}
     found = []
     for pod in pods:
         if not pod.node or pod.is_leaving:
             continue
-        reasons = []
-        for key in dict.fromkeys(_used(pod, claims)):
-            if key not in known:
-                known[key] = taints.on(claims[key])
-            if (tainted := known[key]) is not None:
-                reasons.append(tainted)
-        if reasons:
-            all_taints = {each.order: each for tainted in reasons for each in tainted.taints}
+        used = [(f"{pod.namespace}/{entry.claim}", entry) for entry in pod.claims]
+        keys = dict.fromkeys(key for key, entry in used if key in users and users[key].include(pod, entry))
+        if keys:
+            reasons = [tainted[key] for key in keys]
+            all_taints = {each.order: each for reason in reasons for each in reason.taints}
             ordered = [all_taints[order] for order in sorted(all_taints)]
             found.append(Eviction(pod, min(each.when for each in reasons), ordered))
     return sorted(found, key=lambda each: (each.when, each.pod.key))
 
 
-def _used(pod: Pod, claims: Mapping[str, Claim]) -> Iterator[str]:
-    """The claims that the pod uses: they are reserved for it or its PodGroup, and those from templates have been made for one of them."""
-    for entry in pod.claims:
-        key = f"{pod.namespace}/{entry.claim}"
-        claim = claims.get(key)
-        if claim is None or not claim.is_allocated:
-            continue
-        users = {each.uid for each in claim.consumers}
-        groups = {each.name for each in claim.consumers if each.resource == pod_groups.RESOURCE}
-        if pod.uid not in users and pod.group not in groups:
-            continue
-        owners = [each for each in claim.owners if each.is_controller]
-        made_for_group = any(each.kind == pod_groups.KIND and each.name == pod.group for each in owners)
-        if entry.is_generated and not made_for_group and pod.uid not in [each.uid for each in owners]:
-            continue
-        yield key
+class _Users:
+    """The pods that use a claim; read once for all of them, as it may be reserved for thousands."""
+
+    def __init__(self, claim: Claim) -> None:
+        consumers, owners = claim.consumers, [each for each in claim.owners if each.is_controller]
+        self._pods = {each.uid for each in consumers}
+        self._groups = {each.name for each in consumers if each.resource == pod_groups.RESOURCE}
+        self._made_for_pods = {each.uid for each in owners}
+        self._made_for_groups = {each.name for each in owners if each.kind == pod_groups.KIND}
+
+    def include(self, pod: Pod, entry: PodClaim) -> bool:
+        """Whether it is reserved for the pod or its PodGroup, and has been made for one of them if it is from a template."""
+        if pod.uid not in self._pods and pod.group not in self._groups:
+            return False
+        is_made_for_it = pod.uid in self._made_for_pods or pod.group in self._made_for_groups
+        return is_made_for_it or not entry.is_generated
 
 
 class NoExecuteTaints:

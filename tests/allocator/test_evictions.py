@@ -12,6 +12,7 @@ from allocator.devices import Slice
 from allocator.evictions import NoExecuteTaints, evictions
 from resourceapi.objects import Object
 from resourceapi.records.claims import Claim
+from resourceapi.records.claims import reservations as original
 from resourceapi.records.pods import read_pod
 from resourceapi.records.taints import read_taint_rule
 from tests.allocator.objects import DRIVER, decoded, device, held, slice_of
@@ -160,3 +161,18 @@ def test_order() -> None:
         )
     found = evictions(pods, claims, NoExecuteTaints(slices, [], NOW))
     assert [each.pod.name for each in found] == ["a", "b", "d", "c"]
+
+
+def test_reservations_are_read_once_for_all_pods(monkeypatch: pytest.MonkeyPatch) -> None:
+    """2,000 pods that share a claim took 18 s: each of them read all 2,000 entries of `reservedFor`."""
+    read: list[Object] = []
+
+    def reservations(claim: Object) -> Sequence[Object]:
+        read.append(claim)
+        return original(claim)
+
+    monkeypatch.setattr("resourceapi.records.claims.reservations", reservations)
+    holder = reserved(held("d"), "p-uid")
+    known = NoExecuteTaints([Slice(slice_of(device("d", taints=[TAINT])))], [], NOW)
+    assert len(evictions([read_pod(POD)] * 3, {holder.key: holder}, known)) == 3
+    assert read == [holder.object]
