@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from advice.findings import NOTE, Finding, Result
 from claimcheck.answers.cluster_context import ClusterContext
-from claimcheck.answers.outcome import Failure
+from claimcheck.answers.outcome import Failure, Outcome
 from claimcheck.answers.reading import Input, Text, read_files
 from commandline.errors import UsageError
 from commandline.reports.escaping import complain
@@ -144,18 +144,18 @@ def find(options: Namespace, files: Files | None = None) -> list[str | DocumentE
     return found
 
 
-def find_and_render(options: Namespace, profile: Profile, skipped: list[Result]) -> list[Input]:
+def find_and_render(options: Namespace, profile: Profile, unread: Outcome) -> list[Input]:
     """The same as :func:`find`, and with ``--helm`` and ``--kustomize`` what these make of charts and kustomizations. A directory without manifests is no error.
 
     :param profile: the server that templates of charts are told of.
-    :param skipped: files that look like manifests and are not read are appended, each with a note.
+    :param unread: files that look like manifests and are not read are added, each with a note, and what a ``.claimcheck.yaml`` leaves out.
     :raises UsageError: if there is no ``helm``.
     """
     files = search(options)
     found: list[Input] = list(files)
     _tell(files, options)
     if options.fail_on_skipped:
-        _tell_of_exclusion(files, options)
+        unread.exclusion = _told_exclusion(files, options)
     built: Collection[str] = ()
     if options.kustomize:
         from commandline.kustomize import build_all, without_built
@@ -168,7 +168,7 @@ def find_and_render(options: Namespace, profile: Profile, skipped: list[Result])
         made = sum(len(each.content) for each in found if isinstance(each, Text))
         found += render_all(files.charts, profile, tell=complain, made=made)
 
-    skipped += note(files, rendered=options.helm, built=built)
+    unread.skipped_files += note(files, rendered=options.helm, built=built)
     manifests = []
     for each in found:
         if not isinstance(each, EmptyDirectory):
@@ -198,16 +198,17 @@ def _tell_of_links(files: Files) -> None:
         )
 
 
-def _tell_of_exclusion(files: Files, options: Namespace) -> None:
+def _told_exclusion(files: Files, options: Namespace) -> str:
     """Say what a ``.claimcheck.yaml`` leaves out, which whoever proposes a change can change; also if it asks for quiet."""
     place = options.configured.get("--exclude")
-    if place and files.excluded and not options.config:
-        left_out = (
-            f"{number(files.excluded, 'file')} or directories"
-            if files.excluded > 1
-            else "a file or directory"
-        )
-        complain(f"claimcheck: {place}: exclude leaves out {left_out}, such as {files.first_excluded}")
+    if not place or not files.excluded or options.config:
+        return ""
+    left_out = (
+        f"{number(files.excluded, 'file')} or directories" if files.excluded > 1 else "a file or directory"
+    )
+    told = f"{place}: exclude leaves out {left_out}, such as {files.first_excluded}"
+    complain(f"claimcheck: {told}")
+    return told
 
 
 def _exclusion(options: Namespace) -> Callable[[str], bool] | None:

@@ -76,6 +76,8 @@ class Outcome:
         self.failures: list[Failure] = []
         #: files that look like manifests and were not read, each with a note that says why
         self.skipped_files: list[Result] = []
+        #: what a `.claimcheck.yaml` leaves out of the input, in a sentence; empty if that is nothing, or need not be told
+        self.exclusion = ""
         #: what else than errors fails the run: warnings, files that were not read, nothing to validate
         self.warnings_fail = self.skipped_files_fail = self.empty_fails = False
 
@@ -85,6 +87,7 @@ class Outcome:
         self.skipped += other.skipped
         self.failures += other.failures
         self.skipped_files += other.skipped_files
+        self.exclusion = self.exclusion or other.exclusion
         self.hidden_notes += other.hidden_notes
 
     def findings(self, severity: str = "") -> Iterator[tuple[Result, Finding]]:

@@ -28,6 +28,8 @@ def write(outcome: Outcome, stream: TextIO, *, show_all: bool = False, with_summ
         _command("error", {"file": in_repository(failure.file)} if failure.file else {}, failure.message)
         for failure in outcome.failures
     )
+    if outcome.exclusion:
+        stream.write(_command("warning", {}, outcome.exclusion))
     if with_summary:
         stream.write(summary(outcome, show_all=show_all) + "\n")
 

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from claimcheck.answers.outcome import Unread
+from claimcheck.answers.outcome import Outcome, Unread
 from claimcheck.answers.reading import Input, Text, read_files
 from claimcheck.answers.validate.sending import SERVER_SIDE
 from commandline.errors import NEGATIVE, SUCCESS, UNFINISHED, UsageError
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from advice.findings import Result
     from claimcheck.answers.live_cluster import LiveCluster
-    from claimcheck.answers.outcome import Failure, Outcome
+    from claimcheck.answers.outcome import Failure
     from claimcheck.answers.validate.live_checks import LiveChecks
     from documents.manifest import Manifest
     from resourceapi.releases import Profile
@@ -86,20 +86,20 @@ def validate(options: Namespace) -> Outcome:
     cluster = _cluster(options)
     profile = profile_of(options, apis=options.runtime_config or "", classic=True)
     insist_on_one_reader(options.paths, options.inventory, [options.old])
-    skipped: list[Result] = []
-    outcome = _validate_all(cluster, options, profile, skipped)
-    outcome.skipped_files += skipped
+    unread = Outcome()
+    outcome = _validate_all(cluster, options, profile, unread)
+    outcome.add(unread)
     outcome.warnings_fail, outcome.empty_fails = options.warnings_as_errors, options.fail_on_empty
     outcome.skipped_files_fail = options.fail_on_skipped
     return outcome
 
 
 def _validate_all(
-    cluster: LiveCluster | None, options: Namespace, profile: Profile, skipped: list[Result]
+    cluster: LiveCluster | None, options: Namespace, profile: Profile, unread: Outcome
 ) -> Outcome:
-    """Validate what the options name; files that look like manifests and are not read are appended to ``skipped``."""
+    """Validate what the options name; ``unread`` gets what is not read of it."""
     if cluster is None:
-        files: list[Input] = find_and_render(options, profile, skipped) if options.paths else [options.old]
+        files: list[Input] = find_and_render(options, profile, unread) if options.paths else [options.old]
         processes = _processes(options, files)
         if processes > 1:
             from commandline.validate.parallel import validate_files
@@ -113,9 +113,7 @@ def _validate_all(
     from claimcheck.answers.validate.live_checks import LiveChecks
 
     checks = LiveChecks(cluster, profile, options.namespace)
-    return _validate(
-        read_files(find_and_render(options, profile, skipped), profile), options, profile, checks
-    )
+    return _validate(read_files(find_and_render(options, profile, unread), profile), options, profile, checks)
 
 
 def _cluster(options: Namespace) -> LiveCluster | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -54,6 +55,11 @@ def test_what_a_config_file_leaves_out_is_told(capsys: pytest.CaptureFixture[str
     told = "claimcheck: .claimcheck.yaml:2: exclude leaves out a file or directory, such as ./evil.yaml\n"
     assert main(["validate", "--fail-on-skipped", "."]) == 0
     assert capsys.readouterr().err == told
+    assert main(["validate", "--fail-on-skipped", "-o", "github", "-o", "sarif=report", "."]) == 0
+    line = told.removeprefix("claimcheck: ").removesuffix("\n")
+    assert f"::warning::{line}\n" in capsys.readouterr().out
+    invocation = json.loads(Path("report").read_text())["runs"][0]["invocations"][0]
+    assert {"level": "warning", "message": {"text": line}} in invocation["toolExecutionNotifications"]
     for trusted in (["--config", ".claimcheck.yaml"], ["--exclude", "evil.yaml"]):
         assert main(["validate", "--fail-on-skipped", *trusted, "."]) == 0
         assert capsys.readouterr().err == ""
