@@ -269,3 +269,5 @@ def _of_reason(group: Unplaced) -> Iterator[str]:
     yield from (f"  {line}" for line in others)
     yield from remedy_report.later(explained.later)
     yield from remedy_report.remedies(explanation, "one of them" if len(group.pods) > 1 else "it")
+    if explanation.never is False and not explanation.remedies:
+        yield "  further nodes with such devices would help: claimcheck simulate --node-template FILE tells how many"
