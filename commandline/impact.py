@@ -174,10 +174,10 @@ def _change(options: Namespace) -> tuple[Change, list[str]]:
 
 def _named(argument: str, namespace: str) -> ObjectId:
     """An object by `TYPE/NAME`."""
-    from claimcheck.answers.impact.change import CLUSTER_SCOPED, POD, ObjectId
+    from claimcheck.answers.impact.change import CLUSTER_SCOPED, NODE, POD, ObjectId
     from resourceapi.kinds import KINDS
 
-    kinds = {kind.lower(): kind for kind in (*CLUSTER_SCOPED, *KINDS, POD)}
+    kinds = {kind.lower(): kind for kind in (NODE, POD, *KINDS)}
     kinds |= {f"{word}s": kind for word, kind in kinds.items()} | {"deviceclasses": "DeviceClass"}
     word, _, name = argument.partition("/")
     kind = kinds.get(word.lower())

@@ -196,6 +196,7 @@ def test_namespace_of_objects_in_files(
         ([], "name a change"),
         (["--delete", "gpu"], "expected TYPE/NAME"),
         (["--delete", "deployment/web"], "the types are"),
+        (["--delete", "namespace/team"], "the types are"),
         (["--delete", "deviceclass/gp"], "DeviceClass gp is not in the cluster"),
         (["--drain", "node-9"], "Node node-9 is not in the cluster"),
         (["--to-version", "1.2"], "--to-version: "),

@@ -17,7 +17,7 @@ from validation.requests import UPDATE, Request, create_request
 NODE, POD = "Node", "Pod"
 #: The kinds of v1 that are looked at; Pods are updated by their controllers only.
 _CORE = frozenset((NODE, POD, "Namespace"))
-#: The kinds without a namespace of which objects can be deleted.
+#: The kinds without a namespace.
 CLUSTER_SCOPED = frozenset(
     (NODE, "Namespace", *(name for name, kind in KINDS.items() if not kind.namespaced))
 )
