@@ -277,6 +277,8 @@ def _cordon(random: Random, there: LiveObjects) -> Change:
 
 def _pod_deleted(random: Random, there: LiveObjects) -> Change:
     placed = [each for each in there.of("Pod") if text(each["spec"], "nodeName")]
+    if not placed:
+        return _cordon(random, there)
     name = random.choice(placed)["metadata"]["name"]
     return Change(["--delete", f"pod/{name}"], [], lambda there: there.delete("Pod", name))
 
