@@ -86,6 +86,9 @@ def _selector(objects: Objects, remedy: Object) -> None:
         details = objects.request(remedy["subject"])
     else:
         details = objects.named(remedy["subject"], "DeviceClass")["spec"]
+    if re.match(r"without the \d+ selectors ", remedy["text"]):
+        del details["selectors"]
+        return
     whole = remedy.get("value")
     old = [each["cel"]["expression"] for each in details["selectors"]]
     # the report quotes one that is left out; one that is corrected is like what it becomes
