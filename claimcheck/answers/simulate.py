@@ -10,7 +10,7 @@ from allocator.expansion import Expansion, Template, expand
 from allocator.explaining.snapshot import unknown_classes
 from allocator.fitting.fragmentation import Fragmentation, fragmentation
 from allocator.simulation import MODES, Limits, Placement, Pod, Simulation, pack
-from allocator.time_limit import OutOfTime
+from allocator.time_limit import POD_SECONDS, OutOfTime, TimeLimit
 from claimcheck.answers.outcome import Failure
 from claimcheck.answers.scenario import Scenario
 from claimcheck.answers.tried import ends_of, scheduling_state, tried_of
@@ -86,6 +86,15 @@ class Report(NamedTuple):
         if self.expansion is not None and self.expansion.options:
             return not self.expansion.options[0].left
         return not self.runs[-1].left
+
+
+def as_scheduled(scenario: Scenario, limit: TimeLimit) -> Report:
+    """Place all pods as kube-scheduler would now.
+
+    :param limit: how long everything may take; a pod has its usual time.
+    """
+    limits = Limits(limit, POD_SECONDS)
+    return simulate(scenario, [next(iter(MODES))], batch=False, templates=(), limits=limits)
 
 
 def simulate(

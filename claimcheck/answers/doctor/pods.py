@@ -5,16 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from allocator.explaining import in_words
-from allocator.simulation import MODES, Limits
-from allocator.time_limit import POD_SECONDS
 from claimcheck.answers.doctor.checks import POD_WAITS
 from claimcheck.answers.doctor.examined import Affected, Diagnosis, Examined, command
-from claimcheck.answers.simulate import simulate
+from claimcheck.answers.simulate import as_scheduled
 from claimcheck.answers.unplaced import Unplaced
 from cluster.workloads import Workload
-
-#: As kube-scheduler chooses nodes.
-_OBJECTIVE = next(iter(MODES))
 
 
 def check(examined: Examined) -> Iterator[Diagnosis]:
@@ -32,8 +27,7 @@ def check(examined: Examined) -> Iterator[Diagnosis]:
         yield Diagnosis(POD_WAITS, cause, pods, command=_explain(pods))
     if len(scenario.workloads) == sum(map(len, missing.values())):
         return
-    limits = Limits(examined.limit, POD_SECONDS)
-    answer = simulate(scenario, [_OBJECTIVE], batch=False, templates=(), limits=limits)
+    answer = as_scheduled(scenario, examined.limit)
     yield from map(_waiting, answer.unplaced)
 
 

@@ -188,7 +188,7 @@ def _created(obj: Object) -> Object:
     """A new object as it is stored, later than all others."""
     metadata = {name: value for name, value in mapping(obj, "metadata").items() if name not in _KEPT}
     # what kubelet says of a new Node is kept, of others only updates of the status are
-    spec = obj if obj.get("kind") == NODE else _without_status(obj)
+    spec = obj if obj.get("kind") == NODE else without_status(obj)
     return {**spec, "metadata": metadata}
 
 
@@ -196,8 +196,9 @@ def _updated(old: Object, new: Object) -> Object:
     """An object as an update stores it: with what only servers and controllers write."""
     kept = {name: value for name, value in mapping(old, "metadata").items() if name in _KEPT}
     status = {"status": old["status"]} if "status" in old else {}
-    return {**_without_status(new), **status, "metadata": {**mapping(new, "metadata"), **kept}}
+    return {**without_status(new), **status, "metadata": {**mapping(new, "metadata"), **kept}}
 
 
-def _without_status(obj: Object) -> Object:
+def without_status(obj: Object) -> Object:
+    """An object without what controllers say of it."""
     return {name: value for name, value in obj.items() if name != "status"}

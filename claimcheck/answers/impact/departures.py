@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from claimcheck.answers.cluster_state import CLAIM
-from claimcheck.answers.impact.change import POD, ChangedObjects, ObjectId
+from claimcheck.answers.impact.change import POD, ChangedObjects, ObjectId, without_status
 from resourceapi.manifests import mapping
 from resourceapi.objects import Object
 from resourceapi.records.claims import Claim
@@ -86,10 +86,10 @@ def _release(objects: ChangedObjects, id: ObjectId, gone: Collection[str]) -> No
     elif "deletionTimestamp" in mapping(value, "metadata"):
         objects.remove(id)
     else:
-        objects.replace(id, {name: part for name, part in value.items() if name != "status"})
+        objects.replace(id, without_status(value))
 
 
 def _another(pod: Object) -> Object:
     """The pod that the owner of a pod makes in its place: on no node, without claims from templates."""
     spec = {name: value for name, value in mapping(pod, "spec").items() if name != "nodeName"}
-    return {name: value for name, value in pod.items() if name != "status"} | {"spec": spec}
+    return without_status(pod) | {"spec": spec}

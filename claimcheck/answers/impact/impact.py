@@ -9,8 +9,7 @@ from advice.findings import NOTE
 from allocator.explaining.holders import Holder, holder
 from allocator.explaining.reallocation import Refused
 from allocator.selection import Selectors
-from allocator.simulation import MODES, Limits
-from allocator.time_limit import POD_SECONDS, OutOfTime, TimeLimit
+from allocator.time_limit import OutOfTime, TimeLimit
 from claimcheck.answers.caveats import group_notes
 from claimcheck.answers.cluster_state import ClusterState
 from claimcheck.answers.devices.cluster_devices import ClusterDevices, chooses
@@ -22,7 +21,7 @@ from claimcheck.answers.impact.changed_devices import ChangedDevice, changed_dev
 from claimcheck.answers.impact.departures import Departure, emptied, leave
 from claimcheck.answers.impact.reallocations import Reallocations
 from claimcheck.answers.scenario import WITH_PATCHES
-from claimcheck.answers.simulate import Report, simulate
+from claimcheck.answers.simulate import Report, as_scheduled
 from claimcheck.answers.unplaced import Unplaced
 from documents.manifest import Manifest
 from resourceapi.model.slices import PATCHED
@@ -30,8 +29,6 @@ from resourceapi.model.versions import GROUP
 from resourceapi.phrases import some
 from resourceapi.records.taints import without_time
 from resourceapi.releases import Profile
-
-_OBJECTIVE = next(iter(MODES))
 
 
 class Cluster(NamedTuple):
@@ -117,9 +114,9 @@ def impact(
     for name in objects.added_taints:
         # when its pods go is counted from the moment of the change, whatever time it takes to find out
         changed.taint_rules[name] = without_time(changed.taint_rules[name])
-    departures = _departures(state, changed, objects, limit)
-    leave(objects, departures)
     now = _cluster(state, stored, limit)
+    departures = _departures(now.examined.devices, ClusterDevices(changed, limit), objects)
+    leave(objects, departures)
     afterwards = _cluster(_learned(objects, state, then, live=live), objects.manifests(), limit)
     unknown = []
     lost: list[LostClaim] = []
@@ -189,26 +186,21 @@ def _learned(objects: ChangedObjects, like: ClusterState, profile: Profile, *, l
     return state
 
 
-def _departures(
-    state: ClusterState, changed: ClusterState, objects: ChangedObjects, limit: TimeLimit
-) -> list[Departure]:
+def _departures(now: ClusterDevices, changed: ClusterDevices, objects: ChangedObjects) -> list[Departure]:
     """The pods that leave their nodes after the change and would have stayed, or stayed longer, without it."""
-    found = emptied(objects, state.pods.objects.values())
+    found = emptied(objects, now.state.pods.objects.values())
     known = {each.pod.key for each in found}
-    already = {each.pod.key: each.when for each in ClusterDevices(state, limit).evictions}
-    devices = ClusterDevices(changed, limit)
-    for each in devices.evictions:
+    already = {each.pod.key: each.when for each in now.evictions}
+    for each in changed.evictions:
         key = each.pod.key
         if key not in known and (key not in already or each.when < already[key]):
-            found.append(Departure(each.pod, when(each, devices.now), because(each)))
+            found.append(Departure(each.pod, when(each, changed.now), because(each)))
     return found
 
 
 def _cluster(state: ClusterState, manifests: Iterable[Manifest], limit: TimeLimit) -> Cluster:
     examined = Examined(state, manifests, "", limit)
-    report = simulate(
-        examined.waiting, [_OBJECTIVE], batch=False, templates=(), limits=Limits(limit, POD_SECONDS)
-    )
+    report = as_scheduled(examined.waiting, limit)
     return Cluster(examined, report, {each.pod: each.node for each in report.runs[0].placements if each.node})
 
 
