@@ -8,15 +8,13 @@ the other as well. Where devices are patched or have compatibility groups, only 
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import io
 import json
-import signal
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from allocator.explaining.explanation import CHANCE, ERROR, FITS
@@ -36,6 +34,7 @@ from resourceapi.records.nodes import read_node
 from tests.claimcheck.first_lines import begins, first_lines, for_events
 from tests.claimcheck.random_inventories import GATES, NAMESPACES, Inventory, Json, inventory
 from tests.e2e.control_plane import component
+from tests.e2e.live_hunt import hunt
 from tests.e2e.live_objects import LiveObjects, refusal, with_patches
 from tests.e2e.scheduling_cluster import SCHEDULER_NAME, SchedulingCluster, scheduling_cluster, until
 
@@ -336,32 +335,11 @@ def _name(obj: Json) -> str:
     return f"{obj['metadata']['namespace']}/{obj['metadata']['name']}"
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Print what differs, also if it is interrupted."""
-    parser = argparse.ArgumentParser(
-        prog="python -m tests.e2e.live_answers", description=str(__doc__).splitlines()[0]
-    )
-    parser.add_argument("--seed", type=int, required=True)
-    parser.add_argument("--count", type=int, default=20, metavar="N", help="clusters")
-    options = parser.parse_args(arguments)
-    differing = done = 0
-    # ended from outside, it has to stop the control plane and tell what it has found
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    counted: Counter[str] = Counter()
-    with contextlib.suppress(KeyboardInterrupt), two_schedulers() as cluster:
-        live = LiveCluster(cluster)
-        counted = live.counted
-        for seed in range(options.seed, options.seed + options.count):
-            for each in live.differences(seed):
-                differing += 1
-                print(seed, *each, sep=" | ", flush=True)
-            done += 1
-    print(
-        f"{done} clusters, {differing} differences;",
-        ", ".join(f"{count} {what}" for what, count in sorted(counted.items())),
-    )
-    return int(differing > 0)
+@contextlib.contextmanager
+def _live() -> Iterator[LiveCluster]:
+    with two_schedulers() as cluster:
+        yield LiveCluster(cluster)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(hunt("tests.e2e.live_answers", str(__doc__), "clusters", _live()))

@@ -7,11 +7,9 @@ kube-scheduler and kube-controller-manager are real; there is no kubelet, so tha
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import io
 import json
-import signal
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -26,6 +24,7 @@ from commandline.main import main as claimcheck
 from resourceapi.manifests import entries, mapping, text
 from resourceapi.objects import Object
 from tests.e2e.control_plane import ApiServer, component, control_plane
+from tests.e2e.live_hunt import hunt
 from tests.e2e.live_objects import LiveObjects
 from tests.e2e.scheduling_cluster import until
 
@@ -148,8 +147,8 @@ class LiveCluster:
         self._kubeconfig = str(server.kubeconfig)
         self.counted: Counter[str] = Counter()
 
-    def difference(self, seed: int) -> tuple[str, Outcome, Outcome] | None:
-        """The change, what comes of it, and what `impact` says; None if that is the same, but for which of waiting pods are first."""
+    def differences(self, seed: int) -> Iterator[tuple[str, Outcome, Outcome]]:
+        """The change, what comes of it, and what `impact` says, unless that is the same but for which of waiting pods are first."""
         random = Random(seed)
         self.set_up(random)
         kind = random.choice(list(_CHANGES))
@@ -171,8 +170,8 @@ class LiveCluster:
         if found.leaving == said.leaving and found.pending.total() == said.pending.total():
             # of pods that could have the same devices, kube-scheduler comes to any first
             self.counted["in another order"] += found != said
-            return None
-        return kind, found, said
+        else:
+            yield kind, found, said
 
     def set_up(self, random: Random) -> None:
         """Make a random cluster, the pods of which are placed, or cannot be."""
@@ -311,31 +310,11 @@ _CHANGES: dict[str, Callable[[Random, LiveObjects], Change]] = {
 }
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Print what differs, also if it is interrupted."""
-    parser = argparse.ArgumentParser(
-        prog="python -m tests.e2e.live_impact", description=str(__doc__).splitlines()[0]
-    )
-    parser.add_argument("--seed", type=int, required=True)
-    parser.add_argument("--count", type=int, default=20, metavar="N", help="clusters")
-    options = parser.parse_args(arguments)
-    differing = done = 0
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    counted: Counter[str] = Counter()
-    with contextlib.suppress(KeyboardInterrupt), cluster() as server:
-        live = LiveCluster(server)
-        counted = live.counted
-        for seed in range(options.seed, options.seed + options.count):
-            if (found := live.difference(seed)) is not None:
-                differing += 1
-                print(seed, *found, sep=" | ", flush=True)
-            done += 1
-    print(
-        f"{done} changes, {differing} differences;",
-        ", ".join(f"{count} {what}" for what, count in sorted(counted.items())),
-    )
-    return int(differing > 0)
+@contextlib.contextmanager
+def _live() -> Iterator[LiveCluster]:
+    with cluster() as server:
+        yield LiveCluster(server)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(hunt("tests.e2e.live_impact", str(__doc__), "changes", _live()))

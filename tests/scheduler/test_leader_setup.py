@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from threading import Event, Thread
@@ -12,7 +12,8 @@ from typing import Any, cast
 import pytest
 import yaml
 
-from cluster.leading import Election, Fence, Unopposed
+from cluster.leading import Election, Fence, Leadership, Unopposed
+from cluster.reflector import Reflector
 from resourceapi.releases import Profile
 from scheduler.cluster_picture import ClusterPicture
 from scheduler.config import load_config
@@ -77,6 +78,30 @@ def ending() -> Iterator[Event]:
     ending.set()
 
 
+def leadership_of(
+    tmp_path: Path,
+    api: FakeApi,
+    picture: ClusterPicture,
+    reflectors: Mapping[str, Reflector],
+    endpoint: RealEndpoint | None = None,
+) -> Leadership:
+    """That of the only replica, which leads without a Lease."""
+    return make_leadership(
+        config(tmp_path, enabled=False),
+        api.client(),
+        picture,
+        reflectors,
+        wake_up_claim(api),
+        endpoint,
+        lambda: None,
+    )
+
+
+def run(reflectors: Mapping[str, Reflector], ending: Event) -> None:
+    for reflector in reflectors.values():
+        Thread(target=reflector.run, args=(ending,), daemon=True).start()
+
+
 def wake_up_claim(api: FakeApi) -> WakeUpClaim:
     return WakeUpClaim(api, "system", "wake-up")
 
@@ -101,20 +126,11 @@ def test_takes_over(tmp_path: Path, ending: Event) -> None:
     before = {name: api.get(f"{PATH}/{name}") for name in ("settled", "replaced", "intended")}
     picture = ClusterPicture(Profile())
     reflectors = picture.reflectors(api.client())
-    leadership = make_leadership(
-        config(tmp_path, enabled=False),
-        api.client(),
-        picture,
-        reflectors,
-        wake_up_claim(api),
-        None,
-        lambda: None,
-    )
+    leadership = leadership_of(tmp_path, api, picture, reflectors)
     leadership.start()
     until(lambda: leadership._hold is not None)
     assert not leadership.is_leading
-    for reflector in reflectors.values():
-        Thread(target=reflector.run, args=(ending,), daemon=True).start()
+    run(reflectors, ending)
     until(lambda: leadership.is_leading)
     changed = {name for name, was in before.items() if api.get(f"{PATH}/{name}") != was}
     assert changed == {"replaced", "intended"}
@@ -136,17 +152,8 @@ def test_claims_are_listed_where_the_watch_does_not_catch_up(tmp_path: Path, end
     before = api.get(f"{PATH}/intended")
     api.fail(1, 403, lambda request: request.verb == "PATCH" and "wake-up" in request.path)
     reflectors = picture.reflectors(api.client())
-    leadership = make_leadership(
-        config(tmp_path, enabled=False),
-        api.client(),
-        picture,
-        reflectors,
-        wake_up_claim(api),
-        None,
-        lambda: None,
-    )
-    for reflector in reflectors.values():
-        Thread(target=reflector.run, args=(ending,), daemon=True).start()
+    leadership = leadership_of(tmp_path, api, picture, reflectors)
+    run(reflectors, ending)
     leadership.start()
     until(lambda: leadership.is_leading)
     assert api.get(f"{PATH}/intended") != before
@@ -208,20 +215,12 @@ def test_no_garbage_is_collected_before_it_leads(
         take_over(self, insist)
 
     monkeypatch.setattr(TakeOver, "__call__", begin)
-    for reflector in reflectors.values():
-        Thread(target=reflector.run, args=(ending,), daemon=True).start()
+    run(reflectors, ending)
     until(lambda: picture.is_served)
     picture.warm_up_first()
     assert 2 in collections
-    leadership = make_leadership(
-        config(tmp_path, enabled=False),
-        api.client(),
-        picture,
-        reflectors,
-        wake_up_claim(api),
-        cast("RealEndpoint", Endpoint(count)),
-        lambda: None,
-    )
+    endpoint = cast("RealEndpoint", Endpoint(count))
+    leadership = leadership_of(tmp_path, api, picture, reflectors, endpoint)
     leadership.start()
     until(lambda: leadership.is_leading)
     first, last = so_far
@@ -241,17 +240,8 @@ def test_claims_that_are_not_served(tmp_path: Path, ending: Event, caplog: pytes
     served = api.resources.pop((RESOURCE, "resourceclaims"))
     picture = ClusterPicture(Profile())
     reflectors = picture.reflectors(api.client())
-    leadership = make_leadership(
-        config(tmp_path, enabled=False),
-        api.client(),
-        picture,
-        reflectors,
-        wake_up_claim(api),
-        None,
-        lambda: None,
-    )
-    for reflector in reflectors.values():
-        Thread(target=reflector.run, args=(ending,), daemon=True).start()
+    leadership = leadership_of(tmp_path, api, picture, reflectors)
+    run(reflectors, ending)
     leadership.start()
     until(lambda: "does not serve all kinds" in str([vars(each) for each in caplog.records]))
     assert (picture.is_served, leadership.is_leading) == (False, False)
