@@ -13,7 +13,7 @@ from http.client import HTTPResponse
 from io import BufferedReader, RawIOBase
 from socket import socket
 from threading import Event, Lock
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from urllib3 import BaseHTTPResponse, HTTPConnectionPool, HTTPHeaderDict, HTTPSConnectionPool, Timeout
@@ -211,12 +211,15 @@ class Interruption:
 
 
 TIMEOUT = 8.0
-# What is read of an answer, or of an event: more than any object has, and little beside what a worker may take, as JSON
-# and decoded.
-ANSWER_BYTES = 8 * 1024 * 1024
-# What an answer may take in memory, as estimated before it is decoded. Dense ones of real servers take twenty times their
-# bytes; a list is asked for again in smaller pages then.
-ANSWER_MEMORY = 24 * ANSWER_BYTES
+# What is read of a page of a list: little beside what a worker may take, as JSON and decoded. One that has more is asked
+# for again with fewer objects.
+PAGE_BYTES = 8 * 1024 * 1024
+# What is read of any other answer, or of an event: more than any object has. An API server takes 3 MiB of one, etcd by default
+# 1.5 MiB, and as JSON it has up to seven times as much: `<` becomes `\u003c`, and numbers of members become their names.
+ANSWER_BYTES = 3 * PAGE_BYTES
+# What they may take in memory, as estimated before they are decoded. Dense ones of real servers take twenty times their bytes.
+PAGE_MEMORY = 24 * PAGE_BYTES
+ANSWER_MEMORY = 2 * PAGE_MEMORY
 READ_BYTES = 64 * 1024
 MAX_MESSAGE = 2_000
 MAX_NAME = 100
@@ -268,15 +271,17 @@ class Client:
         resourceVersions the second one is a conflict.
 
         :raises Unavailable: if there is no answer, or none in JSON; TooLarge if it is larger than :data:`ANSWER_BYTES`, or
-            would take more than :data:`ANSWER_MEMORY`; TooMuch if the budget is used up.
+            would take more than :data:`ANSWER_MEMORY`, or less for a page of a list that can be smaller; TooMuch if the
+            budget is used up.
         """
         url = f"{path}?{urlencode(query)}" if query else path
         content = None if body is None else deep_json.as_go_writes_it(body).encode()
         media_type = MERGE_PATCH if verb == "PATCH" else JSON
         with _failures(f"{verb} {path}"), self._waiting(), deadline(self._timeout):
             response = self._send_again(verb, url, content, media_type, self._accept)
-            answer = self._read(response, f"{verb} {path}")
-            return response.status, _decoded(response, answer, f"{verb} {path}")
+            most = _most_of(query or {})
+            answer = self._read(response, f"{verb} {path}", most.bytes)
+            return response.status, _decoded(response, answer, f"{verb} {path}", most.memory)
 
     def exchange(
         self, verb: str, path: str, content: bytes | None, *, media_type: str, accept: str
@@ -287,7 +292,7 @@ class Client:
         """
         with _failures(f"{verb} {path}"), self._waiting(), deadline(self._timeout):
             response = self._send_again(verb, path, content, media_type, accept)
-            return response.status, self._read(response, f"{verb} {path}")
+            return response.status, self._read(response, f"{verb} {path}", ANSWER_BYTES)
 
     def events(
         self,
@@ -326,8 +331,8 @@ class Client:
             response = self._send("GET", url, None, JSON, self._accept, timeout)
             try:
                 if response.status != 200:
-                    answer = self._read(response, what)
-                    expect((response.status, _decoded(response, answer, what)), what, 200)
+                    answer = self._read(response, what, PAGE_BYTES)
+                    expect((response.status, _decoded(response, answer, what, PAGE_MEMORY)), what, 200)
                 with (interruption or Interruption()).ends(response.shutdown):
                     yield from self._lines(response, what)
             finally:
@@ -371,16 +376,16 @@ class Client:
             decode_content=False,  # nothing compressed is asked for, and a few bytes could become any number
         )
 
-    def _read(self, response: BaseHTTPResponse, what: str) -> bytes:
-        """The body of an answer; the connection is free for others then."""
+    def _read(self, response: BaseHTTPResponse, what: str, most: int) -> bytes:
+        """The body of an answer, of at most so many bytes; the connection is free for others then."""
         parts, size = [], 0
-        while part := response.read(ANSWER_BYTES + 1 - size):
+        while part := response.read(most + 1 - size):
             parts.append(part)
             size += len(part)
             self._charge(response, part)
-            if size > ANSWER_BYTES:
+            if size > most:
                 response.close()  # what is left of the answer is not the next one
-                raise TooLarge(f"{what}: the answer has more than {ANSWER_BYTES:,} bytes")
+                raise TooLarge(f"{what}: the answer has more than {most:,} bytes")
         response.release_conn()
         return b"".join(parts)
 
@@ -423,7 +428,21 @@ def _failures(what: str) -> Iterator[None]:
         raise Unavailable(f"{what}: {why}", reason=why) from None
 
 
-def _decoded(response: BaseHTTPResponse, answer: bytes, what: str) -> Any:
+class _Most(NamedTuple):
+    """What an answer may have, and take in memory."""
+
+    bytes: int
+    memory: int
+
+
+def _most_of(query: Mapping[str, str]) -> _Most:
+    """The bounds for the answer to a request: a page of several objects can be asked for again with fewer of them."""
+    if int(query.get("limit", 1)) > 1:
+        return _Most(PAGE_BYTES, PAGE_MEMORY)
+    return _Most(ANSWER_BYTES, ANSWER_MEMORY)
+
+
+def _decoded(response: BaseHTTPResponse, answer: bytes, what: str, most: int) -> Any:
     """The JSON in an answer; an error is an object with a message, also where it comes as plain text.
 
     :raises JSONError: for what should be JSON; Unavailable for what is compressed, TooLarge for what would take too much
@@ -433,8 +452,8 @@ def _decoded(response: BaseHTTPResponse, answer: bytes, what: str) -> Any:
         raise Unavailable(f"{what}: the answer is compressed, which was not asked for")
     memory = JSONMemory()
     memory.add(answer)
-    if memory.bytes > ANSWER_MEMORY:
-        raise TooLarge(f"{what}: the answer would take more than {ANSWER_MEMORY:,} bytes of memory")
+    if memory.bytes > most:
+        raise TooLarge(f"{what}: the answer would take more than {most:,} bytes of memory")
     try:
         value = deep_json.loads(answer)
     except JSONError:

@@ -59,7 +59,8 @@ class Api(Protocol):
 class Listing:
     """The objects of a collection, page by page; all pages show it at one moment, not before the iteration begins.
 
-    How large objects are is up to those who make them, so pages begin small, and become smaller where one is too large.
+    How large objects are is up to those who make them, so pages begin small, become smaller where one is too large, and
+    grow slowly after that: a large object does not make all that come after it a page each.
     ``revision`` is the resourceVersion to watch from, once all pages are read.
     """
 
@@ -106,6 +107,7 @@ class Listing:
             if not found or following == before or short > MOST_SHORT_PAGES:
                 raise Unavailable(f"GET {self._path}: the list does not end")
             size = min(2 * size, largest)
+            largest = min(largest + max(1, largest // 8), PAGE)
 
 
 def get_object(api: Api, path: str, kind: str, name: str) -> Object:

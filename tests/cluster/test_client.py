@@ -17,10 +17,13 @@ from urllib3 import PoolManager
 from cluster import client
 from cluster.access import Access, service_account
 from cluster.client import Client
+from resourceapi import deep_json
 from resourceapi.api_client import TooLarge, Unavailable
 from serving.certificates import BUNDLE, LEAF, LEAF_KEY, Terms, advance
 from tests.webhook.running import PATIENCE_SECONDS
 
+#: What etcd takes of an object by default, in bytes, and how many times as long that can be as JSON: affinities of pods are.
+LARGEST_OBJECT, LONGEST_JSON = 3 << 19, 7.3
 EVENTS = b"".join(json.dumps({"type": "ADDED", "object": number}).encode() + b"\n" for number in range(3))
 DEEP = b'{"type": "ADDED", "object": ' + b"[" * 9_999 + b"]" * 9_999 + b"}"
 ODD = {
@@ -198,6 +201,32 @@ def test_watch_that_fails(
     with pytest.raises(Unavailable) as caught:
         list(api.events("/watch", {"watch": watch}, PATIENCE_SECONDS))
     assert (caught.value.code, caught.value.reason) == (code, reason)
+
+
+def test_no_object_is_too_large(api: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The attack: a pod that etcd takes is an answer, a page of one and an event, however much longer it is as JSON.
+
+    A collection with one object that cannot be read cannot be read at all, whoever has made the object.
+    """
+    argument = "<" * int(LARGEST_OBJECT * LONGEST_JSON / len(r"\u003c"))
+    pod = deep_json.as_go_writes_it({"spec": {"containers": [{"args": [argument]}]}}).encode()
+    monkeypatch.setitem(ODD, "/pods?limit=1", (200, b'{"items": [' + pod + b"]}"))
+    monkeypatch.setitem(ODD, "/pods/large", (200, pod))
+    monkeypatch.setitem(ODD, "/pods?watch=true", (200, b'{"type": "ADDED", "object": ' + pod + b"}\n"))
+    (event,) = api.events("/pods", {"watch": "true"}, PATIENCE_SECONDS)
+    _, page = api.request("GET", "/pods", query={"limit": "1"})
+    for found in (event["object"], *page["items"], api.request("GET", "/pods/large")[1]):
+        assert found["spec"]["containers"] == [{"args": [argument]}]
+
+
+def test_pages_are_smaller_than_objects(api: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page of several objects is refused sooner: it can be asked for again with fewer."""
+    monkeypatch.setattr(client, "PAGE_BYTES", 1001)
+    for limit in ("1", "2"):
+        monkeypatch.setitem(ODD, f"/large?limit={limit}", ODD["/large"])
+    assert api.request("GET", "/large", query={"limit": "1"})[0] == 200
+    with pytest.raises(TooLarge, match="GET /large: the answer has more than 1,001 bytes"):
+        api.request("GET", "/large", query={"limit": "2"})
 
 
 def test_unreachable(api: Client, tmp_path: Path) -> None:

@@ -80,12 +80,14 @@ class Workloads:
         template: str = "",
         node: str = "",
         nodes: Iterable[str] = (),
+        argument: str = "",
     ) -> None:
         """A pod with a claim, perhaps for some nodes only.
 
         :param claim: the name of its claim; or `claims`, or
         :param template: of the template for it.
         :param node: where it may run; or `nodes`.
+        :param argument: of its container.
         """
         source = {"resourceClaimName": claim} if claim else {"resourceClaimTemplateName": template}
         sources = [{"resourceClaimName": each} for each in claims] or [source]
@@ -93,7 +95,9 @@ class Workloads:
             "schedulerName": SCHEDULER_NAME,
             "terminationGracePeriodSeconds": 0,
             "resourceClaims": [{"name": f"d{place}", **each} for place, each in enumerate(sources)],
-            "containers": [{"name": "c", "image": "x", "resources": {"claims": [{"name": "d0"}]}}],
+            "containers": [
+                {"name": "c", "image": "x", "args": [argument], "resources": {"claims": [{"name": "d0"}]}}
+            ],
         }
         if names := [node] if node else list(nodes):
             required = {"key": "kubernetes.io/hostname", "operator": "In", "values": names}

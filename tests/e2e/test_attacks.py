@@ -108,18 +108,29 @@ def many_orders(attacker: Workloads) -> None:
         attacker.add_pod(f"ordered-{place}", claims=names)
 
 
+def longest_as_json(attacker: Workloads) -> None:
+    """A claim and a pod that etcd takes and that have six times as many bytes as JSON: no other one was read any more."""
+    exactly = {
+        "deviceClassName": "gpu",
+        "selectors": [{"cel": {"expression": f'"{"<" * 10_000}" != ""'}}] * 29,
+    }
+    create(attacker, "longest", spec(*({"name": f"r{place}", "exactly": exactly} for place in range(5))))
+    attacker.add_pod("longest", claim="longest", argument="<" * 1_500_000)
+
+
 ATTACKS: Sequence[Callable[[Workloads], None]] = (
     fatal_error,
     heavy_claims,
     many_claims,
     slow_conversion,
     many_orders,
+    longest_as_json,
 )
 
 
 @pytest.fixture(scope="module")
 def sidecar() -> Iterator[SchedulingVictim]:
-    with scheduling_cluster(replicas=2) as cluster:
+    with scheduling_cluster(replicas=2, server_flags=()) as cluster:  # which stores protobuf, as servers do
         found = SchedulingVictim(cluster)
         found.measure(5)  # what is slow only once
         yield found

@@ -66,6 +66,14 @@ def test_pages_shrink_until_they_fit() -> None:
         list(Listing(api, CLAIMS))
 
 
+def test_pages_grow_again_after_a_large_object() -> None:
+    """The attack: one large object, after which each of all others was a page of its own."""
+    api = Pages(most_bytes=10_000)
+    api.add(CLAIMS, large("a", 9_500), *(large(f"c{number}", 1) for number in range(1000)))
+    assert sum(1 for _ in Listing(api, CLAIMS)) == 1001
+    assert len(api.limits) <= 150
+
+
 def test_pages_begin_small() -> None:
     """What somebody fills is not asked for at once."""
     api = Pages(most_bytes=10_000_000)
