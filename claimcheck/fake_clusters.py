@@ -70,8 +70,8 @@ class FakeCluster(Cluster):
             (workload,) = scenario.workloads
             if workload.problem:
                 raise Unanswerable(f"{workload.title}: {workload.problem}")
-            if workload.missing:
-                raise Unschedulable(f"{workload.title}: waits for {' and for '.join(workload.missing)}")
+            if workload.waits_for:
+                raise Unschedulable(f"{workload.title}: waits for {workload.waits_for}")
             snapshot, resources = scenario.snapshot, scenario.node_resources
             if workload.full_name in self._state.pods.objects:
                 raise Unanswerable(f"{workload.title} is on a node already")

@@ -91,7 +91,7 @@ def simulate(
     if report.problems:
         title, problem = report.problems[0]
         raise Unanswerable(f"{title}: {problem}")
-    waiting = [Placement(title, "", (), f"waits for {missing}") for title, missing in report.waiting]
+    waiting = [Placement(each.workload.title, "", (), each.said) for each in report.waiting]
     placed = [_placement(each) for each in report.runs[0].placements]
     return Simulation((*placed, *waiting), tuple(report.checked))
 

@@ -190,7 +190,7 @@ _OF_GROUP = frozenset(kind.name for kind in KINDS.values() if not kind.diagnosti
 #: The kinds that answers about an object depend on.
 CHECKING = frozenset(("Namespace", "Node", "ResourceClass", *_OF_GROUP))
 #: The kinds that scheduling depends on.
-SCHEDULING = frozenset(("Namespace", "Node", "Pod", pod_groups.KIND, *_OF_GROUP))
+SCHEDULING = frozenset(("Namespace", "Node", "Pod", quotas.KIND, pod_groups.KIND, *_OF_GROUP))
 #: The kinds that quota depends on: what is limited, what counts as which class, and what is there already.
 CHARGING = frozenset(
     (

@@ -66,6 +66,8 @@ class ClusterObjects:
         self.controllers: dict[tuple[str, str, str], tuple[str, str]] = {}
         #: answers requests for new objects, in these namespaces
         self.server = Server(profile, namespaces=self.namespaces.objects)
+        #: the claims that only files have, by ``namespace/name``: they are still to be created
+        self.new_claims: set[str] = set()
         self._of_kind: dict[str, Collection[Any]] = {
             kind: Collection(partial(self._held, kind)) for kind in KINDS
         }

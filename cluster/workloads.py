@@ -29,6 +29,7 @@ from resourceapi.manifests import (
     namespace_of,
     pod_count,
     text,
+    uid_of,
 )
 from resourceapi.model.versions import GROUP
 from resourceapi.objects import EMPTY, Object
@@ -93,6 +94,8 @@ class Workload:
         self.problem = ""
         #: the claims, templates and PodGroup that it waits for, which do not exist
         self.missing: list[str] = []
+        #: the quota without which no further claim is made for it; empty if there is enough
+        self.refused = ""
 
     @property
     def file(self) -> str:
@@ -125,6 +128,11 @@ class Workload:
         affinity = self.pod_spec.get("affinity") or EMPTY
         asks = self.pod_spec.get("topologySpreadConstraints") or affinity.keys() & POD_AFFINITIES
         return bool(asks or SPREAD & {self.kind, *(kind for kind, _ in self.pod.workloads)})
+
+    @property
+    def waits_for(self) -> str:
+        """What is missing before kube-scheduler can look at its pods: claims, templates, a PodGroup, quota."""
+        return " and for ".join(filter(None, (*self.missing, self.refused)))
 
     @property
     def extended_resources(self) -> list[str]:
@@ -260,7 +268,10 @@ class WorkloadReader:
         kind = manifest.value["kind"]
         namespace = namespace_of(manifest.value, self._default_namespace)
         obj = {**obj, "metadata": {**obj["metadata"], "namespace": namespace}}
-        known = self._objects.of(kind).get(f"{namespace}/{displayed_name(obj)}", given)
+        key = f"{namespace}/{displayed_name(obj)}"
+        known = self._objects.of(kind).get(key, given)
+        if kind == CLAIM and known is given and not uid_of(manifest.value):
+            self._objects.new_claims.add(key)
         if kind == CLAIM and "status" in known:
             obj = {**obj, "status": known["status"]}
         self._objects.put(kind, obj)

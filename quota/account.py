@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from quota import amounts
@@ -21,7 +21,6 @@ from validation.workloads import template_of
 if TYPE_CHECKING:
     from documents.manifest import Manifest
     from quota.admission import Shortage
-    from quota.evaluators import Evaluator
     from quota.namespace import Namespace
     from quota.resource_quotas import ResourceQuota
 
@@ -148,7 +147,10 @@ class Account:
         if not statement.template and statement.name in content.stored(group, kind):
             statement.verdict = STORED
             return
-        statement.fitting = _fitting(content, evaluator, obj, statement.copies)
+        statement.fitting = most_that_fit(
+            statement.copies,
+            lambda copies: not content.charge(evaluator, obj, copies=copies, dry_run=True).message,
+        )
         content.charge(evaluator, obj, copies=statement.fitting)
         charged = amounts.times(usage, statement.fitting)
         self.inventory.note_user(statement.namespace, statement.kind, statement.name, charged)
@@ -165,14 +167,17 @@ class Account:
         return explain(shortage, statement.demands, users, self.inventory.resources)
 
 
-def _fitting(content: Namespace, evaluator: Evaluator, obj: Object, copies: int) -> int:
-    """How many of these copies fit, in a few tries: all, none, twice as many as are known to fit, or halfway."""
-    fits, too_many = 0, copies + 1
+def most_that_fit(copies: int, fit: Callable[[int], bool]) -> int:
+    """How many of so many copies fit, in a few tries: all, none, twice as many as are known to fit, or halfway.
+
+    :param fit: whether so many copies do.
+    """
+    known, too_many = 0, copies + 1
     tried = copies
-    while fits < too_many - 1:
-        if content.charge(evaluator, obj, copies=tried, dry_run=True).message:
-            too_many = tried
+    while known < too_many - 1:
+        if fit(tried):
+            known = tried
         else:
-            fits = tried
-        tried = min(2 * fits or 1, (fits + too_many) // 2)
-    return fits
+            too_many = tried
+        tried = min(2 * known or 1, (known + too_many) // 2)
+    return known

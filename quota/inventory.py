@@ -86,10 +86,19 @@ class QuotaInventory:
             content = self.namespace(self.namespace_of(manifest))
             content.store(group_of(manifest.value), manifest.value["kind"], obj)
         for manifest, obj in found:
-            namespace, kind = self.namespace_of(manifest), manifest.value["kind"]
-            evaluator = self.namespace(namespace).evaluator(group_of(manifest.value), kind)
-            if evaluator is not None:
-                self.note_user(namespace, kind, displayed_name(obj), evaluator.usage(obj))
+            self._note_stored(
+                self.namespace_of(manifest), group_of(manifest.value), manifest.value["kind"], obj
+            )
+
+    def hold(self, namespace: str, group: str, kind: str, obj: Object) -> None:
+        """Charge an existing object (v1 with its defaults), which is not charged to another one."""
+        self.namespace(namespace).store(group, kind, obj)
+        self._note_stored(namespace, group, kind, obj)
+
+    def _note_stored(self, namespace: str, group: str, kind: str, obj: Object) -> None:
+        evaluator = self.namespace(namespace).evaluator(group, kind)
+        if evaluator is not None:
+            self.note_user(namespace, kind, displayed_name(obj), evaluator.usage(obj))
 
     def open(self) -> None:
         """Set the usage of each quota: that of its status, or of the existing objects if that is more."""

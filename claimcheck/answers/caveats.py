@@ -9,6 +9,7 @@ from cluster.group_snapshots import GATE
 from resourceapi.gates import known
 from resourceapi.kinds import CLAIM, DEVICE_CLASS, DEVICE_TAINT_RULE, RESOURCE_SLICE, RESOURCE_SLICE_PATCH
 from resourceapi.manifests import mapping
+from resourceapi.model.quotas import KIND as QUOTA
 from resourceapi.phrases import number, plural
 from resourceapi.records.pod_groups import CLAIMS_GATE
 from resourceapi.records.pod_groups import GATE as POD_GROUP_GATE
@@ -29,6 +30,7 @@ _CONSEQUENCES = {
     RESOURCE_SLICE_PATCH.name: "devices are taken to be as their slices describe them",
     "Node": "only nodes that ResourceSlices name are known, without labels, taints and resources",
     "Pod": "what they take of nodes counts as free",
+    QUOTA: "claims count as allowed",
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -21,15 +22,17 @@ from resourceapi.kinds import (
     kind_of,
 )
 from resourceapi.manifests import entries, full_name, has_ended, mapping, name_of, namespace_of, text
+from resourceapi.model.quotas import KIND as QUOTA
 from resourceapi.model.versions import OWN_GROUP
 from resourceapi.objects import Object
 from resourceapi.records.pod_groups import KIND as POD_GROUP
 from resourceapi.records.pod_groups import is_pod_group
-from resourceapi.records.pods import controller_of
+from resourceapi.records.pods import controller_of, read_pod
 from resourceapi.releases import split_api_version
 
 if TYPE_CHECKING:
     from claimcheck.answers.outcome import Failure, Unread
+    from cluster.workloads import Workload
     from documents.manifest import Manifest
     from resourceapi.releases import Profile
 
@@ -72,6 +75,10 @@ class ClusterState(ClusterObjects):
         #: the objects (namespace and name) that somebody has written in a version which the release deprecates
         self.deprecated_writes: dict[Writer, list[tuple[str, str]]] = {}
         self.default_namespace = default_namespace
+        #: the ResourceQuotas
+        self.quotas: list[Manifest] = []
+        #: how many pods on no node have all their claims, by kind, namespace and name of the workload that makes them
+        self._with_claims: Counter[tuple[str, str, str]] = Counter()
 
     def empty(self) -> ClusterState:
         """One that reads objects in the same way, and has nothing but what the cluster makes of devices of any slice."""
@@ -87,6 +94,7 @@ class ClusterState(ClusterObjects):
         other.features, other.has_snapshots = self.features, self.has_snapshots
         other.slices_with_groups = set(self.slices_with_groups)
         other.controllers = dict(self.controllers)
+        other.quotas, other._with_claims = list(self.quotas), Counter(self._with_claims)
         for kind in (*KINDS, "Node", "Pod", POD_GROUP, "Namespace"):
             other.collection(kind).objects.update(self.collection(kind).objects)
         return other
@@ -108,7 +116,9 @@ class ClusterState(ClusterObjects):
         for manifest in readable(found, self.failures):
             how, kind = handling_of(manifest.value), manifest.value.get("kind")
             self._learn_ignored(manifest.value)
-            if is_pod_group(manifest.value):
+            if (manifest.value.get("apiVersion"), kind) == ("v1", QUOTA):
+                self.quotas.append(manifest)
+            elif is_pod_group(manifest.value):
                 self.pod_groups.put(self._in_namespace(manifest.value))
             elif how == CONTEXT:
                 self.collection(manifest.value["kind"]).put(manifest.value)
@@ -119,12 +129,25 @@ class ClusterState(ClusterObjects):
                     self._add(manifest, stored=live)
                 if kind == "Pod" and not new:
                     self.pods.put(manifest.value)
+                    self._learn_claims(manifest.value)
                 elif not of_group and (controller := controller_of(manifest.value)):
                     namespace = namespace_of(manifest.value, self.default_namespace)
                     self.controllers[str(kind), namespace, name_of(manifest.value)] = controller
                 if requests or not (of_group or (live and not is_pending(manifest.value))):
                     requesting.append(manifest)
         return requesting
+
+    def _learn_claims(self, pod: Object) -> None:
+        """Learn for which workload a pod waits that has all its claims."""
+        if not is_pending(pod):
+            return
+        record, namespace = read_pod(pod), namespace_of(pod, self.default_namespace)
+        if all(entry.claim for entry in record.claims):
+            self._with_claims.update((kind, namespace, name) for kind, name in record.workloads)
+
+    def pods_with_claims(self, workload: Workload) -> int:
+        """How many pods of a workload that are on no node have all their claims; the pod itself is not one of its pods."""
+        return self._with_claims[workload.kind, workload.namespace, workload.name]
 
     def _learn_ignored(self, obj: Object) -> None:
         """Learn which checks an object says to ignore."""

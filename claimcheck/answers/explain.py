@@ -96,10 +96,11 @@ class Explained(NamedTuple):
 
     @property
     def waits_for(self) -> str:
-        """What does not exist and without which kube-scheduler does not look at the pod: claims, templates, others of its gang."""
+        """What is missing, without which kube-scheduler does not look at the pod: claims, templates, quota, others of its gang."""
         if self.workload.problem:
             return ""
-        return " and for ".join(self.workload.missing) or (self.gang.waits if self.gang is not None else "")
+        waits = self.workload.waits_for
+        return waits or (self.gang.waits if self.gang is not None else "")
 
     @property
     def allocated(self) -> list[tuple[str, Object]]:
@@ -160,7 +161,7 @@ def _explain(
     scenario: Scenario, workload: Workload, gang: GangAnswer | None, limit: TimeLimit, node: str
 ) -> Explained:
     """Explain a workload: of a gang that does not fit a pod of it that does not, if there is one."""
-    if gang is None or workload.problem or workload.missing:
+    if gang is None or workload.problem or workload.waits_for:
         return explain_one(scenario, workload, limit, node)
     if gang.waits:
         return Explained(workload, None, gang=gang)
@@ -257,7 +258,7 @@ def explain_one(
         and len(rejected) == len(snapshot.nodes)
     ):
         found.mistakes[:0] = mistakes.in_labels(workload.pod_spec, snapshot.nodes.values())
-    speaks = _is_as_kube_scheduler(scenario) and not (node or on)
+    speaks = _is_as_kube_scheduler(scenario) and not (node or on or workload.refused)
     message = _unavailable(found, rejected) if speaks else ""
     explained = Explained(
         workload,

@@ -10,7 +10,7 @@ from allocator.scheduling import Mode
 from allocator.simulation import Limits, Placement, Simulation
 from allocator.time_limit import POD_SECONDS, TimeLimit
 from claimcheck.answers.scenario import Scenario
-from claimcheck.answers.tried import Placed, Tried, scheduling_state, tried_of, withdrawn_by_gang
+from claimcheck.answers.tried import Placed, Tried, ends_of, scheduling_state, tried_of, withdrawn_by_gang
 from cluster.workloads import Workload
 from resourceapi.manifests import mapping, text
 
@@ -85,7 +85,7 @@ def gang_answers(scenario: Scenario, limit: TimeLimit) -> dict[str, GangAnswer]:
     found = {}
     for name, its in members.items():
         gang = next(each.gang for each in its if each.gang is not None)
-        can_be_tried = [each for each in sorted(its, key=_age) if not each.problem and not each.missing]
+        can_be_tried = [each for each in sorted(its, key=_age) if not each.problem and not each.waits_for]
         found[name] = _answer(scenario, gang, can_be_tried, limits)
     return found
 
@@ -101,7 +101,9 @@ def _answer(scenario: Scenario, gang: Gang, members: Sequence[Workload], limits:
     if known < gang.min_count:
         return GangAnswer(gang, known, (), ())
     resources = scenario.node_resources
-    tried = tried_of(scenario, members, resources, limits)
+    tried = tried_of(
+        scenario, members, ends_of(members, [each.copies for each in members]), resources, limits
+    )
     pods = [each.pod for each in tried]
     if gang.running + len(pods) < gang.min_count:
         error = f"only {len(pods):,} of its {gang.min_count:,} pods (minCount) are tried"

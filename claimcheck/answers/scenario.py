@@ -20,6 +20,7 @@ WITH_PATCHES = (
 )
 #: What is not checked, and what is asked about it.
 QUOTAS = "ResourceQuotas, which can keep a pod's claims from being made (claimcheck quota)"
+QUOTAS_OF_PODS = "ResourceQuotas for the pods themselves (claimcheck quota)"
 
 if TYPE_CHECKING:
     from advice.findings import Result
@@ -84,7 +85,10 @@ class Scenario:
             only = "Checked for claims without a pod: devices, and taints of nodes."
             return [only, *consequences(self.state.unread)]
         checked = ["devices", "the pod's nodeSelector, required node affinity and tolerations"]
-        not_checked = ["affinity to other pods", "topology spread", "host ports", "volumes", QUOTAS]
+        not_checked = ["affinity to other pods", "topology spread", "host ports", "volumes"]
+        if self.state.quotas:
+            checked.append("ResourceQuotas for claims")
+        not_checked.append(QUOTAS_OF_PODS if self.state.quotas else QUOTAS)
         resources = "CPU, memory and other resources of nodes"
         if self.node_resources.are_known:
             checked.insert(1, resources)
@@ -122,6 +126,13 @@ def workloads_in(
             # While it is rolled out, there are more pods than it wants.
             workload.copies = max(workload.copies, existing_pods(workload.manifest.value))
         workload.problem = workload.problem or undecidable(workload, state.unread)
+    if state.quotas:
+        from claimcheck.answers.claim_quotas import ClaimQuotas
+
+        quotas = ClaimQuotas(state)
+        for workload in workloads:
+            granted = quotas.alone(workload)
+            workload.refused = granted.refusal if granted.copies <= len(workload.running) else ""
     return workloads
 
 
@@ -187,8 +198,8 @@ def scheduling_objects(
     """The objects of a live cluster that scheduling depends on.
 
     If templates and labels of other namespaces cannot be listed, that is no failure: only the pods' own matters.
-    Claims of all namespaces matter, as they may hold devices. Neither is it a failure if Pods cannot be listed: what
-    they take of nodes is not known then, which ``state.unread`` says. PodGroups matter only to pods that name them, and
+    Claims of all namespaces matter, as they may hold devices. Neither is it a failure if Pods or ResourceQuotas cannot be
+    listed: what they take of nodes, or forbid, is not known then, which ``state.unread`` says. PodGroups matter only to pods that name them, and
     ReplicaSets only where something else than a Deployment may control them.
 
     :param namespace: where a list of all namespaces is forbidden, that of this one is read.
@@ -197,6 +208,7 @@ def scheduling_objects(
     from claimcheck.answers.cluster_state import TEMPLATE
     from claimcheck.answers.outcome import NoAnswer, Unread
     from cluster.live_objects import SCHEDULING
+    from resourceapi.model.quotas import KIND as QUOTA
     from resourceapi.records.pod_groups import KIND as POD_GROUP
 
     for each in cluster.objects(profile, kinds=SCHEDULING, at_least=namespace):
@@ -207,6 +219,7 @@ def scheduling_objects(
             if (each.kind in (TEMPLATE, "Namespace") and each.read_namespace) or each.kind in (
                 "Pod",
                 POD_GROUP,
+                QUOTA,
             ):
                 continue
         yield each

@@ -11,11 +11,13 @@ from allocator.explaining.snapshot import unknown_classes
 from allocator.fitting.fragmentation import Fragmentation, fragmentation
 from allocator.simulation import MODES, Limits, Placement, Pod, Simulation, pack
 from allocator.time_limit import POD_SECONDS, OutOfTime, TimeLimit
+from claimcheck.answers.claim_quotas import grants
 from claimcheck.answers.outcome import Failure
 from claimcheck.answers.scenario import Scenario
 from claimcheck.answers.tried import ends_of, scheduling_state, tried_of
 from claimcheck.answers.unplaced import Unplaced, unplaced
 from cluster.workloads import Workload
+from resourceapi.phrases import number
 
 BATCH = "batch"
 
@@ -48,6 +50,26 @@ class Run(NamedTuple):
         return [each for each in self.placements if not each.node]
 
 
+class Waiting(NamedTuple):
+    """A workload with pods that kube-scheduler does not look at.
+
+    :param missing: what they wait for: claims, templates, a PodGroup, quota.
+    :param pods: how many of its pods.
+    """
+
+    workload: Workload
+    missing: str
+    pods: int
+
+    @property
+    def said(self) -> str:
+        """What it or some of its pods wait for."""
+        if self.pods == self.workload.copies:
+            return f"waits for {self.missing}"
+        verb = "waits" if self.pods == 1 else "wait"
+        return f"{self.pods:,} of {number(self.workload.copies, 'pod')} {verb} for {self.missing}"
+
+
 class Report(NamedTuple):
     """All runs, the first of which is reported in full, and the new nodes that would help.
 
@@ -55,7 +77,7 @@ class Report(NamedTuple):
     :param checked: which of kube-scheduler's checks are made, in sentences.
     :param with_patches: whether patches have changed devices.
     :param problems: objects that cannot be simulated, with the reason.
-    :param waiting: pods that wait for claims or templates that do not exist, with these.
+    :param waiting: pods that wait for something else than nodes and devices.
     :param unknown_classes: classes that claims name and that do not exist.
     :param unplaced: the pods that the first run leaves, by reason.
     """
@@ -65,7 +87,7 @@ class Report(NamedTuple):
     checked: Sequence[str]
     with_patches: bool
     problems: Sequence[tuple[str, str]]
-    waiting: Sequence[tuple[str, str]]
+    waiting: Sequence[Waiting]
     unknown_classes: Sequence[str]
     runs: Sequence[Run]
     unplaced: Sequence[Unplaced] = ()
@@ -117,8 +139,9 @@ def simulate(
     resources = scenario.state.node_resources(
         without={each.full_name for each in workloads if each.kind == "Pod"}
     )
-    ends = ends_of(workloads)
-    tried = tried_of(scenario, workloads, resources, limits)
+    granted = grants(scenario.state, workloads)
+    ends = ends_of(workloads, [each.copies for each in granted])
+    tried = tried_of(scenario, workloads, ends, resources, limits)
     pods = [each.pod for each in tried]
     claims = [claim for workload in workloads for claim in workload.claims]
     unknown: Sequence[str] = ()
@@ -153,10 +176,16 @@ def simulate(
         scenario.has_patched_devices,
         problems=[
             (each.title, problem)
-            for each, end in zip(workloads, ends, strict=True)
-            if (problem := each.problem or _excess(each, end))
+            for each, end, grant in zip(workloads, ends, granted, strict=True)
+            if (problem := each.problem or _excess(each, end, grant.copies))
         ],
-        waiting=[(each.title, " and for ".join(each.missing)) for each in workloads if each.missing],
+        waiting=[
+            Waiting(
+                each, " and for ".join(waits), each.copies if each.missing else each.copies - grant.copies
+            )
+            for each, grant in zip(workloads, granted, strict=True)
+            if (waits := [*each.missing, *filter(None, (grant.refusal,))])
+        ],
         unknown_classes=unknown,
         runs=runs,
         unplaced=unplaced(scenario, tried, runs[0].placements, after, limits),
@@ -164,8 +193,8 @@ def simulate(
     )
 
 
-def _excess(workload: Workload, end: int) -> str:
-    if workload.copies <= end:
+def _excess(workload: Workload, end: int, allowed: int) -> str:
+    if min(workload.copies, allowed) <= end:
         return ""
     return f"only {end:,} of its {workload.copies:,} pods are simulated"
 

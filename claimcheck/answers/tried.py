@@ -75,12 +75,15 @@ def pods_of(
     return pods
 
 
-def ends_of(workloads: Sequence[Workload]) -> list[int]:
-    """Of each workload, how many pods there are at most, those included that are on nodes."""
+def ends_of(workloads: Sequence[Workload], allowed: Sequence[int]) -> list[int]:
+    """Of each workload, how many pods are tried at most, those included that are on nodes.
+
+    :param allowed: of each workload, for how many pods quotas allow the claims.
+    """
     room, found = MAX_OBJECTS, []
-    for each in workloads:
+    for each, copies in zip(workloads, allowed, strict=True):
         weight, running = 1 + len(each.claims), len(each.running)
-        end = min(each.copies, MAX_COPIES)
+        end = min(each.copies, copies, MAX_COPIES)
         if _can_be_tried(each):
             end = min(end, running + max(1, room // weight))
             room -= weight * max(0, end - running)
@@ -89,14 +92,19 @@ def ends_of(workloads: Sequence[Workload]) -> list[int]:
 
 
 def tried_of(
-    scenario: Scenario, workloads: Sequence[Workload], resources: NodeResources, limits: Limits
+    scenario: Scenario,
+    workloads: Sequence[Workload],
+    ends: Sequence[int],
+    resources: NodeResources,
+    limits: Limits,
 ) -> list[Tried]:
     """The pods of the workloads that can be tried, as many as there is room for.
 
+    :param ends: of each workload, how many are tried at most.
     :param resources: what nodes have left beside devices.
     """
     found: list[Tried] = []
-    for workload, end in zip(workloads, ends_of(workloads), strict=True):
+    for workload, end in zip(workloads, ends, strict=True):
         if _can_be_tried(workload):
             pods = pods_of(scenario.snapshot, workload, resources, limits, end)
             found += (Tried(workload, *each) for each in enumerate(pods, len(workload.running)))

@@ -71,6 +71,8 @@ def _object(explained: Explained) -> Json:
         }
     if explanation is None:
         return document | {"problem": explained.bypassed or workload.problem or explained.waits_for}
+    if workload.refused:
+        document["problem"] = explained.waits_for
     if explained.open_conditions:
         document["bindingConditions"] = [_open_condition(each) for each in explained.open_conditions]
     if explained.users is not None:

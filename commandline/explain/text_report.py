@@ -68,6 +68,10 @@ def _section(explained: Explained) -> Iterator[str]:
     if explanation is not None and (gated := node_report.gates(explained)):
         yield f"{head}: {gated}"
         start = "  after that: "
+    if explanation is not None and workload.refused:
+        yield f"{head}: waits for {workload.refused}"
+        yield "  raise the quota, or delete what nobody needs; claimcheck quota shows what is used"
+        start = "  after that: "
     if explanation is not None and (gang := explained.gang) is not None and not gang.fits:
         yield f"{start}{_of_gang(gang, explanation)}"
         start = (

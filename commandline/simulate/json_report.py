@@ -23,7 +23,7 @@ def document(report: Report) -> Json:
         "runs": [_run(run) for run in report.runs],
         "unknownClasses": report.unknown_classes,
         "problems": [{"object": title, "problem": problem} for title, problem in report.problems],
-        "waiting": [{"object": title, "missing": missing} for title, missing in report.waiting],
+        "waiting": [{"object": each.workload.title, "missing": each.missing} for each in report.waiting],
         "notes": report.checked,
         "failures": failure_documents(report.failures),
     }

@@ -26,8 +26,8 @@ def lines(report: Report) -> Iterator[str]:
     """The report line by line."""
     for title, problem in report.problems:
         yield f"{title}: error: {problem}"
-    for title, missing in report.waiting:
-        yield f"{title}: waits for {missing}"
+    for each in report.waiting:
+        yield f"{each.workload.title}: {each.said}"
     yield from failure_lines(report.failures)
     for name in report.unknown_classes:
         yield f"there is no DeviceClass {name}"

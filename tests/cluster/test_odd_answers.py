@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from urllib3 import PoolManager
 
+from claimcheck.answers.cluster_state import ClusterState
 from cluster.access import Access
 from cluster.client import Client
 from cluster.live_objects import SCHEDULING, LiveObject, UnreadList, live_object, live_objects
-from cluster.objects import ClusterObjects
 from resourceapi.api_client import MOST_SHORT_PAGES, Listing, Unavailable, get_object
 from resourceapi.measured import NEWEST
 from resourceapi.model.versions import GROUP
@@ -48,10 +48,8 @@ class Odd:
 def listed(api: Odd) -> list[LiveObject | UnreadList]:
     """All that scheduling depends on, as commands read it."""
     found = list(live_objects(api, "test", PROFILE, kinds=SCHEDULING))
-    objects = ClusterObjects(PROFILE)
-    for each in found:
-        if isinstance(each, LiveObject):
-            objects.collection(each.value["kind"]).put(each.value)
+    objects = ClusterState(PROFILE, "default")
+    objects.learn((each for each in found if isinstance(each, LiveObject)), live=True)
     return found
 
 

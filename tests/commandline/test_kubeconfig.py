@@ -546,7 +546,8 @@ def test_rights_that_suffice(
     pods = {"/api/v1/pods", "/api/v1/namespaces/team/pods"}  # what they take of nodes stays unknown
     of_pod_groups = "/apis/scheduling.k8s.io/v1beta1"
     groups = {of_pod_groups, f"{of_pod_groups}/podgroups", f"{of_pod_groups}/namespaces/team/podgroups"}
-    assert cluster.asked - discovery - pods - groups == set(SEVEN)
+    quotas = {"/api/v1/resourcequotas", "/api/v1/namespaces/team/resourcequotas"}
+    assert cluster.asked - discovery - pods - groups - quotas == set(SEVEN)
 
 
 def test_validate_without_the_right_to_list_requests_for_reports(

@@ -18,16 +18,19 @@ def check(examined: Examined) -> Iterator[Diagnosis]:
     Pods that would be placed now are left out: kube-scheduler has not come to them yet.
     """
     scenario = examined.waiting
-    missing: dict[str, list[Affected]] = {}
-    for workload in scenario.workloads:
-        if reason := workload.problem or " and for ".join(workload.missing):
-            cause = f"nothing can be said about it: {reason}" if workload.problem else f"waits for {reason}"
-            missing.setdefault(cause, []).append(_affected(workload))
-    for cause, pods in missing.items():
-        yield Diagnosis(POD_WAITS, cause, pods, command=_explain(pods))
-    if len(scenario.workloads) == sum(map(len, missing.values())):
+    if not scenario.workloads:
         return
     answer = as_scheduled(scenario, examined.limit)
+    causes: dict[str, list[Affected]] = {}
+    for workload in scenario.workloads:
+        if workload.problem:
+            cause = f"nothing can be said about it: {workload.problem}"
+            causes.setdefault(cause, []).append(_affected(workload))
+    for waiting in answer.waiting:
+        if not waiting.workload.problem:
+            causes.setdefault(waiting.said, []).append(_affected(waiting.workload))
+    for cause, pods in causes.items():
+        yield Diagnosis(POD_WAITS, cause, pods, command=_explain(pods))
     yield from map(_waiting, answer.unplaced)
 
 

@@ -183,6 +183,8 @@ def _learned(objects: ChangedObjects, like: ClusterState, profile: Profile, *, l
     state = ClusterState(profile, like.default_namespace)
     state.unread = dict(like.unread)
     state.learn(objects.manifests(), live=live)
+    # What is used of a quota goes down with the claims of pods that leave, which its status does not say.
+    state.quotas.clear()
     return state
 
 
