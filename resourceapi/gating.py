@@ -5,14 +5,13 @@ Fields with the same gates are one feature: if the stored object has any of them
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from resourceapi.objects import copied
 from resourceapi.schema import Schema
 
 Gates = tuple[str, ...]
-Visit = Callable[[dict[str, Any], list[tuple[dict[str, Any], str]]], None]
+Found = list[tuple[dict[str, Any], str]]
 
 
 def without_disabled(
@@ -26,87 +25,72 @@ def without_disabled(
     :returns: ``obj`` itself if it has no such fields, otherwise a copy.
     """
     result = obj
-    for gates, uses, visit in _features(schema, struct):
-        if on.issuperset(gates) or (old and _in_use(uses, old)):
+    for gates, feature in _features(schema, struct).items():
+        if on.issuperset(gates) or (old and _in_use(feature, old)):
             continue
-        found: list[tuple[dict[str, Any], str]] = []
-        visit(result, found)
+        found: Found = []
+        feature.find(result, found, dropped=True)
         if found and result is obj:
             result = copied(obj)
             found.clear()
-            visit(result, found)
+            feature.find(result, found, dropped=True)
         for owner, name in found:
             del owner[name]
     return result
 
 
-def _in_use(visit: Visit, old: dict[str, Any]) -> bool:
-    found: list[tuple[dict[str, Any], str]] = []
-    visit(old, found)
+def _in_use(feature: _Feature, old: dict[str, Any]) -> bool:
+    found: Found = []
+    feature.find(old, found)
     return any(owner[name] != [] for owner, name in found)
 
 
-def _features(schema: Schema, struct: str) -> list[tuple[Gates, Visit, Visit]]:
-    """The features that the struct has fields for, with functions that find those that are set, and of them those to drop."""
+class _Feature:
+    """Where a struct has the fields of one feature."""
 
-    def build() -> list[tuple[Gates, Visit, Visit]]:
-        return [
-            (gates, uses, _visitor(schema, struct, gates, dropped=True) or _nothing)
-            for gates in _gates_below(schema, struct)
-            if (uses := _visitor(schema, struct, gates))
-        ]
+    __slots__ = ("dropped", "names", "steps")
 
-    return schema.compiled(("gating", struct), build)
+    def __init__(self) -> None:
+        self.names: list[str] = []
+        #: those that go when the feature is off
+        self.dropped: list[str] = []
+        #: the fields with structs that have such fields: of what kind, and the feature in these
+        self.steps: list[tuple[str, str, _Feature]] = []
 
-
-def _gates_below(schema: Schema, struct: str) -> list[Gates]:
-    found: dict[Gates, None] = {}
-    for field in schema[struct].fields:
-        if field.gates:
-            found[field.gates] = None
-        inner = field.type.struct_within
-        if inner:
-            found.update(dict.fromkeys(_gates_below(schema, inner)))
-    return list(found)
-
-
-def _nothing(obj: dict[str, Any], found: list[tuple[dict[str, Any], str]]) -> None:
-    """Of a feature whose fields are all kept."""
-
-
-def _visitor(schema: Schema, struct: str, gates: Gates, *, dropped: bool = False) -> Visit | None:
-    """A function that collects the set fields of one feature, or None if the struct has none.
-
-    :param dropped: only those that go when the feature is off.
-    """
-    own: list[str] = []
-    steps: list[tuple[str, str, Visit]] = []
-    for field in schema[struct].fields:
-        if field.gates == gates:
-            if not (dropped and field.kept):
-                own.append(field.name)
-        elif (inner := field.type.struct_within) and (
-            visit := _visitor(schema, inner, gates, dropped=dropped)
-        ):
-            steps.append(("inline" if field.inline else field.type.kind, field.name, visit))
-    if not own and not steps:
-        return None
-
-    def visit_struct(obj: dict[str, Any], found: list[tuple[dict[str, Any], str]]) -> None:
-        for name in own:
+    def find(self, obj: dict[str, Any], found: Found, *, dropped: bool = False) -> None:
+        """Collect the fields that are set; ``dropped``: only those that go when the feature is off."""
+        for name in self.dropped if dropped else self.names:
             if name in obj:
                 found.append((obj, name))
-        for kind, name, visit in steps:
+        for kind, name, inside in self.steps:
             value: Any = obj if kind == "inline" else obj.get(name)
             if not value:
                 continue
             if kind == "list":
                 for item in value:
-                    visit(item, found)
+                    inside.find(item, found, dropped=dropped)
             elif kind == "map":
                 for item in value.values():
-                    visit(item, found)
+                    inside.find(item, found, dropped=dropped)
             else:
-                visit(value, found)
+                inside.find(value, found, dropped=dropped)
 
-    return visit_struct
+
+def _features(schema: Schema, struct: str) -> dict[Gates, _Feature]:
+    """The features that the struct has fields for; of structs inside they are found out once, wherever these are."""
+
+    def build() -> dict[Gates, _Feature]:
+        features: dict[Gates, _Feature] = {}
+        for field in schema[struct].fields:
+            if field.gates:
+                own = features.setdefault(field.gates, _Feature())
+                own.names.append(field.name)
+                own.dropped += [] if field.kept else [field.name]
+            if inner := field.type.struct_within:
+                kind = "inline" if field.inline else field.type.kind
+                for gates, inside in _features(schema, inner).items():
+                    if gates != field.gates:
+                        features.setdefault(gates, _Feature()).steps.append((kind, field.name, inside))
+        return features
+
+    return schema.compiled(("gating", struct), build)
