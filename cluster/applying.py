@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from resourceapi import deep_json
 from resourceapi.go_text import json_text
@@ -42,15 +42,18 @@ MERGE_KEYS: Mapping[str, tuple[str, ...]] = {
 KEY_DEFAULTS = {"protocol": "TCP"}
 
 
-class Merging(NamedTuple):
+class Merging:
     """How what is given is merged with what is stored.
 
     :ivar keys: the lists that are merged, with what their entries are known by.
     :ivar atomic: the maps, and the lists whose entries, are replaced as a whole.
     """
 
-    keys: Mapping[str, tuple[str, ...]]
-    atomic: frozenset[str] = frozenset()
+    __slots__ = ("atomic", "keys")
+
+    def __init__(self, keys: Mapping[str, tuple[str, ...]], atomic: frozenset[str] = frozenset()) -> None:
+        self.keys = keys
+        self.atomic = atomic
 
 
 BY_KUBECTL = Merging(MERGE_KEYS)

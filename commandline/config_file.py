@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from argparse import Action, ArgumentTypeError, Namespace
 from collections.abc import Container, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from commandline.errors import UsageError
 from commandline.options import names_cluster
@@ -46,21 +46,27 @@ _OF_CLUSTER = frozenset(("kube-version", "runtime-config", "inventory"))
 MAX_BYTES = 100_000
 
 
-class Setting(NamedTuple):
+class Setting:
     """What the file says about an option.
 
     :param place: file and line.
     """
 
-    place: str
-    value: Any
+    __slots__ = ("place", "value")
+
+    def __init__(self, place: str, value: Any) -> None:
+        self.place = place
+        self.value = value
 
 
-class ConfigFile(NamedTuple):
+class ConfigFile:
     """The settings of a file in a directory, by the long names of options."""
 
-    directory: str
-    settings: Mapping[str, Setting]
+    __slots__ = ("directory", "settings")
+
+    def __init__(self, directory: str, settings: Mapping[str, Setting]) -> None:
+        self.directory = directory
+        self.settings = settings
 
 
 def settle(options: Namespace, parser: Parser) -> None:

@@ -6,12 +6,12 @@ Source: `k8s.io/dynamic-resource-allocation/deviceattribute` of 1.37.1.
 from __future__ import annotations
 
 import re
-from typing import Any, NamedTuple
+from typing import Any
 
 PREFIX = "resource.kubernetes.io/"
 
 
-class StandardAttribute(NamedTuple):
+class StandardAttribute:
     """One of them.
 
     :param fields: the fields of a DeviceAttribute in which its value may be.
@@ -19,9 +19,12 @@ class StandardAttribute(NamedTuple):
     :param pattern: of texts.
     """
 
-    fields: tuple[str, ...]
-    form: str
-    pattern: str | None = None
+    __slots__ = ("fields", "form", "pattern")
+
+    def __init__(self, fields: tuple[str, ...], form: str, pattern: str | None = None) -> None:
+        self.fields = fields
+        self.form = form
+        self.pattern = pattern
 
     def problem(self, field: str, value: Any) -> str:
         """What is wrong with a value (JSON) in a field of a DeviceAttribute; empty if nothing is."""

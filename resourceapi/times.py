@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from time import gmtime, strftime, time_ns
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from datetime import datetime
 
 _LAYOUT = "2006-01-02T15:04:05Z07:00"
 _DAYS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
@@ -43,6 +46,8 @@ def age(time: str) -> str:
 
 def moment(time: str) -> datetime:
     """A time from :func:`parse` to count with: one in a year that Python does not know is the first or the last that it does."""
+    from datetime import UTC, datetime
+
     if time.startswith(("-", "0000-")):
         return datetime.min.replace(tzinfo=UTC)
     if time[4:5] != "-":

@@ -6,7 +6,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from conversion.hub import from_hub, hub_object, normalized, path_to_hub, path_to_version
 from resourceapi import field_errors as errors
@@ -201,15 +201,18 @@ class ResourceKindRules(KindRules):
         return setting.present(self.kind.name, api_version, obj)
 
 
-class NamespaceRule(NamedTuple):
+class NamespaceRule:
     """A hand-written rule about a new spec that depends on the namespace.
 
     :param field: the name of a field; the rule accepts every spec that has no such field anywhere.
     :param check: reports what is wrong with a spec, given the labels of the namespace.
     """
 
-    field: str
-    check: Callable[[Object, Checks, Labels], None]
+    __slots__ = ("check", "field")
+
+    def __init__(self, field: str, check: Callable[[Object, Checks, Labels], None]) -> None:
+        self.field = field
+        self.check = check
 
 
 class DeviceKindRules(ResourceKindRules):

@@ -6,7 +6,7 @@ An update keeps a field that the stored object uses, so the object that the serv
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from advice.lints.table import DROPPED, Warning
 from resourceapi.decoding import fields_of
@@ -19,7 +19,7 @@ CLAIMS_GATE = "DynamicResourceAllocation"
 _NOTHING: Collection[Any] = ([], {}, "", 0, False)
 
 
-class Step(NamedTuple):
+class Step:
     """What to look for in a field.
 
     :ivar gate: the gate that is off; empty if it is something inside that depends on one.
@@ -27,10 +27,15 @@ class Step(NamedTuple):
     :ivar inside: what to look for in structs inside, within ``depth`` lists and maps.
     """
 
-    gate: str = ""
-    harmless: Collection[Any] = ()
-    inside: Plan | None = None
-    depth: int = 0
+    __slots__ = ("depth", "gate", "harmless", "inside")
+
+    def __init__(
+        self, gate: str = "", harmless: Collection[Any] = (), inside: Plan | None = None, depth: int = 0
+    ) -> None:
+        self.gate = gate
+        self.harmless = harmless
+        self.inside = inside
+        self.depth = depth
 
 
 Plan = dict[str, Step]  # by the names of a struct's fields

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from enum import Enum
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from advice.lints.table import AS_TEXT, CONSTANT, TYPE_LOOKUP, Lint
 from deviceselectors.ast import Call, Comprehension, Ident, ListLiteral, Literal, Node, Select
@@ -262,18 +262,23 @@ _SWAPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
 _LONGEST = 100
 
 
-class Remark(NamedTuple):
+class Remark:
     """A remark about a part of an expression; `position` and `length` are in code points.
 
     `version` is the look-up that must give a version for the remark to be right, if it depends on that.
     """
 
-    lint: Lint
-    position: int
-    length: int
-    message: str
-    hint: str
-    version: Lookup | None = None
+    __slots__ = ("hint", "length", "lint", "message", "position", "version")
+
+    def __init__(
+        self, lint: Lint, position: int, length: int, message: str, hint: str, version: Lookup | None = None
+    ) -> None:
+        self.lint = lint
+        self.position = position
+        self.length = length
+        self.message = message
+        self.hint = hint
+        self.version = version
 
 
 class Expression:

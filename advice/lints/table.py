@@ -13,12 +13,15 @@ if TYPE_CHECKING:
     from documents.positions import Place
 
 
-class Lint(NamedTuple):
+class Lint:
     """One kind of warning about objects that the server accepts.  ``code`` never changes its meaning."""
 
-    code: str
-    name: str
-    summary: str
+    __slots__ = ("code", "name", "summary")
+
+    def __init__(self, code: str, name: str, summary: str) -> None:
+        self.code = code
+        self.name = name
+        self.summary = summary
 
 
 class Warning(NamedTuple):

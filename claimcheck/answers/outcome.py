@@ -4,23 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import chain
-from typing import NamedTuple
 
 from advice.findings import ERROR, WARNING, Finding, Result
 
 
-class Skipped(NamedTuple):
+class Skipped:
     """An object of a kind that is not validated.
 
     :param context: whether it was read for what it says about other objects, such as a Namespace.
     """
 
-    file: str
-    document: int
-    api_version: str
-    kind: str
-    name: str
-    context: bool
+    __slots__ = ("api_version", "context", "document", "file", "kind", "name")
+
+    def __init__(
+        self, file: str, document: int, api_version: str, kind: str, name: str, context: bool
+    ) -> None:
+        self.file = file
+        self.document = document
+        self.api_version = api_version
+        self.kind = kind
+        self.name = name
+        self.context = context
 
 
 class Failure:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from advice.findings import ERROR, Finding, Result
 from claimcheck.answers.outcome import Failure
@@ -19,14 +19,17 @@ if TYPE_CHECKING:
     from resourceapi.releases import Profile
 
 
-class Text(NamedTuple):
+class Text:
     """Manifests that are at hand, rather than in a file.
 
     :param name: what reports call them.
     """
 
-    name: str
-    content: bytes
+    __slots__ = ("content", "name")
+
+    def __init__(self, name: str, content: bytes) -> None:
+        self.name = name
+        self.content = content
 
 
 #: A file, what cannot be read, or a text.
@@ -83,11 +86,14 @@ def unusable(manifest: Manifest, reason: str, path: Path = ()) -> Failure:
     return Failure(manifest.file, f"line {line}: {reason}" if line else reason)
 
 
-class _BrokenSource(NamedTuple):
+class _BrokenSource:
     """The lines of a file with a document that is not a manifest."""
 
-    lines: list[str]
-    line: int
+    __slots__ = ("line", "lines")
+
+    def __init__(self, lines: list[str], line: int) -> None:
+        self.lines = lines
+        self.line = line
 
     def source_line(self, number: int) -> str:
         return self.lines[number - 1].rstrip("\r") if 1 <= number <= len(self.lines) else ""

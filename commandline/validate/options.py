@@ -6,7 +6,6 @@ from argparse import ArgumentParser, Namespace
 
 from advice.findings import ERROR, NOTE, WARNING
 from commandline.errors import UsageError
-from commandline.lint import known_codes
 from commandline.options import (
     add_cluster,
     add_inventory,
@@ -249,7 +248,10 @@ def check(options: Namespace) -> None:
         raise UsageError("--fix rewrites files: name them, without --old and --patch-file")
     if options.fix and STANDARD_INPUT in options.paths:
         raise UsageError("--fix needs files: standard input cannot be rewritten")
-    options.disable = known_codes("--disable", options.disable)
+    if options.disable:
+        from commandline.lint import known_codes
+
+        options.disable = known_codes("--disable", options.disable)
     options.severity = severities(options.severity)
     if options.subresource and not options.old:
         raise UsageError(
@@ -291,6 +293,8 @@ def severities(given: str) -> dict[str, str]:
     found = {}
     for part in filter(None, map(str.strip, given.split(","))):
         code, _, level = (each.strip() for each in part.partition("="))
+        from commandline.lint import known_codes
+
         known_codes("--severity", [code])
         level = "off" if level == "false" else level  # as YAML reads it
         if level not in LEVELS:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from claimcheck.answers.handling import ASK, NOT_SERVED
 from documents.document import Document
@@ -91,12 +91,8 @@ def _refuse_size(body: Object) -> Answer | None:
 _QUESTIONS = frozenset(("authentication.k8s.io", "authorization.k8s.io"))
 
 
-class Refusal(NamedTuple):
-    """What kubectl says, the field that it is about, and a name for the rule (:mod:`validation.requests`)."""
-
-    rule: str
-    path: Path
-    message: str
+Refusal = tuple[str, "Path", str]
+"""A name for the rule (:mod:`validation.requests`), the field that it is about, and what kubectl says."""
 
 
 def refusals(manifest: Manifest, how: str, sender: str, profile: Profile) -> list[Refusal]:
@@ -112,17 +108,19 @@ def refusals(manifest: Manifest, how: str, sender: str, profile: Profile) -> lis
             found.append(_NO_GENERATED_NAME)
     elif is_manifest(manifest.value):
         if unreadable := metadata_problem(manifest.value):
-            return [Refusal(WRONG_TYPE, *unreadable)]
+            return [(WRONG_TYPE, *unreadable)]
         if is_of_kubernetes(manifest.value):
             found += _of_name(manifest.value, sender)
     if manifest.listed_as:
         problems = item_problems(manifest.value, manifest.listed_as, profile)
-        found += (Refusal(WRONG_TYPE, *problem) for problem in problems)
+        found += ((WRONG_TYPE, *problem) for problem in problems)
     return found
 
 
-_NO_GENERATED_NAME = Refusal(
-    GENERATED_NAME, ("metadata", "generateName"), "cannot use generate name with apply"
+_NO_GENERATED_NAME: Refusal = (
+    GENERATED_NAME,
+    ("metadata", "generateName"),
+    "cannot use generate name with apply",
 )
 
 
@@ -136,15 +134,13 @@ def _of_name(value: Object, sender: str) -> list[Refusal]:
     name, path = text(mapping(value, "metadata"), "name"), ("metadata", "name")
     if name:
         found = [] if sender == CREATE_ONLY else path_segment(name)
-        return [Refusal(INVALID, path, f'invalid resource name "{name}": [{each.detail}]') for each in found]
+        return [(INVALID, path, f'invalid resource name "{name}": [{each.detail}]') for each in found]
     is_generated = _needs_generated_name(value)
     if sender != CREATE_ONLY:
-        return [
-            _NO_GENERATED_NAME if is_generated else Refusal(REQUIRED, path, "resource name may not be empty")
-        ]
+        return [_NO_GENERATED_NAME if is_generated else (REQUIRED, path, "resource name may not be empty")]
     if is_generated or split_api_version(str(value["apiVersion"]))[0] in _QUESTIONS:
         return []
-    return [Refusal(REQUIRED, path, "Required value: name or generateName is required")]
+    return [(REQUIRED, path, "Required value: name or generateName is required")]
 
 
 # What a request that changes a stored object makes of it: an applied manifest, or a patch.
