@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
+from itertools import product
 from typing import NamedTuple
 
 from allocator.devices import Device, Slice
 from allocator.rules.standing import tolerates
+from allocator.time_limit import UNLIMITED, TimeLimit
 from resourceapi.kinds import DEVICE_TAINT_RULE, RESOURCE_SLICE
 from resourceapi.manifests import text
 from resourceapi.objects import Object
@@ -75,17 +77,21 @@ class Tainted(NamedTuple):
     taints: Sequence[EvictingTaint]
 
 
-def evictions(pods: Iterable[Pod], claims: Mapping[str, Claim], taints: NoExecuteTaints) -> list[Eviction]:
+def evictions(
+    pods: Iterable[Pod], claims: Mapping[str, Claim], taints: NoExecuteTaints, limit: TimeLimit = UNLIMITED
+) -> list[Eviction]:
     """The pods that are evicted, those that go first before others.
 
     :param pods: only those on nodes can be; those that are being deleted need not.
     :param claims: by `namespace/name`; only those that are allocated matter.
     :param taints: of their devices.
+    :param limit: how long it may take.
+    :raises OutOfTime: if it takes longer.
     """
     tainted = {
         key: on
         for key, claim in claims.items()
-        if claim.is_allocated and (on := taints.on(claim)) is not None
+        if claim.is_allocated and (on := taints.on(claim, limit)) is not None
     }
     users = {key: _Users(claims[key]) for key in tainted}
     found = []
@@ -95,11 +101,17 @@ def evictions(pods: Iterable[Pod], claims: Mapping[str, Claim], taints: NoExecut
         used = [(f"{pod.namespace}/{entry.claim}", entry) for entry in pod.claims]
         keys = dict.fromkeys(key for key, entry in used if key in users and users[key].include(pod, entry))
         if keys:
+            limit.check()
             reasons = [tainted[key] for key in keys]
-            all_taints = {each.order: each for reason in reasons for each in reason.taints}
-            ordered = [all_taints[order] for order in sorted(all_taints)]
+            ordered = reasons[0].taints if len(reasons) == 1 else _together(each.taints for each in reasons)
             found.append(Eviction(pod, min(each.when for each in reasons), ordered))
     return sorted(found, key=lambda each: (each.when, each.pod.key))
+
+
+def _together(all_taints: Iterable[Sequence[EvictingTaint]]) -> list[EvictingTaint]:
+    """All taints in order, each once."""
+    found = {each.order: each for taints in all_taints for each in taints}
+    return [found[order] for order in sorted(found)]
 
 
 class _Users:
@@ -132,46 +144,50 @@ class NoExecuteTaints:
                 for device in slice.devices:
                     if any(taint.effect == _NO_EXECUTE for taint in device.taints):
                         self._devices.setdefault(device.id, device)
-        self._rules = [each for each in rules if each.taint.get("effect") == _NO_EXECUTE]
+        self._rules: dict[DeviceNames, list[EvictingTaint]] = {}
+        for rule in rules:
+            if rule.names is not None and rule.taint.get("effect") == _NO_EXECUTE:
+                taint = EvictingTaint(DEVICE_TAINT_RULE.name, rule.name, None, 0, rule.taint)
+                self._rules.setdefault(rule.names, []).append(taint)
 
     @property
     def are_none(self) -> bool:
         """Whether there is no such taint."""
         return not (self._devices or self._rules)
 
-    def on(self, claim: Claim) -> Tainted | None:
-        """Until when pods may use an allocated claim; None if there is no end to it."""
+    def on(self, claim: Claim, limit: TimeLimit = UNLIMITED) -> Tainted | None:
+        """Until when pods may use an allocated claim; None if there is no end to it.
+
+        :param limit: how long it may take to find out.
+        :raises OutOfTime: if it takes longer.
+        """
         whens: list[datetime] = []
-        taints: dict[tuple[object, ...], EvictingTaint] = {}
+        taints: list[EvictingTaint] = []
         for result in claim.results:
             for each in self._of(result.device):
+                limit.check()
                 seconds = _tolerated(result, each.taint)
                 if seconds is None:
                     continue
-                taints[each.order] = each
-                whens.append(_later(self._added(each.taint), seconds))
-        return Tainted(min(whens), [taints[order] for order in sorted(taints)]) if whens else None
+                taints.append(each)
+                whens.append(later(self._added(each.taint), seconds))
+        return Tainted(min(whens), _together([taints])) if whens else None
 
     def _of(self, id: DeviceId) -> Iterator[EvictingTaint]:
         device = self._devices.get(id)
         for place, taint in enumerate(device.spec.get("taints") or () if device is not None else ()):
             if device is not None and taint.get("effect") == _NO_EXECUTE:
                 yield EvictingTaint(RESOURCE_SLICE.name, device.slice.name, id, place, taint)
-        for rule in self._rules:
-            if rule.names is not None and _selects(rule.names, id):
-                yield EvictingTaint(DEVICE_TAINT_RULE.name, rule.name, None, 0, rule.taint)
+        # what a rule leaves out may be anything
+        for names in product(*((None, own) for own in id)):
+            yield from self._rules.get(DeviceNames(*names), ())
 
     def _added(self, taint: Object) -> datetime:
         when = text(taint, "timeAdded")
         return moment(when) if when else self._now
 
 
-def _selects(names: DeviceNames, device: DeviceId) -> bool:
-    """Whether a rule is about a device: what it leaves out may be anything."""
-    return all(name is None or name == own for name, own in zip(names, device, strict=True))
-
-
-def _later(when: datetime, seconds: int) -> datetime:
+def later(when: datetime, seconds: int) -> datetime:
     """A time so many seconds later; like Go's, a duration is counted in nanoseconds and wraps after 292 years."""
     nanoseconds = (seconds * 10**9 + 2**63) % 2**64 - 2**63
     try:
@@ -182,11 +198,11 @@ def _later(when: datetime, seconds: int) -> datetime:
 
 def _tolerated(result: DeviceResult, taint: Object) -> int | None:
     """For how many seconds a device of an allocation tolerates a taint, at the least that one of its tolerations says; None if for good."""
-    fitting = [
-        each
-        for each in result.object.get("tolerations") or ()
-        if each.get("effect") == _NO_EXECUTE and tolerates(each, read_taint(taint))
-    ]
+    tolerations = result.object.get("tolerations")
+    if not tolerations:
+        return 0
+    as_read = read_taint(taint)
+    fitting = [each for each in tolerations if each.get("effect") == _NO_EXECUTE and tolerates(each, as_read)]
     if any(each.get("tolerationSeconds") is None for each in fitting):
         return None
     return min((max(each["tolerationSeconds"], 0) for each in fitting), default=0)

@@ -25,6 +25,7 @@ def lines(answer: Impact) -> Iterator[str]:
     yield summary(answer)
     yield from _departures(answer.departures)
     yield from unplaced_lines(answer.pending)
+    yield from _list("wait for what is not there", [f"{pod}: {what}" for pod, what in answer.waiting])
     lost = [
         f"claim {each.holder.claim}: {each.refused.device}: {each.refused.reason}" for each in answer.lost
     ]
@@ -53,17 +54,17 @@ def summary(answer: Impact) -> str:
     """How many things get worse and better, on one line."""
     counts = {
         "pods that leave their nodes": len(answer.departures),
-        "pods that stay pending": sum(len(each.tried) for each in answer.pending),
+        "pods that stay pending": sum(len(each.tried) for each in answer.pending) + len(answer.waiting),
         "claims that would not get their devices again": len(answer.lost),
         "new findings": len(answer.found),
         "pods that start": len(answer.starting),
         "devices that change": sum(bool(each.changes) for each in answer.devices),
         "findings solved": len(answer.solved),
     }
-    return (
-        "; ".join(f"{what}: {count:,}" for what, count in counts.items() if count)
-        or "nothing changes for pods"
+    nothing = (
+        "it is not known whether something changes for pods" if answer.unknown else "nothing changes for pods"
     )
+    return "; ".join(f"{what}: {count:,}" for what, count in counts.items() if count) or nothing
 
 
 def _list(title: str, rows: Sequence[str]) -> Iterator[str]:
@@ -113,6 +114,7 @@ def document(answer: Impact) -> dict[str, Any]:
             for each in answer.departures
         ],
         "pending": [unplaced_document(each) for each in answer.pending],
+        "waiting": [{"pod": pod, "reason": what} for pod, what in answer.waiting],
         "lost": [
             {
                 "claim": each.holder.claim,

@@ -151,7 +151,7 @@ def explain_all(
         explained.append(_explain(scenario, workload, gang, limit.part(POD_SECONDS), node))
     late = sum(each.verdict == UNDECIDED for each in explained) if limit.is_over else 0
     if not all(each.bound for each in explained):
-        return Answer(explained, scenario.failures, scenario.checked(), late)
+        return Answer(explained, scenario.failures, scenario.checked(limit), late)
     # Nothing has been checked, nor do lists matter that could not be read.
     failures = [each for each in scenario.failures if not (explained and isinstance(each, Unread))]
     return Answer(explained, failures, [])

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from claimcheck.answers.caveats import consequences, group_notes, pod_group_notes, undecidable
-from claimcheck.answers.evictions import evicted, notes
+from claimcheck.answers.evictions import NO_TIME_FOR_EVICTIONS, evicted, notes
 from resourceapi.errors import Unanswerable
 from resourceapi.manifests import existing_pods
 from resourceapi.phrases import number
@@ -72,13 +72,23 @@ class Scenario:
         """Whether some patch applies to some device."""
         return bool(self.snapshot.inventory.patches_in_effect)
 
-    def checked(self) -> list[str]:
-        """What of the scheduler's checks has been made, what has not, and with which devices, in sentences."""
+    def checked(self, limit: TimeLimit) -> list[str]:
+        """What of the scheduler's checks has been made, what has not, and with which devices, in sentences.
+
+        :param limit: how long it may take to find out which pods are evicted.
+        """
         patches = [WITH_PATCHES] if self.has_patched_devices else []
-        rules, now = self.state.taint_rules.values(), datetime.now(UTC)
-        leaving = notes(evicted(self.state, self.snapshot.inventory.published(), rules, now), now)
         groups = [*group_notes(self.state), *pod_group_notes(self.state)]
-        return [*self._checks(), *patches, *groups, *leaving]
+        return [*self._checks(), *patches, *groups, *self._leaving(limit)]
+
+    def _leaving(self, limit: TimeLimit) -> list[str]:
+        from allocator.time_limit import OutOfTime
+
+        rules, now = self.state.taint_rules.values(), datetime.now(UTC)
+        try:
+            return notes(evicted(self.state, self.snapshot.inventory.published(), rules, now, limit), now)
+        except OutOfTime:
+            return [NO_TIME_FOR_EVICTIONS]
 
     def _checks(self) -> list[str]:
         if not any(each.is_pod for each in self.workloads):

@@ -172,7 +172,7 @@ def simulate(
     return Report(
         pods,
         scenario.failures,
-        scenario.checked(),
+        scenario.checked(limits.whole),
         scenario.has_patched_devices,
         problems=[
             (each.title, problem)

@@ -55,7 +55,7 @@ def lines(devices: ClusterDevices, device: Device) -> Iterator[str]:
     yield from _section("Taints", [(str(read_taint(each.value)), _from(each)) for each in sources.taints])
     yield from _section("Claims", [_use(each) for each in devices.uses(device)])
     if leaving := devices.evicted_from(device):
-        rows = [(each.pod.key, when(each, devices.now), because(each)) for each in leaving]
+        rows = [(each.pod.key, when(each.when, devices.now), because(each)) for each in leaving]
         yield from _section("Evictions", rows)
 
 

@@ -98,7 +98,7 @@ def device_document(devices: ClusterDevices, device: Device) -> Json:
             document[f"more{name}"] = len(said) - MOST_LISTED
     document["claims"] = [_use(each) for each in devices.uses(device)]
     if leaving := devices.evicted_from(device):
-        document["evictions"] = [eviction(each, when(each, devices.now)) for each in leaving]
+        document["evictions"] = [eviction(each, when(each.when, devices.now)) for each in leaving]
     return document
 
 

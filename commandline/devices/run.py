@@ -44,6 +44,13 @@ def run(options: Namespace) -> int:
         raise UsageError(f"the selectors took longer than {options.timeout:g} s (--timeout)") from None
     if options.names:
         chosen = named(chosen, options.names)
+    try:
+        if options.names or options.output not in (TEXT, WIDE):
+            devices.evictions()  # before anything is written
+    except OutOfTime:
+        raise UsageError(
+            f"finding out which pods are evicted took longer than {options.timeout:g} s (--timeout)"
+        ) from None
     _write(options, devices, chosen)
     complain(*_remarks(options, devices, chosen, filters))
     return UNFINISHED if state.failures else SUCCESS

@@ -114,6 +114,12 @@ OTHERS: dict[str, dict[str, Any]] = {
         "metadata": {"name": "web-7f-a", "namespace": "team"},
         "status": {"phase": "Failed"},
     },
+    "a pod that comes onto a node by itself": {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "own", "namespace": "team"},
+        "spec": {"nodeName": "node-1"},
+    },
     "a rule of another group": {
         "apiVersion": "evil.example.com/v1",
         "kind": "DeviceTaintRule",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
-from functools import cached_property
 from typing import NamedTuple
 
 from allocator.allocated import Common, admits
@@ -70,10 +69,12 @@ class ClusterDevices:
     def __init__(self, state: ClusterState, limit: TimeLimit) -> None:
         """Apply patches to them.
 
-        :param limit: how long that may take.
+        :param limit: how long that may take, and finding out which pods are evicted.
         :raises OutOfTime: if it takes longer.
         """
         self.state = state
+        self._limit = limit
+        self._evictions: list[Eviction] | None = None
         #: when all of it is so
         self.now = datetime.now(UTC)
         self.snapshot = snapshot_of(state, limit)
@@ -126,15 +127,20 @@ class ClusterDevices:
         """Whether the pool has slices of a newer generation than that of the device."""
         return device.slice.generation < self.inventory.of_pool(device.slice.pool).newest
 
-    @cached_property
     def evictions(self) -> list[Eviction]:
-        """The pods that are evicted from devices, as things are now."""
-        return evicted(self.state, self.inventory.published(), self.state.taint_rules.values(), self.now)
+        """The pods that are evicted from devices, as things are now.
+
+        :raises OutOfTime: if it takes too long to find out.
+        """
+        if self._evictions is None:
+            rules = self.state.taint_rules.values()
+            self._evictions = evicted(self.state, self.inventory.published(), rules, self.now, self._limit)
+        return self._evictions
 
     def evicted_from(self, device: Device) -> list[Eviction]:
         """Those of them that use a device."""
         pods = {pod for use in self.uses(device) for pod in use.holder.pods}
-        return [each for each in self.evictions if each.pod.key in pods]
+        return [each for each in self.evictions() if each.pod.key in pods] if pods else []
 
     def uses(self, device: Device) -> list[Use]:
         """The claims that have the device, those with admin access last; no claim has a device of an obsolete slice."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from advice.findings import ERROR, NOTE, WARNING
 from allocator.time_limit import OutOfTime
 from claimcheck.answers.caveats import consequences
 from claimcheck.answers.doctor import claims, classes, pods, pools, versions
-from claimcheck.answers.doctor.examined import Diagnosis, Examined
+from claimcheck.answers.doctor.examined import Affected, Diagnosis, Examined
 from claimcheck.answers.outcome import Failure
 
 Checks = Mapping[str, Callable[[Examined], Iterator[Diagnosis]]]
@@ -30,12 +30,14 @@ class Examination(NamedTuple):
     :param unfinished: what there was no time to look at.
     :param unread: what could not be looked at, in sentences.
     :param failures: what could not be read.
+    :param silenced: findings that annotations of their objects silence, or options; of each the objects that do.
     """
 
     diagnoses: list[Diagnosis]
     unfinished: list[str]
     unread: list[str]
     failures: list[Failure]
+    silenced: Sequence[Diagnosis] = ()
 
     @property
     def is_complete(self) -> bool:
@@ -51,21 +53,29 @@ class Examination(NamedTuple):
 def examine(examined: Examined, checks: Checks = ALL_CHECKS) -> Examination:
     """Ask checks."""
     found: list[Diagnosis] = []
+    silenced: list[Diagnosis] = []
     unfinished = []
     for subject, check in checks.items():
         try:
-            found += filter(None, (_heard(examined, each) for each in check(examined)))
+            for each in check(examined):
+                heard, unheard = _heard(examined, each)
+                found += [heard] if heard.objects else []
+                silenced += [unheard] if unheard.objects else []
         except OutOfTime:
             unfinished.append(subject)
     found.sort(key=lambda each: (_WORST_FIRST.index(each.check.severity), -len(each.objects)))
-    return Examination(found, unfinished, list(consequences(examined.state.unread)), examined.state.failures)
+    unread = list(consequences(examined.state.unread))
+    return Examination(found, unfinished, unread, examined.state.failures, silenced)
 
 
-def _heard(examined: Examined, diagnosis: Diagnosis) -> Diagnosis | None:
-    """A diagnosis without the objects that silence it; None if no others are left.
+def _heard(examined: Examined, diagnosis: Diagnosis) -> tuple[Diagnosis, Diagnosis]:
+    """A diagnosis without the objects that silence it, and with these alone.
 
     :raises OutOfTime: if the time for everything is over.
     """
     examined.limit.check()
-    objects = [each for each in diagnosis.objects if not examined.is_silenced(diagnosis.check, each)]
-    return diagnosis._replace(objects=objects) if objects else None
+    heard: list[Affected] = []
+    unheard: list[Affected] = []
+    for each in diagnosis.objects:
+        (unheard if examined.is_silenced(diagnosis.check, each) else heard).append(each)
+    return diagnosis._replace(objects=heard), diagnosis._replace(objects=unheard)

@@ -24,6 +24,8 @@ CLUSTER_SCOPED = frozenset(
 _LAST = "9999-12-31T23:59:59Z"
 #: What a server keeps of a stored object if an update leaves it out.
 _KEPT = ("uid", "creationTimestamp", "ownerReferences", "finalizers")
+#: What no new object has, whatever its file says: a pod that leaves would not wait.
+_NOT_OF_NEW = frozenset((*_KEPT, "deletionTimestamp", "deletionGracePeriodSeconds"))
 
 
 class ObjectId(NamedTuple):
@@ -70,7 +72,7 @@ class ChangedObjects:
     def __init__(self, state: ClusterState, stored: Iterable[Manifest], change: Change) -> None:
         self._state = state
         self._objects = {self._id(each.value): each for each in stored if _is_looked_at(each.value)}
-        #: objects of which it is not known what they do, or pods that are there already
+        #: objects of which it is not known what they do, or pods that are there already, or come onto a node by themselves
         self.ignored: list[str] = []
         #: the names of nodes whose pods leave, those of DaemonSets included if True
         self.emptied: dict[str, bool] = dict.fromkeys(change.drained, False)
@@ -78,6 +80,8 @@ class ChangedObjects:
         self.deleted_pods: set[str] = set()
         #: the names of the ResourceSlicePatches that are new or replaced
         self.applied_patches: set[str] = set()
+        #: the Nodes that are new or replaced as they were before, empty for new ones
+        self.applied_nodes: dict[str, Object] = {}
         #: the DeviceTaintRules whose taint is added with the change
         self.added_taints: list[str] = []
         for id, each in list(self._objects.items()):
@@ -122,7 +126,8 @@ class ChangedObjects:
         place = f"{manifest.file}:{manifest.line}" if manifest.line else manifest.file
         id = self._id(manifest.value)
         old = self.get(id)
-        if not _is_looked_at(manifest.value) or (id.kind == POD and old is not None):
+        is_bound = id.kind == POD and bool(mapping(manifest.value, "spec").get("nodeName"))
+        if not _is_looked_at(manifest.value) or (id.kind == POD and old is not None) or is_bound:
             self.ignored.append(str(id))
             return
         if not id.name:
@@ -143,6 +148,8 @@ class ChangedObjects:
             self.added_taints.append(id.name)
         if id.kind == RESOURCE_SLICE_PATCH.name:
             self.applied_patches.add(id.name)
+        if id.kind == NODE:
+            self.applied_nodes.setdefault(id.name, old or {})
         self._objects[id] = Unwritten(manifest.file, value)
 
     def _cordon(self, name: str) -> None:
@@ -186,7 +193,7 @@ def _is_looked_at(value: Object) -> bool:
 
 def _created(obj: Object) -> Object:
     """A new object as it is stored, later than all others."""
-    metadata = {name: value for name, value in mapping(obj, "metadata").items() if name not in _KEPT}
+    metadata = {name: value for name, value in mapping(obj, "metadata").items() if name not in _NOT_OF_NEW}
     # what kubelet says of a new Node is kept, of others only updates of the status are
     spec = obj if obj.get("kind") == NODE else without_status(obj)
     return {**spec, "metadata": metadata}

@@ -15,10 +15,11 @@ from claimcheck.answers.cluster_state import ClusterState
 from claimcheck.answers.devices.cluster_devices import ClusterDevices, chooses
 from claimcheck.answers.doctor.examination import OBJECT_CHECKS, Examination, examine
 from claimcheck.answers.doctor.examined import Affected, Diagnosis, Examined
-from claimcheck.answers.evictions import because, when
+from claimcheck.answers.evictions import NO_TIME_FOR_EVICTIONS, because, when
 from claimcheck.answers.impact.change import POD, Change, ChangedObjects
 from claimcheck.answers.impact.changed_devices import ChangedDevice, changed_devices
 from claimcheck.answers.impact.departures import Departure, emptied, leave
+from claimcheck.answers.impact.node_taints import NodeEviction, evicted_from_nodes
 from claimcheck.answers.impact.reallocations import Reallocations
 from claimcheck.answers.scenario import WITH_PATCHES
 from claimcheck.answers.simulate import Report, as_scheduled
@@ -40,6 +41,12 @@ class Cluster(NamedTuple):
     examined: Examined
     report: Report
     placed: Mapping[str, str]
+
+    @property
+    def unplaced(self) -> set[str]:
+        """The pods that are left, or wait for what is not there."""
+        left = (name for group in self.report.unplaced for name in group.pods)
+        return {*left, *(each.workload.title for each in self.report.waiting)}
 
 
 class LostClaim(NamedTuple):
@@ -63,6 +70,7 @@ class Impact(NamedTuple):
     :param departures: the pods that leave their nodes.
     :param starting: pods that will be placed and would not be as the cluster is, or are new, with their nodes.
     :param pending: pods that will not be placed, by reason: they are placed now, wait and would be, or come anew for others that leave.
+    :param waiting: pods that will wait for what is not there, with that; they do not wait now, or come anew.
     :param lost: claims whose pods would not get their devices again if they restarted.
     :param devices: the devices that do not say the same afterwards.
     :param classes: the DeviceClasses that choose more or fewer devices.
@@ -75,6 +83,7 @@ class Impact(NamedTuple):
     departures: Sequence[Departure]
     starting: Sequence[tuple[str, str]]
     pending: Sequence[Unplaced]
+    waiting: Sequence[tuple[str, str]]
     lost: Sequence[LostClaim]
     devices: Sequence[ChangedDevice]
     classes: Sequence[ClassDevices]
@@ -87,7 +96,7 @@ class Impact(NamedTuple):
     def harms(self) -> bool:
         """Whether something is worse than before, and worse than a note."""
         found = any(each.check.severity != NOTE for each in self.found)
-        return found or bool(self.departures or self.pending or self.lost)
+        return found or bool(self.departures or self.pending or self.waiting or self.lost)
 
 
 def impact(
@@ -115,10 +124,16 @@ def impact(
         # when its pods go is counted from the moment of the change, whatever time it takes to find out
         changed.taint_rules[name] = without_time(changed.taint_rules[name])
     now = _cluster(state, stored, limit)
-    departures = _departures(now.examined.devices, ClusterDevices(changed, limit), objects)
+    unknown = []
+    departures = emptied(objects, now.examined.devices.state.pods.objects.values())
+    try:
+        departures += _evicted(
+            now.examined.devices, ClusterDevices(changed, limit), objects, departures, limit
+        )
+    except OutOfTime:
+        unknown.append(NO_TIME_FOR_EVICTIONS)
     leave(objects, departures)
     afterwards = _cluster(_learned(objects, state, then, live=live), objects.manifests(), limit)
-    unknown = []
     lost: list[LostClaim] = []
     classes: list[ClassDevices] = []
     devices: list[ChangedDevice] = []
@@ -148,13 +163,14 @@ def impact(
             if pod not in now.placed and pod not in coming_back
         ],
         list(_pending(now, afterwards)),
+        list(_waiting(now, afterwards)),
         lost,
         devices,
         classes,
-        list(_only_in(findings[1], findings[0])),
-        list(_only_in(findings[0], findings[1])),
-        list(_notes(state, afterwards, objects, devices)),
-        [*_ignored(objects.ignored), *unknown, *findings[0].unread],
+        list(_only_in(findings[1].diagnoses, findings[0])),
+        list(_only_in(findings[0].diagnoses, findings[1])),
+        [*_notes(state, afterwards, objects, devices), *_silenced(findings[1], findings[0])],
+        [*_ignored(objects.ignored), *_undecidable(now, afterwards), *unknown, *findings[0].unread],
     )
 
 
@@ -188,16 +204,38 @@ def _learned(objects: ChangedObjects, like: ClusterState, profile: Profile, *, l
     return state
 
 
-def _departures(now: ClusterDevices, changed: ClusterDevices, objects: ChangedObjects) -> list[Departure]:
-    """The pods that leave their nodes after the change and would have stayed, or stayed longer, without it."""
-    found = emptied(objects, now.state.pods.objects.values())
-    known = {each.pod.key for each in found}
-    already = {each.pod.key: each.when for each in now.evictions}
-    for each in changed.evictions:
-        key = each.pod.key
-        if key not in known and (key not in already or each.when < already[key]):
-            found.append(Departure(each.pod, when(each, changed.now), because(each)))
-    return found
+def _evicted(
+    now: ClusterDevices,
+    changed: ClusterDevices,
+    objects: ChangedObjects,
+    known: Sequence[Departure],
+    limit: TimeLimit,
+) -> list[Departure]:
+    """The pods that taints make leave after the change and that would have stayed, or stayed longer, without it.
+
+    :param known: pods that leave anyway.
+    :raises OutOfTime: if it takes too long to find out.
+    """
+    leaving = {each.pod.key for each in known}
+    already = {each.pod.key: each.when for each in now.evictions()}
+    pods = now.state.pods.objects.values()
+    found = {each.pod.key: each for each in evicted_from_nodes(objects, pods, changed.now, limit)}
+    for each in changed.evictions():
+        if each.pod.key not in found or each.when < found[each.pod.key].when:
+            found[each.pod.key] = NodeEviction(each.pod, each.when, because(each))
+    return [
+        Departure(each.pod, when(each.when, changed.now), each.why)
+        for key, each in sorted(found.items(), key=lambda item: (item[1].when, item[0]))
+        if key not in leaving and (key not in already or each.when < already[key])
+    ]
+
+
+def _undecidable(now: Cluster, afterwards: Cluster) -> Iterator[str]:
+    """The pods of which nothing can be said afterwards, with the reason."""
+    known = set(now.report.problems)
+    yield from (
+        f"{pod}: {problem}" for pod, problem in afterwards.report.problems if (pod, problem) not in known
+    )
 
 
 def _cluster(state: ClusterState, manifests: Iterable[Manifest], limit: TimeLimit) -> Cluster:
@@ -208,10 +246,17 @@ def _cluster(state: ClusterState, manifests: Iterable[Manifest], limit: TimeLimi
 
 def _pending(now: Cluster, afterwards: Cluster) -> Iterator[Unplaced]:
     """The pods that are left afterwards and are not now, by reason."""
-    left = {name for group in now.report.unplaced for name in group.pods}
+    left = now.unplaced
     for group in afterwards.report.unplaced:
         if tried := [each for each in group.tried if each.pod.name not in left]:
             yield group._replace(tried=tried)
+
+
+def _waiting(now: Cluster, afterwards: Cluster) -> Iterator[tuple[str, str]]:
+    waits_already = now.unplaced
+    for each in afterwards.report.waiting:
+        if each.workload.title not in waits_already:
+            yield each.workload.title, each.missing
 
 
 def _lost(now: ClusterDevices, afterwards: ClusterDevices, limit: TimeLimit) -> Iterator[LostClaim]:
@@ -240,10 +285,22 @@ def _chosen(devices: ClusterDevices, limit: TimeLimit) -> dict[str, int]:
     }
 
 
-def _only_in(one: Examination, other: Examination) -> Iterator[Diagnosis]:
-    """What one examination has found and the other has not: only the objects that are new."""
-    known = {(each.check.code, affected[:3]) for each in other.diagnoses for affected in each.objects}
-    for each in one.diagnoses:
+def _silenced(afterwards: Examination, now: Examination) -> Iterator[str]:
+    """What annotations silence that is not found now: whoever makes the change may have written them."""
+    silenced = [
+        f"{each.check.code} of {affected.kind} {affected.full_name}"
+        for each in _only_in(afterwards.silenced, now)
+        for affected in each.objects
+    ]
+    if silenced:
+        yield f"Left out, as annotations of the objects say: {some(silenced)}."
+
+
+def _only_in(found: Sequence[Diagnosis], other: Examination) -> Iterator[Diagnosis]:
+    """Of what one examination has found what the other has not, silenced or not: only the objects that are new."""
+    of_other = (*other.diagnoses, *other.silenced)
+    known = {(each.check.code, affected[:3]) for each in of_other for affected in each.objects}
+    for each in found:
         objects: list[Affected] = [
             affected for affected in each.objects if (each.check.code, affected[:3]) not in known
         ]
