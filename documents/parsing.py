@@ -16,6 +16,8 @@ from documents.tree import Expansion, RepeatedKeys
 NOT_AN_OBJECT = "not a Kubernetes object"
 """How messages about documents that are no mappings begin."""
 _OF_ANY_KIND = frozenset(("apiVersion", "kind", "metadata"))
+#: After so many documents of a text that are no objects, nothing more of it is read.
+MAX_NO_OBJECTS = 10_000
 
 
 def _looks_like_list(value: dict[str, Any]) -> bool:
@@ -36,9 +38,31 @@ def parse(
 
     :param list_problems: what is wrong with a list itself, and where.
 
-    What cannot be read comes as a DocumentError in its place; the rest is still read. Objects of a
+    What cannot be read comes as a DocumentError in its place; the rest is still read, unless too much is no object. Objects of a
     `kind: List` come one by one. Empty documents are left out. Nothing is raised.
     """
+    left = MAX_NO_OBJECTS
+    for found in _parsed(content, file, is_list, list_problems):
+        if not _is_object(found):
+            if not left:
+                message = f"more than {MAX_NO_OBJECTS:,} documents are no Kubernetes objects: what follows is not read"
+                yield DocumentError(file, found.line, getattr(found, "column", 1), message)
+                return
+            left -= 1
+        yield found
+
+
+def _is_object(found: Document | DocumentError) -> bool:
+    return isinstance(found, Document) and bool(found.value.get("apiVersion") and found.value.get("kind"))
+
+
+def _parsed(
+    content: bytes | str,
+    file: str,
+    is_list: Callable[[dict[str, Any]], bool],
+    list_problems: Callable[[dict[str, Any]], Iterable[tuple[Path, str]]],
+) -> Iterator[Document | DocumentError]:
+    """The same without a limit."""
     if isinstance(content, bytes):
         try:
             content = decode(content, file)
@@ -47,6 +71,7 @@ def parse(
             return
     source = Source(file, content)
     expansion = Expansion(len(content))
+    end = len(content.rstrip())
     index = 0
     for chunk in split(content):
         document: Document | DocumentError | None
@@ -54,7 +79,7 @@ def parse(
             with CollectorPaused(chunk.end - chunk.start):
                 document = _document(source, chunk, index, expansion)
         except MalformedText as error:
-            document = source.error(min(error.offset, len(content.rstrip())), error.message, error.hint)
+            document = source.error(min(error.offset, end), error.message, error.hint)
         if document is None:
             continue
         index += 1
