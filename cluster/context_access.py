@@ -8,6 +8,7 @@ import ssl
 import tempfile
 from base64 import b64decode, b64encode
 from collections.abc import Iterator, Mapping, Sequence
+from errno import EFBIG
 from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -141,6 +142,10 @@ def access_of(
     return Access(server, pool, identity.headers)
 
 
+#: No file with certificates, a key or a token has more.
+MAX_CREDENTIAL_BYTES = 4 * 1024 * 1024
+
+
 class _Identity:
     """Who asks: the credentials of a user, and whom the user acts as."""
 
@@ -155,6 +160,7 @@ class _Identity:
         self._user = user
         self._impersonation = list(_impersonation(user.value, impersonation))
         self._token = user.text("token")
+        self._username, self._password = user.text("username"), user.text("password")
         self._token_file = user.path("tokenFile")
         self._plugin: CredentialPlugin | None = None
         self._credentials: Credentials | None = None
@@ -186,15 +192,15 @@ class _Identity:
     def _authorization(self) -> Iterator[Header]:
         token = self._token
         if self._token_file is not None:  # one from a file may end in a line break, which no header can hold
-            token = self._token_file.read_text("utf-8").strip()
+            token = _read(self._token_file).decode("utf-8").strip()
         elif self._plugin is not None and self._credentials is not None:
             if self._credentials.are_expired:
                 self._credentials = self._renewed(self._plugin)
             token = self._credentials.token
         if token:
             yield "Authorization", f"Bearer {token.strip()}"
-        elif self._user.text("username"):
-            pair = f"{self._user.text('username')}:{self._user.text('password')}"
+        elif self._username:
+            pair = f"{self._username}:{self._password}"
             yield "Authorization", f"Basic {b64encode(pair.encode()).decode()}"
 
     @staticmethod
@@ -281,9 +287,24 @@ def _content(entry: Entry, key: str) -> bytes:
     path = entry.path(key)
     if path is None:
         return b""
-    content = path.read_bytes()
+    content = _read(path)
     if not content:
         raise KubeconfigError(f"{path}: is empty")
+    return content
+
+
+def _read(path: Path) -> bytes:
+    """What a file contains, which may be a device without an end.
+
+    :raises OSError: with the file's name, if it cannot be read or is too large.
+    """
+    try:
+        with path.open("rb") as file:
+            content = file.read(MAX_CREDENTIAL_BYTES + 1)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror or "cannot be read", str(path)) from None
+    if len(content) > MAX_CREDENTIAL_BYTES:
+        raise OSError(EFBIG, os.strerror(EFBIG), str(path))
     return content
 
 

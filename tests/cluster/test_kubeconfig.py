@@ -53,6 +53,38 @@ def write(directory: Path, cluster: dict[str, Any], user: dict[str, Any]) -> str
     return str(directory / "config")
 
 
+ENDLESS = "/dev/zero"
+
+
+@pytest.mark.parametrize(
+    ("cluster", "user"),
+    [
+        ({"certificate-authority": ENDLESS}, {}),
+        ({}, {"client-certificate": ENDLESS, "client-key": ENDLESS}),
+        ({}, {"client-certificate-data": "YQ==", "client-key": ENDLESS}),
+    ],
+)
+def test_files_without_an_end(cluster: dict[str, Any], user: dict[str, Any], tmp_path: Path) -> None:
+    """A kubeconfig from elsewhere may name a device; it took all memory."""
+    file = write(tmp_path, {"server": "https://127.0.0.1:9", **cluster}, user)
+    with pytest.raises(KubeconfigError, match="/dev/zero: file too large"):
+        kubeconfig_access(file)
+
+
+def test_a_token_without_an_end(address: str, tmp_path: Path) -> None:
+    """It is read for each request, which then fails."""
+    access, _ = kubeconfig_access(write(tmp_path, {"server": address}, {"tokenFile": ENDLESS}))
+    with pytest.raises(Unavailable, match="/dev/zero: file too large"):
+        Client(access).request("GET", "/")
+
+
+@pytest.mark.parametrize("key", ["username", "password", "token", "tokenFile"])
+def test_credentials_that_are_no_texts(key: str, tmp_path: Path) -> None:
+    """They are refused before anything is asked; a name was only with the first request, in a traceback."""
+    with pytest.raises(KubeconfigError, match=f'^{key} of "u" is not a string$'):
+        kubeconfig_access(write(tmp_path, {"server": "http://127.0.0.1:9"}, {"username": "u", key: 1}))
+
+
 def kubeconfig_access(file: str) -> tuple[Access, str]:
     context = Kubeconfig([file]).context()
     return access_of(context, environment={}), context.name
