@@ -156,6 +156,7 @@ def find_and_render(options: Namespace, profile: Profile, unread: Outcome) -> li
     _tell(files, options)
     if options.fail_on_skipped:
         unread.exclusion = _told_exclusion(files, options)
+        unread.judged_by = _told_settings(options)
     built: Collection[str] = ()
     if options.kustomize:
         from commandline.kustomize import build_all, without_built
@@ -207,6 +208,23 @@ def _told_exclusion(files: Files, options: Namespace) -> str:
         f"{number(files.excluded, 'file')} or directories" if files.excluded > 1 else "a file or directory"
     )
     told = f"{place}: exclude leaves out {left_out}, such as {files.first_excluded}"
+    complain(f"claimcheck: {told}")
+    return told
+
+
+#: The options in a ``.claimcheck.yaml`` that hide no error, and the one of which more is told.
+_HARMLESS = frozenset(
+    ("--notes", "--show-all", "--quiet", "--warnings-as-errors", "--fail-on-empty", "--exclude")
+)
+
+
+def _told_settings(options: Namespace) -> str:
+    """Say which options a ``.claimcheck.yaml`` sets that decide the verdict: with other ones, objects may be invalid."""
+    names = [option.removeprefix("--") for option in options.configured if option not in _HARMLESS]
+    if not names or options.config:
+        return ""
+    file = next(iter(options.configured.values())).rpartition(":")[0]
+    told = f"objects are judged as {file} says: {', '.join(names)}"
     complain(f"claimcheck: {told}")
     return told
 

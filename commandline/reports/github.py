@@ -30,6 +30,8 @@ def write(outcome: Outcome, stream: TextIO, *, show_all: bool = False, with_summ
     )
     if outcome.exclusion:
         stream.write(_command("warning", {}, outcome.exclusion))
+    if outcome.judged_by:
+        stream.write(_command("notice", {}, outcome.judged_by))
     if with_summary:
         stream.write(summary(outcome, show_all=show_all) + "\n")
 

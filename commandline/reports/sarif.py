@@ -77,6 +77,8 @@ def _notifications(outcome: Outcome) -> Iterator[dict[str, Any]]:
         yield {"level": "error", "message": {"text": text}}
     if outcome.exclusion:
         yield {"level": "warning", "message": {"text": _without_links(outcome.exclusion)}}
+    if outcome.judged_by:
+        yield {"level": NOTE, "message": {"text": _without_links(outcome.judged_by)}}
     if outcome.skipped:
         yield {"level": NOTE, "message": {"text": _without_links(skipped(outcome, show_all=True))}}
 

@@ -66,6 +66,30 @@ def test_what_a_config_file_leaves_out_is_told(capsys: pytest.CaptureFixture[str
     assert main(["validate", "--fail-on-skipped", "--no-config", "."]) == 1
 
 
+def test_what_a_config_file_decides_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    """With it, a stranger's change may declare a server that takes what the real one refuses."""
+    Path("evil.yaml").write_text(MANIFEST.replace("/v1", "/v1beta1"))
+    assert main(["validate", "--fail-on-skipped", "."]) == 1
+    Path(".claimcheck.yaml").write_text(
+        "quiet: true\nkube-version: '1.34'\nruntime-config: resource.k8s.io/v1beta1=true\n"
+    )
+    capsys.readouterr()
+    line = "objects are judged as .claimcheck.yaml says: kube-version, runtime-config"
+    assert main(["validate", "--fail-on-skipped", "-o", "github", "-o", "sarif=report", "."]) == 0
+    written = capsys.readouterr()
+    assert written.err == f"claimcheck: {line}\n"
+    assert f"::notice::{line}\n" in written.out
+    invocation = json.loads(Path("report").read_text())["runs"][0]["invocations"][0]
+    assert {"level": "note", "message": {"text": line}} in invocation["toolExecutionNotifications"]
+    for options in (
+        ["--config", ".claimcheck.yaml"],
+        ["--kube-version=1.34", "--runtime-config=resource.k8s.io/v1beta1=true"],
+    ):
+        assert main(["validate", "--fail-on-skipped", *options, "."]) == 0
+        assert capsys.readouterr().err == ""
+    assert main(["validate", "--fail-on-skipped", "--no-config", "."]) == 1
+
+
 def test_many_are_one_note(capsys: pytest.CaptureFixture[str]) -> None:
     """Those with the same reason are counted; --show-all lists them."""
     for number in range(20):
