@@ -6,7 +6,7 @@ import os
 from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from advice.findings import NOTE, Finding, Result
+from advice.findings import NOTE, WARNING, Finding, Result
 from claimcheck.answers.cluster_context import ClusterContext
 from claimcheck.answers.outcome import Failure, Outcome
 from claimcheck.answers.reading import Input, Text, read_files
@@ -155,8 +155,7 @@ def find_and_render(options: Namespace, profile: Profile, unread: Outcome) -> li
     found: list[Input] = list(files)
     _tell(files, options)
     if options.fail_on_skipped:
-        unread.exclusion = _told_exclusion(files, options)
-        unread.judged_by = _told_settings(options)
+        unread.remarks = [*_told_of_exclusion(files, options), *_told_of_settings(options)]
     built: Collection[str] = ()
     if options.kustomize:
         from commandline.kustomize import build_all, without_built
@@ -199,17 +198,17 @@ def _tell_of_links(files: Files) -> None:
         )
 
 
-def _told_exclusion(files: Files, options: Namespace) -> str:
+def _told_of_exclusion(files: Files, options: Namespace) -> Iterator[tuple[str, str]]:
     """Say what a ``.claimcheck.yaml`` leaves out, which whoever proposes a change can change; also if it asks for quiet."""
     place = options.configured.get("--exclude")
     if not place or not files.excluded or options.config:
-        return ""
+        return
     left_out = (
         f"{number(files.excluded, 'file')} or directories" if files.excluded > 1 else "a file or directory"
     )
     told = f"{place}: exclude leaves out {left_out}, such as {files.first_excluded}"
     complain(f"claimcheck: {told}")
-    return told
+    yield WARNING, told
 
 
 #: The options in a ``.claimcheck.yaml`` that hide no error, and the one of which more is told.
@@ -218,15 +217,15 @@ _HARMLESS = frozenset(
 )
 
 
-def _told_settings(options: Namespace) -> str:
+def _told_of_settings(options: Namespace) -> Iterator[tuple[str, str]]:
     """Say which options a ``.claimcheck.yaml`` sets that decide the verdict: with other ones, objects may be invalid."""
     names = [option.removeprefix("--") for option in options.configured if option not in _HARMLESS]
     if not names or options.config:
-        return ""
+        return
     file = next(iter(options.configured.values())).rpartition(":")[0]
     told = f"objects are judged as {file} says: {', '.join(names)}"
     complain(f"claimcheck: {told}")
-    return told
+    yield NOTE, told
 
 
 def _exclusion(options: Namespace) -> Callable[[str], bool] | None:

@@ -80,10 +80,8 @@ class Outcome:
         self.failures: list[Failure] = []
         #: files that look like manifests and were not read, each with a note that says why
         self.skipped_files: list[Result] = []
-        #: what a `.claimcheck.yaml` leaves out of the input, in a sentence; empty if that is nothing, or need not be told
-        self.exclusion = ""
-        #: which options that decide the verdict a `.claimcheck.yaml` sets, in the same way
-        self.judged_by = ""
+        #: what files that a stranger can change make of the verdict, where it has to be told: severity and sentence
+        self.remarks: list[tuple[str, str]] = []
         #: what else than errors fails the run: warnings, files that were not read, nothing to validate
         self.warnings_fail = self.skipped_files_fail = self.empty_fails = False
 
@@ -93,8 +91,7 @@ class Outcome:
         self.skipped += other.skipped
         self.failures += other.failures
         self.skipped_files += other.skipped_files
-        self.exclusion = self.exclusion or other.exclusion
-        self.judged_by = self.judged_by or other.judged_by
+        self.remarks += other.remarks
         self.hidden_notes += other.hidden_notes
 
     def findings(self, severity: str = "") -> Iterator[tuple[Result, Finding]]:

@@ -28,10 +28,8 @@ def write(outcome: Outcome, stream: TextIO, *, show_all: bool = False, with_summ
         _command("error", {"file": in_repository(failure.file)} if failure.file else {}, failure.message)
         for failure in outcome.failures
     )
-    if outcome.exclusion:
-        stream.write(_command("warning", {}, outcome.exclusion))
-    if outcome.judged_by:
-        stream.write(_command("notice", {}, outcome.judged_by))
+    for severity, text in outcome.remarks:
+        stream.write(_command("notice" if severity == NOTE else severity, {}, text))
     if with_summary:
         stream.write(summary(outcome, show_all=show_all) + "\n")
 

@@ -75,10 +75,8 @@ def _notifications(outcome: Outcome) -> Iterator[dict[str, Any]]:
     for failure in outcome.failures:
         text = _without_links(f"{failure.file}: {failure.message}")
         yield {"level": "error", "message": {"text": text}}
-    if outcome.exclusion:
-        yield {"level": "warning", "message": {"text": _without_links(outcome.exclusion)}}
-    if outcome.judged_by:
-        yield {"level": NOTE, "message": {"text": _without_links(outcome.judged_by)}}
+    for severity, text in outcome.remarks:
+        yield {"level": severity, "message": {"text": _without_links(text)}}
     if outcome.skipped:
         yield {"level": NOTE, "message": {"text": _without_links(skipped(outcome, show_all=True))}}
 

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from advice.findings import NOTE
 from claimcheck.answers.outcome import Outcome, Unread
 from claimcheck.answers.reading import Input, Text, read_files
 from claimcheck.answers.validate.sending import SERVER_SIDE
@@ -63,11 +64,17 @@ def run(options: Namespace) -> int:
     outcome = validate(options)
     if baseline is not None:
         baseline.leave_out(outcome)
+        told = f"{number(baseline.left_out, 'finding')} of {options.baseline} left out"
+        # whoever proposes a change can change the file, and ask for quiet
+        insists = options.fail_on_skipped and baseline.left_out > 0
+        outcome.remarks += [(NOTE, told)] if insists else []
+        if insists or not options.quiet:
+            are = "is" if baseline.gone == 1 else "are"
+            gone = (
+                f"; {number(baseline.gone, 'other')} of it {are} gone: write it anew" if baseline.gone else ""
+            )
+            complain(f"claimcheck: {told}{gone}")
     _report(outcome, wanted, options)
-    if baseline is not None and not options.quiet:
-        are = "is" if baseline.gone == 1 else "are"
-        gone = f"; {number(baseline.gone, 'other')} of it {are} gone: write it anew" if baseline.gone else ""
-        complain(f"claimcheck: {number(baseline.left_out, 'finding')} of {options.baseline} left out{gone}")
     if outcome.is_empty and (options.fail_on_empty or not options.quiet):
         complain(_EMPTY.format("cluster" if names_cluster(options) and not options.paths else "input"))
     if not outcome.failures and outcome.skipped_files_alone_fail:

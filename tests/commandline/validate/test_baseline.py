@@ -49,6 +49,19 @@ def test_known_findings(old: Path, options: tuple[str, ...], capsys: pytest.Capt
     assert "old.yaml" not in out
 
 
+def test_a_stranger_cannot_have_findings_left_out_silently(
+    old: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A change may bring a new baseline and ask for quiet: with --fail-on-skipped it is told, in annotations too."""
+    (old.parent / ".claimcheck.yaml").write_text("quiet: true\n")
+    assert _validate() == 0
+    assert capsys.readouterr().err == ""
+    assert _validate("--fail-on-skipped", "-o", "github") == 0
+    out, err = capsys.readouterr()
+    assert err == "claimcheck: 1 finding of baseline.json left out\n"
+    assert "::notice::1 finding of baseline.json left out\n" in out
+
+
 def test_a_finding_counts_as_often_as_it_is_there(old: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The same mistake a second time is new."""
     old.write_text(f"{BAD % 'old'}---\n{BAD % 'old'}", "utf-8")
