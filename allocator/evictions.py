@@ -18,7 +18,7 @@ from resourceapi.kinds import DEVICE_TAINT_RULE, RESOURCE_SLICE
 from resourceapi.manifests import text
 from resourceapi.objects import Object
 from resourceapi.records import pod_groups
-from resourceapi.records.claims import Claim, DeviceResult
+from resourceapi.records.claims import Claim
 from resourceapi.records.pods import Pod, PodClaim
 from resourceapi.records.pools import DeviceId, by_pool, newest
 from resourceapi.records.taints import DeviceNames, DeviceTaintRule, read_taint
@@ -102,7 +102,7 @@ def evictions(
         keys = dict.fromkeys(key for key, entry in used if key in users and users[key].include(pod, entry))
         if keys:
             limit.check()
-            reasons = [tainted[key] for key in keys]
+            reasons = list({id(tainted[key]): tainted[key] for key in keys}.values())
             ordered = reasons[0].taints if len(reasons) == 1 else _together(each.taints for each in reasons)
             found.append(Eviction(pod, min(each.when for each in reasons), ordered))
     return sorted(found, key=lambda each: (each.when, each.pod.key))
@@ -149,6 +149,7 @@ class NoExecuteTaints:
             if rule.names is not None and rule.taint.get("effect") == _NO_EXECUTE:
                 taint = EvictingTaint(DEVICE_TAINT_RULE.name, rule.name, None, 0, rule.taint)
                 self._rules.setdefault(rule.names, []).append(taint)
+        self._known: dict[tuple[DeviceNames, str], Tainted | None] = {}
 
     @property
     def are_none(self) -> bool:
@@ -161,26 +162,48 @@ class NoExecuteTaints:
         :param limit: how long it may take to find out.
         :raises OutOfTime: if it takes longer.
         """
-        whens: list[datetime] = []
-        taints: list[EvictingTaint] = []
+        found: dict[int, Tainted] = {}
         for result in claim.results:
-            for each in self._of(result.device):
-                limit.check()
-                seconds = _tolerated(result, each.taint)
-                if seconds is None:
-                    continue
-                taints.append(each)
-                whens.append(later(self._added(each.taint), seconds))
-        return Tainted(min(whens), _together([taints])) if whens else None
+            tolerations = result.object.get("tolerations") or ()
+            parts = [self._not_tolerated(self._of_slice(result.device), tolerations, limit)]
+            spelled = repr(tolerations)
+            # what a rule leaves out may be anything
+            for names in map(DeviceNames._make, product(*((None, own) for own in result.device))):
+                if names in self._rules:
+                    parts.append(self._by_rules(names, spelled, tolerations, limit))
+            found.update((id(each), each) for each in parts if each is not None)
+        reasons = list(found.values())
+        if len(reasons) <= 1:
+            return reasons[0] if reasons else None
+        return Tainted(min(each.when for each in reasons), _together(each.taints for each in reasons))
 
-    def _of(self, id: DeviceId) -> Iterator[EvictingTaint]:
+    def _by_rules(
+        self, names: DeviceNames, spelled: str, tolerations: Sequence[Object], limit: TimeLimit
+    ) -> Tainted | None:
+        """What rules with the same selector do where this is tolerated: found out once, as they may be for all devices."""
+        key = names, spelled
+        if key not in self._known:
+            self._known[key] = self._not_tolerated(self._rules[names], tolerations, limit)
+        return self._known[key]
+
+    def _not_tolerated(
+        self, taints: Iterable[EvictingTaint], tolerations: Sequence[Object], limit: TimeLimit
+    ) -> Tainted | None:
+        whens: list[datetime] = []
+        found: list[EvictingTaint] = []
+        for each in taints:
+            limit.check()
+            seconds = _tolerated(tolerations, each.taint)
+            if seconds is not None:
+                found.append(each)
+                whens.append(later(self._added(each.taint), seconds))
+        return Tainted(min(whens), _together([found])) if whens else None
+
+    def _of_slice(self, id: DeviceId) -> Iterator[EvictingTaint]:
         device = self._devices.get(id)
         for place, taint in enumerate(device.spec.get("taints") or () if device is not None else ()):
             if device is not None and taint.get("effect") == _NO_EXECUTE:
                 yield EvictingTaint(RESOURCE_SLICE.name, device.slice.name, id, place, taint)
-        # what a rule leaves out may be anything
-        for names in product(*((None, own) for own in id)):
-            yield from self._rules.get(DeviceNames(*names), ())
 
     def _added(self, taint: Object) -> datetime:
         when = text(taint, "timeAdded")
@@ -196,9 +219,8 @@ def later(when: datetime, seconds: int) -> datetime:
         return when
 
 
-def _tolerated(result: DeviceResult, taint: Object) -> int | None:
+def _tolerated(tolerations: Sequence[Object], taint: Object) -> int | None:
     """For how many seconds a device of an allocation tolerates a taint, at the least that one of its tolerations says; None if for good."""
-    tolerations = result.object.get("tolerations")
     if not tolerations:
         return 0
     as_read = read_taint(taint)

@@ -14,7 +14,8 @@ from resourceapi.objects import Object
 from resourceapi.records.claims import Claim
 from resourceapi.records.claims import reservations as original
 from resourceapi.records.pods import read_pod
-from resourceapi.records.taints import read_taint_rule
+from resourceapi.records.taints import Taint, read_taint_rule
+from resourceapi.records.taints import read_taint as original_taint
 from tests.allocator.objects import DRIVER, decoded, device, held, slice_of
 
 NOW = datetime(2026, 11, 28, 12, tzinfo=UTC)
@@ -176,3 +177,22 @@ def test_reservations_are_read_once_for_all_pods(monkeypatch: pytest.MonkeyPatch
     known = NoExecuteTaints([Slice(slice_of(device("d", taints=[TAINT])))], [], NOW)
     assert len(evictions([read_pod(POD)] * 3, {holder.key: holder}, known)) == 3
     assert read == [holder.object]
+
+
+def test_rules_are_compared_once_with_what_is_tolerated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """500 rules for the devices of 2,000 claims took 17 s: each claim was compared with each rule."""
+    compared: list[Object] = []
+
+    def read_taint(taint: Object) -> Taint:
+        compared.append(taint)
+        return original_taint(taint)
+
+    monkeypatch.setattr("allocator.evictions.read_taint", read_taint)
+    rules = [rule(f"r{number}", taint={**TAINT, "value": f"{number}"}) for number in range(3)]
+    known = NoExecuteTaints([], map(read_taint_rule, rules), NOW)
+    claims = [reserved(held("d", tolerations=[tolerating(tolerationSeconds=9)]), "p-uid") for _ in range(5)]
+    found = [known.on(each) for each in claims]
+    assert found[0] is not None
+    assert [each.name for each in found[0].taints] == ["r0", "r1", "r2"]
+    assert all(each is found[0] for each in found)
+    assert len(compared) == len(rules)
