@@ -261,7 +261,6 @@ def _check_claim(
     """Refuse a claim that is bad anywhere, in alternatives that would not be chosen as well; find what `All` means."""
     least = 0
     for request in claim.requests:
-        attempt.time_limit.check()
         if request.problem:
             raise AllocationError(*request.problem)
         for alternative in request.alternatives:

@@ -57,7 +57,8 @@ class Outcomes:
 
         :raises OutOfTime: if the time is over.
         """
-        claims = self._pod.on.get(entry.name, self._pod.elsewhere)
+        pod = self._pod
+        claims = pod.on.get(entry.name, pod.elsewhere) if pod.on else pod.elsewhere
         is_away = False
         if claims.selectors:
             self._time_limit.check()  # as of the slices below
@@ -82,9 +83,9 @@ class Outcomes:
         return self._nodes.class_of(entry)
 
     def _find(self, what: _Asked, claims: ClaimsOnNode, entry: NodeEntry, node_class: NodeClass) -> Outcome:
-        self._time_limit.check()
         outcome = self._plans.known(what.plan, entry, node_class)
         if outcome is None:
+            self._time_limit.check()
             outcome = self._plans.search(what.plan, entry, node_class, self._time_limit)
         if isinstance(outcome, FatalOutcome):
             outcome = outcome.of(claims.unallocated)
