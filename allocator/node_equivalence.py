@@ -8,7 +8,7 @@ than a hard one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from allocator.attempt import selects_shape
 from allocator.constraint_state import published
@@ -30,22 +30,20 @@ _MAX_SHAPES = 256
 class NodeEquivalence:
     """Compares nodes as claims see them. It costs as much as evaluating the selectors on every shape of device."""
 
-    def __init__(self, features: Features, selectors: Selectors) -> None:
-        self._alternatives: list[Alternative] = []
+    def __init__(self, claims: Iterable[ClaimDemand], features: Features, selectors: Selectors) -> None:
+        self._alternatives = [
+            alternative
+            for claim in claims
+            for request in claim.requests
+            for alternative in request.alternatives
+        ]
         self._features = features
         self._selectors = selectors
         #: by the number of their shape
         self._devices: dict[int, object] = {}
         self._slices: dict[int, object] = {}
         #: about how much memory it takes
-        self.weight = 0
-
-    def add(self, claim: ClaimDemand) -> None:
-        """Compare as this claim sees nodes as well; not after the first comparison."""
-        before = len(self._alternatives)
-        for request in claim.requests:
-            self._alternatives += request.alternatives
-        self.weight += 8 * (len(self._alternatives) - before)
+        self.weight = 8 * len(self._alternatives)
 
     def of(self, node: Node, declares: bool, states: Sequence[PoolState], time_limit: TimeLimit) -> object:
         """Equal for nodes that serve the claims alike. `declares`: see `declares_node_operations`."""

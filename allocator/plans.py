@@ -204,12 +204,13 @@ class Plan:
         "weighed",
     )
 
-    def __init__(self, key: tuple[Content, ...], equivalence: NodeEquivalence) -> None:
+    def __init__(self, key: tuple[Content, ...]) -> None:
         #: the contents of the claims
         self.key = key
         #: of each claim, or of the first ones while there was no time to read all
         self.demand: list[ClaimDemand] = []
-        self.equivalence = equivalence
+        #: made for the first search that is hard
+        self.equivalence: NodeEquivalence | None = None
         #: outcomes by the devices that are taken
         self.fits: dict[object, Outcome] = {}
         #: outcomes on nodes on which the search is hard, by node equivalence
@@ -225,7 +226,9 @@ class Plan:
     @property
     def weight(self) -> int:
         """About how many bytes it takes; a demand that other plans have as well counts in full."""
-        weight = _PLAN_BYTES + self.equivalence.weight + self.bytes_of_outcomes
+        weight = _PLAN_BYTES + self.bytes_of_outcomes
+        if self.equivalence is not None:
+            weight += self.equivalence.weight
         for claim in self.demand:
             weight += claim.header.weight
         for found in self.feasible.values():
@@ -263,21 +266,26 @@ class Plans:
             contents.append(self._contents.of(claim))
         key = tuple(contents)
         owner = claims[0].namespace if claims else ""
-        plan = self._plans.use(key, owner)
+        plan = known = self._plans.use(key, owner)
         if plan is None:
-            plan = Plan(key, NodeEquivalence(self._allocator.features, self._allocator.selectors))
-            for content in key:
-                self._with.setdefault(content, set()).add(key)
-            self._plans.put(key, plan, plan.weight, owner)
-        if len(plan.demand) < len(key):
+            plan = Plan(key)
+        if known is None or len(plan.demand) < len(key):
             try:
                 for place, demand in enumerate(self._contents.demands(claims, contents, time_limit)):
                     if place == len(plan.demand):
                         plan.demand.append(demand)
-                        plan.equivalence.add(demand)
-            finally:
-                self._weigh(plan, plan.weight)
+            finally:  # also what was read until the time was over
+                plan.weighed = plan.weight
+                if known is None:
+                    self._keep(plan, owner)
+                else:
+                    self._plans.weigh(key, plan.weighed)
         return plan
+
+    def _keep(self, plan: Plan, owner: str) -> None:
+        for content in plan.key:
+            self._with.setdefault(content, set()).add(plan.key)
+        self._plans.put(plan.key, plan, plan.weighed, owner)
 
     def _end(self, content: Content) -> None:
         """Drop the plans with a content that no claim has any more."""
@@ -319,11 +327,8 @@ class Plans:
         """Note how much memory a plan takes, if that is far more than before."""
         weight = plan.weight
         if weight > plan.weighed * (1 + _GROWTH):
-            self._weigh(plan, weight)
-
-    def _weigh(self, plan: Plan, weight: int) -> None:
-        plan.weighed = weight
-        self._plans.weigh(plan.key, weight)
+            plan.weighed = weight
+            self._plans.weigh(plan.key, weight)
 
     def _find(self, plan: Plan, entry: NodeEntry, time_limit: TimeLimit) -> Outcome:
         states = self._nodes.view_of(entry).states()
@@ -331,6 +336,9 @@ class Plans:
 
         def use_equivalent() -> None:
             """Before a search that may take long, use the outcome on an equivalent node, if there is one."""
+            if plan.equivalence is None:
+                allocator = self._allocator
+                plan.equivalence = NodeEquivalence(plan.demand, allocator.features, allocator.selectors)
             key = plan.equivalence.of(entry.node, entry.declares, states, time_limit)
             if key in plan.equivalent:
                 raise _CachedOutcomeError(plan.equivalent[key])
