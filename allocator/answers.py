@@ -112,12 +112,11 @@ class Answers(Sequence[NodeAnswer]):
             return [self._answer(each) for each in numbers]
         return self._answer(numbers)
 
-    def first_error(self, kind: str) -> NodeAnswer | None:
-        """The first answer that is an error of this kind."""
-        wanted = {outcome for outcome in set(self.outcomes) if outcome.error_kind == kind}
-        if not wanted:
-            return None
-        return self._answer(next(index for index, each in enumerate(self.outcomes) if each in wanted))
+    def first_error(self, kind: str) -> NodeAnswer:
+        """The first answer that is an error of this kind, where there is one."""
+        return self._answer(
+            next(index for index, each in enumerate(self.outcomes) if each.error_kind == kind)
+        )
 
     def _answer(self, index: int) -> NodeAnswer:
         made = self._made.get(index)

@@ -211,6 +211,8 @@ class Nodes:
 
     def _look_at_changes(self) -> bool:
         """Forget what nodes see of pools that have changed; whether that concerns what they share."""
+        if self._has_moved is False and not self._changed_pools:
+            return False
         if self._has_moved is not False:
             for entry in self._entries.values():
                 entry.node_class = None

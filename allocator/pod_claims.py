@@ -37,8 +37,10 @@ class ClaimsOnNode(NamedTuple):
     @classmethod
     def of(cls, claims: Sequence[Claim]) -> ClaimsOnNode:
         """Those of a pod."""
-        held = [each.allocation.node_selector for each in claims if each.allocation is not None]
         unallocated = [each for each in claims if each.allocation is None]
+        if len(unallocated) == len(claims):
+            return cls(unallocated, (), ())
+        held = [each.allocation.node_selector for each in claims if each.allocation is not None]
         allocated = [each for each in claims if each.allocation is not None]
         return cls(unallocated, allocated, [selector for selector in held if selector is not None])
 

@@ -412,10 +412,12 @@ class SchedulingState:
         return refusal(claims, self._classes, self._features, time_limit)
 
     def _found(self, answers: Answers) -> PodAnswer:
-        error = answers.first_error(FATAL)
-        # How many fit matters only where some fail.
-        outcomes = set(answers.outcomes) if error is None else answers.outcomes
-        return PodAnswer(answers, "", outcome_of(len(self.nodes), outcomes), error)
+        outcomes = set(answers.outcomes)
+        if FATAL in [each.error_kind for each in outcomes]:
+            # Only where some fail it matters how many fit.
+            outcome = outcome_of(len(self.nodes), answers.outcomes)
+            return PodAnswer(answers, "", outcome, answers.first_error(FATAL))
+        return PodAnswer(answers, "", outcome_of(len(self.nodes), outcomes))
 
     def pools(self, time_limit: TimeLimit) -> dict[PoolId, PoolState]:
         """The state of all pools that nodes see; of a pool that several nodes see, as the first one sees it.

@@ -38,9 +38,11 @@ class Constraints(Rule):
         """How many constraints accept the device, one after the other; the next refuses it."""
         for accepted, (place, constraint) in enumerate(alternative.constraints):
             key = (alternative.claim, place)
-            attribute = _compared(state, alternative, device, constraint)
+            attribute = attribute_of(state, alternative, device, constraint.attribute)
+            slot = ""
+            if constraint.distinct:
+                attribute, slot = _told_apart(state, device, attribute), state.slot(alternative)
             before = state.constraints.get(key, ())
-            slot = state.slot(alternative) if constraint.distinct else ""
             after = extended(constraint, before, attribute, state.features.list_attributes, slot)
             if after is None:
                 return accepted
@@ -55,7 +57,9 @@ class Constraints(Rule):
     def objection(self, evidence: Evidence, alternative: Alternative, device: Device) -> Objection | None:
         state, name = evidence.state, self.about
         try:
-            attribute = _compared(state, alternative, device, self._constraint)
+            attribute = attribute_of(state, alternative, device, name)
+            if self._constraint.distinct:
+                attribute = _told_apart(state, device, attribute)
         except AllocationError as error:
             return because(f"fails: {error}", failed=True)
         if attribute is None:
@@ -69,15 +73,9 @@ class Constraints(Rule):
         return None
 
 
-def _compared(
-    state: AttemptState, alternative: Alternative, device: Device, constraint: Constraint
-) -> Object | None:
-    """What the constraint compares of a device; raises as `attribute_of`.
-
-    Before 1.35, `distinctAttribute` compares where values are stored, and so tells apart any two devices.
-    """
-    attribute = attribute_of(state, alternative, device, constraint.attribute)
-    if attribute is not None and constraint.distinct and state.features.minor < 35:
+def _told_apart(state: AttemptState, device: Device, attribute: Object | None) -> Object | None:
+    """What `distinctAttribute` compares: before 1.35 where values are stored, so that any two devices differ."""
+    if attribute is not None and state.features.minor < 35:
         return {"string": str(device.id)}
     return attribute
 

@@ -57,7 +57,7 @@ class Counters(Rule):
             return True
         if state.kept and any(left.sign() < 0 for left in state.counters_left(device).values()):
             return False
-        return all((account, key) in drawn for key in ledger.overdrawn)
+        return not ledger.overdrawn or all((account, key) in drawn for key in ledger.overdrawn)
 
     def objection(self, evidence: Evidence, alternative: Alternative, device: Device) -> Objection | None:
         state, pool = evidence.state, device.slice.pool

@@ -218,6 +218,7 @@ def _request(request: Object) -> DeviceRequest:
 
 def _exact(details: Object) -> ExactRequest:
     read = details.get
+    selectors, derived = read("selectors"), read("derivedAttributes")
     capacity: Mapping[str, Quantity] | None = None
     if "capacity" in details:
         amounts = (details["capacity"] or EMPTY).get("requests") or EMPTY
@@ -228,10 +229,10 @@ def _exact(details: Object) -> ExactRequest:
         read("allocationMode", ""),
         read("count", 0),
         read("adminAccess") is True if "adminAccess" in details else None,
-        expressions_of(read("selectors")),
+        expressions_of(selectors) if selectors else (),
         tuple(read("tolerations") or ()),
         capacity,
-        {each.get("name", ""): each.get("expression", "") for each in read("derivedAttributes") or ()},
+        {each.get("name", ""): each.get("expression", "") for each in derived} if derived else EMPTY,
     )
 
 
