@@ -199,8 +199,6 @@ def _learned(objects: ChangedObjects, like: ClusterState, profile: Profile, *, l
     state = ClusterState(profile, like.default_namespace)
     state.unread = dict(like.unread)
     state.learn(objects.manifests(), live=live)
-    # What is used of a quota goes down with the claims of pods that leave, which its status does not say.
-    state.quotas.clear()
     return state
 
 
@@ -239,6 +237,9 @@ def _undecidable(now: Cluster, afterwards: Cluster) -> Iterator[str]:
 
 
 def _cluster(state: ClusterState, manifests: Iterable[Manifest], limit: TimeLimit) -> Cluster:
+    # What is used of a quota goes down with the claims of pods that leave, which its status does not say. So none counts, before or
+    # afterwards: else pods that wait for quota would start with any change.
+    state.quotas.clear()
     examined = Examined(state, manifests, "", limit)
     report = as_scheduled(examined.waiting, limit)
     return Cluster(examined, report, {each.pod: each.node for each in report.runs[0].placements if each.node})
