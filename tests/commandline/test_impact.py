@@ -147,6 +147,18 @@ def test_nothing_hides_what_a_rule_does(
     assert f"Not looked at: {OTHERS[other]['kind']} " in out
 
 
+def test_an_object_that_is_there_twice(
+    inventory: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The first one may evict pods before the second one is applied, which hid that."""
+    file = tmp_path / "change.yaml"
+    file.write_text(_rule(name="drain") + "---\n" + _rule(name="drain").replace("NoExecute", "NoSchedule"))
+    code, out = _run(str(file), "--inventory", inventory, capsys=capsys)
+    assert code == 2
+    told = "More than once in the change: DeviceTaintRule drain. What the last one does is told."
+    assert told in out
+
+
 @pytest.mark.parametrize(
     ("files", "skipped"),
     [

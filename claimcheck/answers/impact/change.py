@@ -74,6 +74,9 @@ class ChangedObjects:
         self._objects = {self._id(each.value): each for each in stored if _is_looked_at(each.value)}
         #: objects of which it is not known what they do, or pods that are there already, or come onto a node by themselves
         self.ignored: list[str] = []
+        #: objects that the change has more than once, of which the last one counts
+        self.repeated: dict[str, None] = {}
+        self._applied: set[ObjectId] = set()
         #: the names of nodes whose pods leave, those of DaemonSets included if True
         self.emptied: dict[str, bool] = dict.fromkeys(change.drained, False)
         #: pods that are deleted, by `namespace/name`
@@ -130,6 +133,9 @@ class ChangedObjects:
         if not _is_looked_at(manifest.value) or (id.kind == POD and old is not None) or is_bound:
             self.ignored.append(str(id))
             return
+        if id in self._applied:
+            self.repeated[str(id)] = None
+        self._applied.add(id)
         if not id.name:
             raise Unanswerable(f"{place}: the {id.kind} has no name")
         value = _created(manifest.value) if old is None else _updated(old, manifest.value)

@@ -170,7 +170,7 @@ def impact(
         list(_only_in(findings[1].diagnoses, findings[0])),
         list(_only_in(findings[0].diagnoses, findings[1])),
         [*_notes(state, afterwards, objects, devices), *_silenced(findings[1], findings[0])],
-        [*_ignored(objects.ignored), *_undecidable(now, afterwards), *unknown, *findings[0].unread],
+        [*_ignored(objects), *_undecidable(now, afterwards), *unknown, *findings[0].unread],
     )
 
 
@@ -185,11 +185,13 @@ def _notes(
     yield from group_notes(state)
 
 
-def _ignored(titles: Sequence[str]) -> Iterator[str]:
+def _ignored(objects: ChangedObjects) -> Iterator[str]:
     """That objects of the change are not looked at."""
-    if titles:
+    if objects.repeated:
+        yield f"More than once in the change: {some(list(objects.repeated))}. What the last one does is told."
+    if objects.ignored:
         yield (
-            f"Not looked at: {some(titles)}. What counts are new Pods, Nodes, Namespaces, PodGroups and the kinds of "
+            f"Not looked at: {some(objects.ignored)}. What counts are new Pods, Nodes, Namespaces, PodGroups and the kinds of "
             f"{GROUP}; the pods of workloads do once they exist."
         )
 
