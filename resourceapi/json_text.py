@@ -18,12 +18,13 @@ from resourceapi.json_values import (
     members,
 )
 
-# Makes an object of its members; Python functions are where threads take turns.
+# Makes an object of its members. Python functions, as those for numbers, are where threads take turns.
 _Objects = Callable[[list[tuple[str, Any]]], dict[str, Any]]
 #: Outside of strings.
 _INFINITY = re.compile(r'("[^"\\]*+(?:\\.[^"\\]*+)*+")|Infinity', re.DOTALL)
 _NO_PLAIN_INTEGER = re.compile(rb"(?:^|[:,\[])\s*(?:-0|-?[0-9]+[.eE]|-?[0-9]{%d})" % MAX_INT_DIGITS)
 _NEITHER_NUMBER_NOR_SPACE = re.compile(rb"[^\s0-9.eE-]")
+_SURROGATES = re.compile("[\ud800-\udfff]+")
 # How much is searched before other threads take their turn: a search keeps them all waiting.
 _TURN_BYTES = 256 * 1024
 
@@ -238,11 +239,15 @@ def _parser(careful: bool, objects: _Objects | None) -> Callable[[str], Any]:
 
         _parsers[key] = json.JSONDecoder(
             object_pairs_hook=objects,
-            parse_float=Number,
-            parse_int=_integer if careful else None,
+            parse_float=Number if objects is None else _number,
+            parse_int=_integer if careful or objects is not None else None,
             parse_constant=_refuse,
         ).decode
     return _parsers[key]
+
+
+def _number(digits: str) -> Number:
+    return Number(digits)
 
 
 def _integer(digits: str) -> int | Number:
@@ -291,4 +296,9 @@ def _unicode_leaf(value: Any) -> Any:
 def _unicode(text: str) -> str:
     if _is_unicode(text):
         return text
-    return "".join(REPLACEMENT if "\ud800" <= character <= "\udfff" else character for character in text)
+    parts = (text[start : start + _TURN_BYTES] for start in range(0, len(text), _TURN_BYTES))
+    return "".join(_SURROGATES.sub(_replaced, part) for part in parts)
+
+
+def _replaced(found: re.Match[str]) -> str:
+    return REPLACEMENT * len(found[0])

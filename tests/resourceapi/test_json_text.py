@@ -6,6 +6,7 @@ import contextlib
 import json
 import re
 import sys
+import tracemalloc
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -288,6 +289,47 @@ def test_literals_are_looked_for_in_turns(space: int, number: str, monkeypatch: 
         assert may_have_literals(text.encode())
     assert not may_have_literals(b'{"a":' + b'["text",17],' * 100 + b" " * 10)
     assert max(each.most for each in searched) <= 2 * 16
+
+
+@pytest.mark.parametrize("number", ["1", "1.5", "9" * (MAX_INT_DIGITS - 1)])
+def test_long_lists_of_numbers_are_read_in_turns(number: str) -> None:
+    """Other threads come between: the standard library's parser alone would keep them waiting until the end."""
+    turns = 0
+
+    def count(frame: object, event: str, argument: object) -> None:
+        nonlocal turns
+        turns += event == "call"
+
+    sys.setprofile(count)
+    try:
+        parse(f"[{','.join([number] * 100)}]", keep_repeated=False, in_turns=True)
+    finally:
+        sys.setprofile(None)
+    assert turns > 100
+
+
+def test_surrogates_are_replaced_in_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wherever they stand, each of them becomes one U+FFFD."""
+    monkeypatch.setattr(json_text, "_TURN_BYTES", 3)
+    for before in range(9):
+        text = "一" * before + "\ud800\udfffa\udc80\ud800" + "é" * before
+        expected = "一" * before + "\ufffd\ufffda\ufffd\ufffd" + "é" * before
+        assert parse(f'"{text}"') == expected
+
+
+@pytest.mark.parametrize("wrong", [b"\\ud800", b"\xff"], ids=["escaped", "no UTF-8"])
+@pytest.mark.parametrize("character", ["x", "一"])
+def test_surrogates_take_little_memory(character: str, wrong: bytes) -> None:
+    """The attack: a text of 32 MB with one of them, of which each character became a text of its own, took 1 GiB."""
+    length = 1_000_000
+    body = b'"' + character.encode() * length + wrong + b'"'
+    tracemalloc.start()
+    try:
+        parse(body)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 12 * length
 
 
 DEEP = "[" * 9_000 + "]" * 9_000
