@@ -21,15 +21,18 @@ from resourceapi.logs import LOGGER, log
 from serving.connections import Connections
 from serving.http_server import Response
 from serving.logs import LogLimit
-from serving.routes import LARGE_BYTES, Caller, HTTPError, Route, Waiting
+from serving.routes import BRIEF_BYTES, Caller, HTTPError, Route, Waiting
 from serving.slots import FairSlot, Slots
 
+# More than there are slots: who has one never waits for a thread that clients of another sort have.
+WORKER_THREADS = 64
 # Threads that wait for other servers, and how many requests may queue for one of them.
 WAITING_THREADS = 64
 MAX_WAITING = 256
 JSON = "application/json"
 PLAIN = "text/plain; charset=utf-8"
 _CROWDED = "too many large requests wait"
+_NOT_YET = object()
 
 
 class Reply(NamedTuple):
@@ -53,8 +56,9 @@ class Request(NamedTuple):
 
 
 class Unfinished(NamedTuple):
-    """A request whose body is decoded, and that cannot be answered at once.
+    """A request that cannot be answered at once.
 
+    ``decoded``: its body; no such thing if that is to be decoded in a thread, too.
     ``waiting``: what the handler waits for; None if the handler has not run yet.
     """
 
@@ -74,7 +78,7 @@ class Dispatcher:
         self._connections = connections
         self._slots = slots
         self._label = label
-        self._workers = ThreadPoolExecutor(thread_name_prefix="worker")
+        self._workers = ThreadPoolExecutor(WORKER_THREADS, "worker")
         self._waiters = ThreadPoolExecutor(WAITING_THREADS, "waiter")
         self._turns = FairSlot(WAITING_THREADS)
         #: how many wait, by namespace
@@ -93,10 +97,9 @@ class Dispatcher:
 
         :raises HTTPError: instead of an answer.
         """
-        try:
-            decoded = request.route.decode(request.body)
-        except RecursionError:
-            raise _too_deep() from None
+        if len(request.body) >= BRIEF_BYTES:
+            return Unfinished(request, _NOT_YET)
+        decoded = self._decoded(request)
         if request.route.may_block(decoded, len(request.body)):
             return Unfinished(request, decoded)
         return self._handle(request, decoded)
@@ -106,10 +109,7 @@ class Dispatcher:
 
         :raises HTTPError: instead of an answer.
         """
-        if len(request.body) < LARGE_BYTES:
-            outcome = self.begin(request)
-        else:
-            outcome = await self._in_slot(request, lambda: self._decode_and_handle(request))
+        outcome = self.begin(request)
         return outcome if isinstance(outcome, Reply) else await self.go_on(outcome)
 
     async def go_on(self, unfinished: Unfinished) -> Reply | Unfinished:
@@ -121,7 +121,7 @@ class Dispatcher:
         request, decoded, waiting = unfinished
         outcome: Reply | Unfinished = unfinished
         if waiting is None:
-            outcome = await self._in_slot(request, lambda: self._handle(request, decoded))
+            outcome = await self._in_slot(request, lambda: self._decode_and_handle(request, decoded))
         if isinstance(outcome, Unfinished):
             return outcome._replace(request=request._replace(body=b""))
         return outcome
@@ -134,12 +134,14 @@ class Dispatcher:
             log(logging.WARNING, "request refused", **fields, **({"left_out": left_out} if left_out else {}))
         return Reply(error.code, f"{error.message}\n".encode("utf-8", "replace"), PLAIN)
 
-    def _decode_and_handle(self, request: Request) -> Reply | Unfinished:
+    def _decode_and_handle(self, request: Request, decoded: Any) -> Reply | Unfinished:
+        return self._handle(request, self._decoded(request) if decoded is _NOT_YET else decoded)
+
+    def _decoded(self, request: Request) -> Any:
         try:
-            decoded = request.route.decode(request.body)
+            return request.route.decode(request.body)
         except RecursionError:
             raise _too_deep() from None
-        return self._handle(request, decoded)
 
     def _handle(self, request: Request, decoded: Any) -> Reply | Unfinished:
         return self._reply(request, decoded, lambda: request.route.handler(decoded, request.caller))

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
 ADMISSION_BYTES = 3 * 1024 * 1024
 CONVERSION_BYTES = 32 * 1024 * 1024
-# A review takes up to 4 µs a byte whatever its kind, and where it has expressions 10 µs: health checks wait for none that is larger.
-BRIEF_BYTES = 8 * 1024
 # No object that can be stored has more.
 EXPRESSIONS_BYTES = min(CLAIM_EXPRESSIONS_BYTES, STORED_OBJECT_BYTES)
 _ADMISSION, _CONVERSION = "admission", "conversion"
@@ -88,7 +86,6 @@ def _admission_route(
         path,
         handler,
         limits.admission,
-        may_block=lambda request, size: size >= BRIEF_BYTES,
         decode=lambda body: parse_admission(decode_json(body, keep_repeated=keeps_repeated)),
         lane=_ADMISSION,
         namespace=namespace_in_head,

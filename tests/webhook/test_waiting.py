@@ -24,7 +24,7 @@ from resourceapi.releases import Profile
 from serving import dispatch
 from serving.connections import Connections
 from serving.dispatch import WAITING_THREADS
-from serving.routes import LARGE_BYTES, Caller
+from serving.routes import BRIEF_BYTES, LARGE_BYTES, Caller
 from serving.slots import FairSlot
 from tests.webhook.examples import admission, claim, context, conversion
 from tests.webhook.running import PATIENCE_SECONDS
@@ -35,7 +35,6 @@ from webhook import validating
 from webhook.context import Context
 from webhook.converting import convert
 from webhook.reviews import AdmissionRequest, parse_admission
-from webhook.routes import BRIEF_BYTES
 from webhook.validating import LINTED_BYTES, NOT_LINTED, validate
 
 PLAIN = json.dumps(admission(claim())).encode()
