@@ -10,12 +10,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import ssl
-from asyncio.sslproto import SSLProtocol
+from asyncio.sslproto import SSLProtocol, SSLProtocolState
 from collections.abc import Callable
 from time import monotonic
+from typing import Any
 
 from resourceapi.logs import log
 from serving.logs import LogLimit
+from serving.reading import ReadingTurns
 from serving.unsent import UnsentAnswers
 
 # How many seconds beyond its idle time a connection has to end by itself.
@@ -48,6 +50,7 @@ class Connections:
         self._answered: dict[object, tuple[asyncio.BaseTransport, float]] = {}
         self._working: dict[object, asyncio.BaseTransport] = {}
         self._unsent = UnsentAnswers(clock)
+        self.reading_turns = ReadingTurns()
         self._log_limit = LogLimit(clock)
 
     @property
@@ -181,12 +184,15 @@ class PlainConnection(asyncio.Protocol):
 
 # TLS on one connection of a server, with a buffer that thousands of idle connections can afford.
 # asyncio gives every TLS connection a buffer of 256 KiB for what is received, and has no parameter for it.
+# And OpenSSL keeps, until a connection ends, as much memory as what was once written to it at a time.
 # So its protocol is put on a plain connection here instead of asking the loop for TLS, with another size
-# as a class attribute.  This is the one place that knows ``asyncio.sslproto``, which is public by name,
-# but not documented.
+# as a class attribute, and writes in parts.  This is the one place that knows ``asyncio.sslproto``, which
+# is public by name, but not documented.
 
 # What OpenSSL and the rest of a connection take beside it is some 25 KiB.
 BUFFER_BYTES = 4 * 1024
+# As much as one record of TLS holds is encrypted at a time.
+WRITE_BYTES = 16 * 1024
 HANDSHAKE_SECONDS = 10
 # How long to wait for the other side to shut TLS down; one that is half open never does.
 SHUTDOWN_SECONDS = 5
@@ -196,15 +202,25 @@ class TLSConnection(SSLProtocol):
     """TLS of one connection, which carries the protocol of an application.
 
     :param connections: where it counts from its first moment on.
+    :param is_known: whether a client has a certificate that makes it known; all others take turns at being read from.
     """
 
     max_size = BUFFER_BYTES
     # of asyncio: whether it has paused the plain connection, and the plain connection has paused it
     _ssl_reading_paused: bool
     _ssl_writing_paused: bool
+    # what is not encrypted yet (bytes, or the like), what does that, and what is
+    _write_backlog: Any
+    _sslobj: ssl.SSLObject
+    _outgoing: ssl.MemoryBIO
+    _state: SSLProtocolState
 
     def __init__(
-        self, application: asyncio.Protocol, context: ssl.SSLContext, connections: Connections
+        self,
+        application: asyncio.Protocol,
+        context: ssl.SSLContext,
+        connections: Connections,
+        is_known: Callable[[Any], bool] = lambda certificate: False,
     ) -> None:
         super().__init__(
             asyncio.get_running_loop(),
@@ -216,7 +232,13 @@ class TLSConnection(SSLProtocol):
             ssl_shutdown_timeout=SHUTDOWN_SECONDS,
         )
         self._connections = connections
+        self._is_known = is_known
         self._plain: asyncio.Transport | None = None
+        self._takes_turns = False
+        self._is_first = True
+        self._waits = False  # for its turn
+        # also of what the application does not take
+        self._set_read_buffer_limits(BUFFER_BYTES)  # type: ignore[attr-defined]  # not in typeshed
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin the handshake."""
@@ -232,19 +254,67 @@ class TLSConnection(SSLProtocol):
             self._plain = None
         super().connection_lost(error)
 
+    def _do_read(self) -> None:
+        """Read what has come; from strangers in their turn."""
+        if self._waits:
+            return
+        if not self._takes_turns or self._state is not SSLProtocolState.WRAPPED:
+            super()._do_read()  # type: ignore[misc]  # not in typeshed
+            return
+        self._waits = True
+        turns, is_first, self._is_first = self._connections.reading_turns, self._is_first, False
+        if not turns.take(self._read_in_turn, is_first=is_first) and self._plain is not None:
+            self._plain.pause_reading()
+
+    def _read_in_turn(self) -> None:
+        self._waits = False
+        if self._plain is not None:
+            super()._do_read()  # type: ignore[misc]
+            self._resume_if_free()
+
+    def _resume_if_free(self) -> None:
+        if self._plain is not None and not (
+            self._waits or self._ssl_writing_paused or self._ssl_reading_paused
+        ):
+            self._plain.resume_reading()
+
     def resume_writing(self) -> None:
         """Go on writing, and reading if nothing else forbids it."""
         super().resume_writing()
-        if self._plain is not None and not (self._ssl_writing_paused or self._ssl_reading_paused):
-            self._plain.resume_reading()
+        if self._write_backlog:
+            self._write_appdata([])
+        self._resume_if_free()
+
+    def _do_write(self) -> None:
+        """Encrypt what waits, a part at a time, as long as the client reads."""
+        while self._write_backlog and not self._ssl_writing_paused:
+            self._write_part()
+        self._process_outgoing()  # type: ignore[attr-defined]  # not in typeshed
+
+    def _start_shutdown(self) -> None:
+        """End TLS, after all that waits."""
+        while self._write_backlog and self._state is SSLProtocolState.WRAPPED:
+            self._write_part()
+        super()._start_shutdown()
+
+    def _write_part(self) -> None:
+        waiting = memoryview(self._write_backlog[0])
+        count = self._sslobj.write(waiting[:WRITE_BYTES])
+        self._write_buffer_size -= count
+        if count < len(waiting):
+            self._write_backlog[0] = waiting[count:]
+        else:
+            del self._write_backlog[0]
+        if self._plain is not None:
+            self._plain.write(self._outgoing.read())
 
     def _control_ssl_reading(self) -> None:
-        """Read nothing more from a client that does not read.
+        """Read nothing more from a client that does not read, or waits for its turn.
 
         OpenSSL answers each request for new keys (KeyUpdate) at once, and these answers would wait in memory without end.
         """
         super()._control_ssl_reading()  # type: ignore[misc]  # not in typeshed
-        if self._plain is not None and self._ssl_writing_paused:
+        if self._plain is not None and (self._waits or self._ssl_writing_paused):
             self._plain.pause_reading()
 
     def _on_handshake_complete(self, handshake_exc: BaseException | None) -> None:
@@ -256,3 +326,5 @@ class TLSConnection(SSLProtocol):
         super()._on_handshake_complete(handshake_exc)
         if isinstance(handshake_exc, BaseException):  # asyncio passes the class as well
             handshake_exc.__traceback__ = None
+        else:
+            self._takes_turns = not self._is_known(self._get_extra_info("peercert"))

@@ -18,6 +18,8 @@ SPOKEN = web.RequestKey("spoken", bool)
 """Whether the version of HTTP of a request is spoken here."""
 VERSIONS = (HttpVersion10, HttpVersion11)
 LINGERING_SECONDS = 1.0
+# Of the head of a request; API servers send some hundred.
+HEAD_BYTES = 32 * 1024
 
 
 class Response(web.Response):
@@ -27,24 +29,39 @@ class Response(web.Response):
         await super()._prepare_headers()
         self.headers.pop("Server", None)
 
+    async def write_eof(self, data: bytes = b"") -> None:
+        """Send the body, and forget it: aiohttp keeps a response until the next request of its connection."""
+        await super().write_eof(data)
+        self._body = None
+
 
 class _Handler(web.RequestHandler):
     """The protocol of a connection; bytes that are not HTTP are answered without quoting them."""
 
-    __slots__ = ("bytes_left", "first_request")
+    __slots__ = ("bytes_left", "first_request", "head_left")
     bytes_left: int
+    head_left: int
     first_request: Any
 
     def data_received(self, data: bytes) -> None:
         """Go on with a request; abort the connection of a client that sends without end.
 
-        aiohttp bounds heads and hands bodies on, but drops the extensions of chunks, and what comes after the answer.
+        aiohttp keeps heads of up to a megabyte, hands bodies on, and drops the extensions of chunks, and what comes after the
+        answer.
         """
         self.bytes_left -= len(data)
         if self.bytes_left >= 0:
+            was_beyond = self._has_head()
             super().data_received(data)
-        elif self.transport is not None:
+            is_head = not (was_beyond or self._has_head())
+            self.head_left = self.head_left - len(data) if is_head else HEAD_BYTES
+        if min(self.bytes_left, self.head_left) < 0 and self.transport is not None:
             self.transport.abort()
+
+    def _has_head(self) -> bool:
+        """Whether a request waits whose head has come, or the body of one is still coming."""
+        request = self._current_request
+        return bool(self._messages) or (request is not None and not request.content.is_eof())
 
     def handle_error(
         self,
@@ -92,7 +109,10 @@ class GeneralHTTP:
             auto_decompress=False,
             lingering_time=LINGERING_SECONDS,
         )
+        # a request that comes before the one before it is answered; API servers send none
+        handler._max_msg_queue_size = 1
         handler.bytes_left = self._request_bytes
+        handler.head_left = HEAD_BYTES
         handler.first_request = first_request
         return handler
 
@@ -139,13 +159,25 @@ def text(status: int, content: str, **headers: Any) -> Response:
 
 
 def _server_log() -> logging.Logger:
-    """The logger of aiohttp, which gets one line about what a client does wrong."""
+    """The logger of aiohttp, which gets one line about what a client does wrong; as asyncio's does."""
+    logging.getLogger("asyncio").addFilter(_is_rare)
     logger = logging.getLogger("aiohttp.server")
     logger.addFilter(_in_short)
     return logger
 
 
 _NO_HTTP = LogLimit()
+_ASYNCIO = LogLimit()
+
+
+def _is_rare(record: logging.LogRecord) -> bool:
+    """Leave out most of many warnings that are alike, as about clients that leave before they are answered."""
+    if record.levelno != logging.WARNING:
+        return True
+    left_out = _ASYNCIO.left_out((record.pathname, record.lineno))
+    if left_out:
+        record.fields = {"left_out": left_out}
+    return left_out is not None
 
 
 def _in_short(record: logging.LogRecord) -> bool:

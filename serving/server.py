@@ -89,6 +89,10 @@ class Server:
         assert self._general is not None
         return self._general.protocol(unfinished)
 
+    def knows(self, certificate: Any) -> bool:
+        """Whether a client with a certificate, or with none, may ask for everything."""
+        return self._clients is not None and not self._clients.doubt(certificate)
+
     def open_connections(self) -> int:
         """How many connections are open."""
         return len(self.fast_connections) + (0 if self._general is None else self._general.connections())

@@ -81,7 +81,7 @@ class _Worker:
         protocol = self.server.protocol(idle_seconds=self.settings.idle_seconds)
         acceptor = Acceptor(
             self.place.listener,
-            lambda: TLSConnection(protocol(), self.changes.tls.context, self.connections),
+            lambda: TLSConnection(protocol(), self.changes.tls.context, self.connections, self.server.knows),
             shares=self.place.shares,
             process=self.place.number,
             connections=self.connections,

@@ -15,6 +15,7 @@ from resourceapi.json_text import may_have_literals
 from resourceapi.kinds import KINDS
 from resourceapi.model.versions import GROUP
 from resourceapi.objects import Object
+from resourceapi.phrases import shortened
 from resourceapi.releases import split_api_version
 from serving.routes import LARGE_BYTES, encode_json, json_bytes
 from validation.server import Server
@@ -23,6 +24,7 @@ from webhook.reviews import ConversionRequest, converted, not_converted, parse_c
 
 # The answer to a request with thousands of broken objects stays readable.
 MAX_REPORTED = 10
+MAX_NAME = 1000
 # Parts of a large answer that are joined at a time.
 _PARTS = 4096
 
@@ -126,4 +128,4 @@ def _named(index: int, obj: Object) -> str:
         return f"objects[{index}]"
     namespace = metadata.get("namespace")
     name = f"{namespace}/{metadata['name']}" if isinstance(namespace, str) and namespace else metadata["name"]
-    return f"objects[{index}] ({name})"
+    return f"objects[{index}] ({shortened(name, MAX_NAME)})"

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import http.client
 import json
+import logging
 import socket
 import threading
 from collections.abc import Iterator, Mapping
@@ -15,8 +17,18 @@ from typing import Any
 import pytest
 
 from serving.bodies import Limits
+from serving.http_server import GeneralHTTP, Response
 from serving.metrics import ServerMetrics
-from serving.routes import LARGE_BYTES, Caller, Clients, HTTPError, Route, Waiting, decode_json
+from serving.routes import (
+    BRIEF_BYTES,
+    LARGE_BYTES,
+    Caller,
+    Clients,
+    HTTPError,
+    Route,
+    Waiting,
+    decode_json,
+)
 from serving.server import Server
 from tests.webhook.running import PATIENCE_SECONDS
 from tests.webhook.serving import FAST, GENERAL, answer
@@ -43,9 +55,11 @@ class Echo:
     def __init__(self) -> None:
         self.decoded: list[int] = []
         self.threads: list[str] = []
+        self.decoding: list[str] = []
 
     def decode(self, body: bytes) -> Any:
         self.decoded.append(len(body))
+        self.decoding.append(threading.current_thread().name)
         return decode_json(body)
 
     def echo(self, decoded: Any, caller: Caller) -> Any:
@@ -123,6 +137,8 @@ def serving(routes: list[Route], clients: Clients | None = None) -> Iterator[Ser
         pytest.param("/echo", b"2", "Thread-", id="at-once"),
         pytest.param("/echo", b"1", "worker_", id="may-block"),
         pytest.param("/wait", b"2", "waiter_", id="has-to-wait"),
+        pytest.param("/echo", b"2".ljust(BRIEF_BYTES - 1), "Thread-", id="brief"),
+        pytest.param("/echo", b"2".ljust(BRIEF_BYTES), "worker_", id="not-brief"),
         pytest.param("/echo", b"2".ljust(LARGE_BYTES), "worker_", id="large"),
     ],
 )
@@ -134,6 +150,104 @@ def test_bodies_are_decoded_once(path: str, body: bytes, thread: str, headers: d
     assert (code, json.loads(text)) == (200, {"echo": json.loads(body), "size": len(body)})
     assert echo.decoded == [len(body)]
     assert [name.startswith(thread) for name in echo.threads] == [True]
+    decoding = "worker_" if len(body) >= BRIEF_BYTES else "Thread-"
+    assert [name.startswith(decoding) for name in echo.decoding] == [True]
+
+
+def test_answers_are_not_kept() -> None:
+    """A connection that stays open keeps nothing of the last answer; of 4 MB each, 60 of them were 230 MB."""
+    with serving(Echo().routes()) as served:
+        connection = served.send("/echo", b"2".ljust(LARGE_BYTES), GENERAL)
+        assert connection.getresponse().read()
+        assert served.ask("/echo", b"2", {})[0] == 200  # which the event loop answers after that
+        kept = [each for each in gc.get_objects() if isinstance(each, Response) and each.body]
+        assert kept == []
+        connection.close()
+
+
+def test_all_that_have_slots_have_threads() -> None:
+    """However few processors there are, clients never wait for threads that others have."""
+    together = threading.Barrier(12)
+
+    def wait(decoded: Any, caller: Caller) -> int:
+        return together.wait(PATIENCE_SECONDS)
+
+    routes = [Route(f"/{lane}", wait, LARGE_BYTES, lane=str(lane)) for lane in range(together.parties)]
+    with serving(routes) as served:
+        sent = [served.send(route.path, b"1".ljust(BRIEF_BYTES)) for route in routes]
+        assert {answer(each)[0] for each in sent} == {200}
+
+
+@pytest.mark.parametrize(("fields", "is_answered"), [(4, True), (5, False)])
+def test_heads_are_bounded(fields: int, is_answered: bool) -> None:
+    """At 32 KiB; unfinished heads of a megabyte each, on 1,000 connections, would take all memory."""
+    with serving(Echo().routes()) as served, socket.create_connection(("127.0.0.1", served.port)) as client:
+        client.settimeout(PATIENCE_SECONDS)
+        field = f"a: {'x' * 7_900}\r\n"
+        client.sendall(f"GET /healthz HTTP/1.1\r\nHost: a\r\n{field * fields}".encode())
+        if is_answered:
+            client.sendall(b"\r\n")
+        try:
+            assert client.recv(9) == b"HTTP/1.1 " * is_answered
+        except ConnectionResetError:
+            assert not is_answered
+
+
+def test_one_request_waits_behind_another() -> None:
+    """Of those that come before the one before them is answered, no more are read: each may have a head of 32 KiB."""
+
+    class Plain(asyncio.Transport):
+        is_reading_now = True
+
+        def pause_reading(self) -> None:
+            self.is_reading_now = False
+
+        def resume_reading(self) -> None:
+            self.is_reading_now = True
+
+        def write(self, data: Any) -> None:
+            """Nobody reads it."""
+
+        def is_closing(self) -> bool:
+            return False
+
+        def close(self) -> None:
+            """In the end."""
+
+    async def main() -> None:
+        goes_on = asyncio.Event()
+
+        async def wait(request: Any, first: Any) -> Response:
+            await goes_on.wait()
+            return Response(text="")
+
+        handler = GeneralHTTP(wait, idle_seconds=9.0, request_bytes=10_000).protocol()
+        transport = Plain()
+        handler.connection_made(transport)
+        found = []
+        for _ in range(2):
+            handler.data_received(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+            for _ in range(5):
+                await asyncio.sleep(0)
+            found.append(transport.is_reading_now)
+        goes_on.set()
+        for _ in range(20):
+            await asyncio.sleep(0)
+        found.append(transport.is_reading_now)
+        handler.connection_lost(None)
+        assert found == [True, False, True]
+
+    asyncio.run(main())
+
+
+def test_warnings_of_asyncio_do_not_fill_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    """One for each client that leaves before it is answered was 2,000 lines in ten seconds."""
+    with serving(Echo().routes()):
+        for _ in range(9):
+            logging.getLogger("asyncio").warning("SSL connection is closed")
+    assert [record.getMessage() for record in caplog.records if record.name == "asyncio"] == [
+        "SSL connection is closed"
+    ]
 
 
 @BOTH

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import gc
 import ssl
+import time
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -13,8 +15,9 @@ import pytest
 
 from serving.certificate_store import DirectoryStore, maintain
 from serving.certificates import BUNDLE, LEAF, LEAF_KEY, Terms
-from serving.connections import Connections, TLSConnection
+from serving.connections import WRITE_BYTES, Connections, TLSConnection
 from serving.listening import Acceptor, Shares, listen
+from serving.reading import ROUND_SECONDS
 from serving.tls import ServerTLS
 
 CLIENTS = 20
@@ -26,9 +29,11 @@ class Plain(asyncio.Transport):
     def __init__(self) -> None:
         super().__init__()
         self.written = bytearray()
+        self.most = 0
         self.reading = True
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
+        self.most = max(self.most, len(data))
         self.written += data
 
     def pause_reading(self) -> None:
@@ -97,40 +102,168 @@ def test_connections_leave_nothing_for_the_collector(tmp_path: Path, kind: str) 
         gc.enable()
 
 
+class Talk:
+    """A connection to a client, whose TLS and plain transport are here; needs a running loop."""
+
+    def __init__(
+        self, directory: Path, application: asyncio.Protocol | None = None, *, is_known: bool = False
+    ) -> None:
+        own = _certificates(directory)
+        self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+        context = ssl.create_default_context(cafile=str(own / BUNDLE))
+        self.client = context.wrap_bio(self._incoming, self._outgoing, server_hostname="localhost")
+        self.plain = Plain()
+        tls = ServerTLS(own / LEAF, own / LEAF_KEY)
+        connections = Connections(1)
+        self.turns = connections.reading_turns
+        self.connection = TLSConnection(
+            application or asyncio.Protocol(), tls.context, connections, lambda certificate: is_known
+        )
+        self.connection.connection_made(self.plain)
+        with suppress(ssl.SSLWantReadError):
+            self.client.do_handshake()
+        self.sends()
+        self.gets()
+        self.client.do_handshake()
+        self.sends()
+
+    def sends(self) -> None:
+        """What the client has written comes."""
+        data = self._outgoing.read()
+        self.connection.get_buffer(len(data))[: len(data)] = data
+        self.connection.buffer_updated(len(data))
+
+    def gets(self) -> None:
+        """The client gets what has been written."""
+        self._incoming.write(self.plain.written)
+        self.plain.written.clear()
+
+    def read(self) -> bytes:
+        """All that the client has got."""
+        read = b""
+        with suppress(ssl.SSLWantReadError, ssl.SSLZeroReturnError):
+            while part := self.client.read(1 << 20):
+                read += part
+        return read
+
+
 def test_nothing_is_read_from_a_client_that_does_not_read(tmp_path: Path) -> None:
     """The attack: requests for new keys (KeyUpdate), each of which OpenSSL answers, were read while no answer could be sent."""
-    own = _certificates(tmp_path)
-    tls = ServerTLS(own / LEAF, own / LEAF_KEY)
-    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
-    client = ssl.create_default_context(cafile=str(own / BUNDLE)).wrap_bio(
-        incoming, outgoing, server_hostname="localhost"
-    )
 
     async def attack() -> list[bool]:
-        plain = Plain()
-        connection = TLSConnection(asyncio.Protocol(), tls.context, Connections(1))
-
-        def sends() -> bool:
-            data = outgoing.read()
-            connection.get_buffer(len(data))[: len(data)] = data
-            connection.buffer_updated(len(data))
-            return plain.reading
-
-        connection.connection_made(plain)
-        with suppress(ssl.SSLWantReadError):
-            client.do_handshake()
-        sends()
-        incoming.write(plain.written)
-        client.do_handshake()
-        found = [sends()]
-        connection.pause_writing()
-        client.write(b"x")
-        found.append(sends())
-        connection.resume_writing()
-        found.append(plain.reading)
-        client.write(b"y")
-        found.append(sends())
-        connection.connection_lost(None)
+        talk = Talk(tmp_path)
+        found = [talk.plain.reading]
+        talk.connection.pause_writing()
+        talk.client.write(b"x")
+        talk.sends()
+        found.append(talk.plain.reading)
+        talk.connection.resume_writing()
+        found.append(talk.plain.reading)
+        talk.client.write(b"y")
+        talk.sends()
+        found.append(talk.plain.reading)
+        talk.connection.connection_lost(None)
         return found
 
     assert asyncio.run(attack()) == [True, False, True, True]
+
+
+@pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])
+def test_answers_are_encrypted_as_the_client_reads(tmp_path: Path, kind: Callable[[bytes], bytes]) -> None:
+    """The attack: OpenSSL kept as much memory as the largest answer, on each connection, as long as it was open."""
+    answers = [bytes(range(256)) * 1000, b"", b"last"]
+
+    async def attack() -> None:
+        talk = Talk(tmp_path)
+        transport = talk.connection._get_app_transport()  # type: ignore[attr-defined]
+        talk.connection.pause_writing()
+        for each in answers:
+            transport.write(kind(each))
+        assert not talk.plain.written
+        assert transport.get_write_buffer_size() == sum(map(len, answers))
+        talk.connection.resume_writing()
+        assert transport.get_write_buffer_size() == 0
+        assert talk.plain.most <= WRITE_BYTES + 100
+        talk.gets()
+        assert talk.read() == b"".join(answers)
+        talk.connection.connection_lost(None)
+
+    asyncio.run(attack())
+
+
+def test_answers_are_sent_before_tls_ends(tmp_path: Path) -> None:
+    """Also what waits for the client to read."""
+
+    async def main() -> None:
+        talk = Talk(tmp_path)
+        transport = talk.connection._get_app_transport()  # type: ignore[attr-defined]
+        talk.connection.pause_writing()
+        transport.write(b"x" * 100_000)
+        transport.close()
+        talk.gets()
+        assert talk.read() == b"x" * 100_000
+        talk.connection.connection_lost(None)
+
+    asyncio.run(main())
+
+
+class Received(asyncio.Protocol):
+    def __init__(self) -> None:
+        self.data = b""
+
+    def data_received(self, data: bytes) -> None:
+        self.data += data
+
+
+def work_long() -> None:
+    """Compute longer than a round may take."""
+    end = time.thread_time() + 2 * ROUND_SECONDS
+    while time.thread_time() < end:
+        pass
+
+
+@pytest.mark.parametrize("is_known", [False, True], ids=["stranger", "known"])
+def test_strangers_are_read_from_in_their_turn(tmp_path: Path, is_known: bool) -> None:
+    """Nothing more is received meanwhile, whatever else allows it, and nothing gets lost."""
+
+    async def main() -> None:
+        received = Received()
+        talk = Talk(tmp_path, received, is_known=is_known)
+        await asyncio.sleep(0)  # the round of the handshake
+        assert talk.turns.take(work_long, is_first=False)
+        talk.client.write(b"x" * 1000)
+        talk.sends()
+        assert received.data == b"x" * (1000 * is_known)
+        assert talk.plain.reading == is_known
+        talk.connection.pause_writing()
+        talk.connection.resume_writing()
+        assert talk.plain.reading == is_known
+        while not received.data:
+            await asyncio.sleep(0)
+        assert talk.plain.reading
+        talk.client.write(b"y" * 1000)
+        talk.sends()
+        while len(received.data) < 2000:
+            await asyncio.sleep(0)
+        assert received.data == b"x" * 1000 + b"y" * 1000
+        talk.connection.connection_lost(None)
+
+    asyncio.run(main())
+
+
+def test_who_leaves_before_its_turn_is_not_read_from(tmp_path: Path) -> None:
+    """Nor does it disturb the turns of others."""
+
+    async def main() -> None:
+        received = Received()
+        talk = Talk(tmp_path, received)
+        await asyncio.sleep(0)  # the round of the handshake
+        assert talk.turns.take(work_long, is_first=False)
+        talk.client.write(b"x")
+        talk.sends()
+        talk.connection.connection_lost(None)
+        for _ in range(3):
+            await asyncio.sleep(0)
+        assert not received.data
+
+    asyncio.run(main())
