@@ -27,6 +27,10 @@ from scheduler.picture_lock import SearchTime
 from scheduler.pod_claims import ClaimProblem, claims_for
 
 
+#: Which part of the time that is left budgets may take on a node.
+BUDGET_PARTS = 4
+
+
 class Preemption:
     """Finds victims in the picture; nothing is changed there."""
 
@@ -69,7 +73,7 @@ class Preemption:
                     found[node] = victims
             except _LateSearch:
                 self._search_time.late(pod)
-            except OutOfTime:  # too many pods, claims or budgets of others: the pod is not late
+            except OutOfTime:  # too many pods or claims of others: the pod is not late
                 pass
             return found
 
@@ -109,6 +113,8 @@ class _Pods:
         self.by_uid: dict[str, Pod] = {}
         self.by_node: dict[str, list[Pod]] = {}
         self.leaving: list[Pod] = []
+        #: namespaces with too many budgets
+        self._late: set[str] = set()
         with reading():
             for pod in list(picture.pods.objects.values()):  # which others may change meanwhile
                 self.by_uid[pod.uid] = pod
@@ -191,12 +197,12 @@ class _Pods:
     def violating(self, node: str, priority: int) -> frozenset[str]:
         """The pods (uids) on a node of a lower priority for whose deletion budgets have no room.
 
-        Those that are being deleted take room, too: kube-scheduler counts them.
-
-        :raises allocator.time_limit.OutOfTime: if there are too many budgets to look at in time.
+        Those that are being deleted take room, too: kube-scheduler counts them. Pods whose namespace has too many budgets to
+        look at in time count as protected.
         """
         there = [*self.by_node.get(node, ()), *(each for each in self.leaving if each.node == node)]
-        return violating([each for each in there if each.priority < priority], self._budgets, self._limit)
+        lower = [each for each in there if each.priority < priority]
+        return violating(lower, self._budgets, self._limit.share(BUDGET_PARTS), self._late)
 
 
 class _Victim(NamedTuple):

@@ -298,16 +298,22 @@ def test_labels_are_bounded() -> None:
         assert len(read_pod(large).labels) == kept
 
 
-def test_budgets_of_others_do_not_hold_the_picture() -> None:
-    """Anybody may create budgets; looking through them ends with the time for an answer, too."""
-    made = Cluster(20)
+def test_budgets_of_others_do_not_keep_anybody_from_preempting() -> None:
+    """The attack: so many that looking through them took all the time, so that no node was decided. Now they protect all their pods."""
+    made = cluster_of({"gpus": 20, "asks": 1})
+    labels = {"app": "web"}
     for place in range(20):
-        made.picture.claim_objects.put(held(f"c{place}", {"node": "n1", "gpus": [place]}, [f"v{place}"]))
-        described = {"claims": [f"c{place}"], "node": "n1", "priority": 0, "labels": {"app": "web"}}
-        made.picture.pods.put(running(f"v{place}", described))
-    made.picture.claim_objects.put(claim("wanted"))
+        evil = held(f"c{place}", {"node": "n1", "gpus": [place]}, [f"v{place}"])
+        namespace = "evil" if place else "ns"
+        made.picture.claim_objects.put({**evil, "metadata": {**evil["metadata"], "namespace": namespace}})
+        victim = running(
+            f"v{place}", {"claims": [f"c{place}"], "node": "n1", "priority": 0, "labels": labels}
+        )
+        made.picture.pods.put({**victim, "metadata": {**victim["metadata"], "namespace": namespace}})
     for name in map(str, range(200)):
-        made.picture.budgets.put(budget(name, {"selector": {"matchLabels": {"app": "web"}}, "allowed": 99}))
+        selects_all = {"selector": {"matchLabels": labels}, "allowed": 99, "namespace": "evil"}
+        made.picture.budgets.put(budget(name, selects_all))
+    made.picture.budgets.put(budget("usual", {"selector": {"matchLabels": labels}, "allowed": 1}))
     asked = 0
 
     def clock() -> float:
@@ -315,10 +321,15 @@ def test_budgets_of_others_do_not_hold_the_picture() -> None:
         asked += 1
         return asked
 
-    budgets, pods = by_namespace(made.picture.budgets.objects.values()), made.picture.pods.objects.values()
-    assert violating(pods, budgets, UNLIMITED) == frozenset()
-    with pytest.raises(OutOfTime):
-        violating(pods, budgets, TimeLimit(1_000, clock))
+    pods, late = made.picture.pods.objects.values(), set[str]()
+    budgets = by_namespace(made.picture.budgets.objects.values())
+    assert violating(pods, budgets, UNLIMITED, late) == frozenset()
+    assert not late
+    protected = {f"uid-v{place}" for place in range(1, 20)}
+    for most in (1_000, 100):  # the second time without a look at those that are too many
+        assert violating(pods, budgets, TimeLimit(most, clock), late) == protected
+        assert late == {"evil"}
+    assert asked < 1_000
 
 
 def holders(made: Cluster, pods: int) -> None:
