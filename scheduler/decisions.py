@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from threading import Condition
 from time import monotonic
 from types import MappingProxyType
@@ -80,17 +80,22 @@ class Decision(NamedTuple):
 
 
 class _InFlight(NamedTuple):
-    """A pod whose bind may be on its way.
+    """A pod whose bind may be on its way, or those of a PodGroup, which are bound once all have been filtered.
 
-    :param seconds: how long it is waited for.
-    :param until: when it is no longer.
-    :param group: its PodGroup (``namespace/name``), whose pods are bound once all have been filtered.
+    :param uids: the pods whose binds have not come.
+    :param seconds: how long they are waited for.
+    :param until: when they are no longer.
     """
 
     namespace: str
+    uids: set[str]
     seconds: float
     until: float
-    group: str
+
+    def waited_for_anew(self, seconds: float, now: float) -> _InFlight:
+        """The same from now on, for at least so long."""
+        most = max(seconds, self.seconds)
+        return self._replace(seconds=most, until=now + most)
 
 
 class _Late(NamedTuple):
@@ -117,7 +122,8 @@ class Decisions:
         self._clock = clock
         # those of pods that are bound by others are pushed out in time
         self._decisions: WeighedCache[str, Decision] = WeighedCache(MOST_BYTES)
-        self._in_flight: dict[str, _InFlight] = {}  # by uid
+        #: by PodGroup (``namespace/name``), or by uid: all pods of a group come at once, of which there may be thousands
+        self._in_flight: dict[str, _InFlight] = {}
         self._late: dict[str, _Late] = {}  # by namespace
         self._settled = Condition()  # its lock is for those above; one decision may be looked up without it
 
@@ -133,8 +139,10 @@ class Decisions:
             now = self._clock()
             late = self._late.get(decision.namespace)
             if late is None or late.passed_over_until <= now:
-                self._in_flight[decision.uid] = _InFlight(decision.namespace, seconds, now + seconds, group)
-                self._in_flight |= self._fellows(group, seconds, now)
+                key = group or decision.uid
+                known = self._in_flight.get(key) or _InFlight(decision.namespace, set(), 0, 0)
+                known.uids.add(decision.uid)
+                self._in_flight[key] = known.waited_for_anew(seconds, now)
 
     def get(self, uid: str) -> Decision | None:
         """The decision about a pod, if there is one."""
@@ -148,8 +156,18 @@ class Decisions:
     def bound(self, uid: str) -> None:
         """Note that the bind of a pod has come, and the picture has its devices."""
         with self._settled:
-            if self._in_flight.pop(uid, None) is not None:
+            if self._came(uid):
                 self._settled.notify_all()
+
+    def _came(self, uid: str) -> bool:
+        """Wait for a pod no longer; whether nobody is left who was waited for with it."""
+        for key, each in self._in_flight.items():
+            if uid in each.uids:
+                each.uids.remove(uid)
+                if not each.uids:
+                    del self._in_flight[key]
+                return not each.uids
+        return False
 
     def clear(self) -> None:
         """Drop all decisions: the next leader may decide otherwise."""
@@ -165,31 +183,28 @@ class Decisions:
         :param group: its PodGroup (``namespace/name``): the binds of that come only after its last filter.
         """
         with self._settled:
-            self._in_flight.pop(uid, None)
+            self._came(uid)
             begin = self._clock()
-            fellows = self._fellows(group, IN_FLIGHT_SECONDS, begin)
-            self._in_flight = {other: each for other, each in self._in_flight.items() if other not in fellows}
-            while self._in_flight:
+            if group in self._in_flight:
+                self._in_flight[group] = self._in_flight[group].waited_for_anew(IN_FLIGHT_SECONDS, begin)
+            while others := self._others(group):
                 now = self._clock()
-                self._note_those_in_vain(begin, now)
-                self._in_flight = {other: each for other, each in self._in_flight.items() if each.until > now}
-                if self._in_flight:
-                    self._settled.wait(max(each.until for each in self._in_flight.values()) - now)
-            self._in_flight |= fellows
+                self._note_those_in_vain(others.values(), begin, now)
+                for key, each in others.items():
+                    if each.until <= now:
+                        del self._in_flight[key]
+                if others := self._others(group):
+                    self._settled.wait(max(each.until for each in others.values()) - now)
 
-    def _fellows(self, group: str, seconds: float, now: float) -> dict[str, _InFlight]:
-        """The pods of a group whose binds may still come, which are waited for anew, at least for so long."""
-        return {
-            uid: each._replace(seconds=most, until=now + most)
-            for uid, each in self._in_flight.items()
-            if group and each.group == group and (most := max(seconds, each.seconds))
-        }
+    def _others(self, group: str) -> dict[str, _InFlight]:
+        """Whose binds a pod of a group waits for."""
+        return {key: each for key, each in self._in_flight.items() if key != group}
 
-    def _note_those_in_vain(self, begin: float, now: float) -> None:
+    def _note_those_in_vain(self, waited_for: Iterable[_InFlight], begin: float, now: float) -> None:
         """Wait no more for a while for the namespaces whose binds have been waited for since `begin`, and are late."""
         late = {
             each.namespace: each.seconds
-            for each in sorted(self._in_flight.values(), key=lambda each: each.seconds)
+            for each in sorted(waited_for, key=lambda each: each.seconds)
             if begin < each.until <= now
         }
         if late:
