@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import Future
 from functools import partial
@@ -35,10 +34,6 @@ from scheduler.pod_allocation import Grant, PodAllocation, Undoing
 
 #: How long it may take to check devices before they are taken; that their selectors have to be evaluated again is rare.
 CHECK_SECONDS = 0.5
-#: How many binds of one namespace are worked on or waited for: each keeps one of the process's threads for waiting
-#: (`serving.dispatch`), of which half are left to other namespaces. Pods that share a claim are bound one after the other.
-MOST_BINDS = 32
-TOO_MANY = "too many pods of the namespace are being bound"
 
 
 class BindError(ClaimcheckError):
@@ -68,8 +63,7 @@ class Binder:
         self._undoing = undoing
         self._conditions = conditions
         self._search_time = search_time
-        self._lock = Lock()  # for the next two
-        self._binds: Counter[str] = Counter()  # by namespace
+        self._lock = Lock()  # for the next one
         self._running: dict[str, tuple[str, Future[str]]] = {}
 
     def bind(self, request: BindingRequest) -> str:
@@ -77,21 +71,6 @@ class Binder:
 
         A request that is repeated while it is being answered gets the same answer.
         """
-        namespace = request.namespace
-        with self._lock:
-            has_place = self._binds[namespace] < MOST_BINDS
-            self._binds[namespace] += has_place
-        if not has_place:
-            self._decisions.bound(request.uid)
-            return TOO_MANY
-        try:
-            return self._bind_once(request)
-        finally:
-            with self._lock:
-                self._binds[namespace] -= 1
-                self._binds += Counter()  # without those that have none
-
-    def _bind_once(self, request: BindingRequest) -> str:
         with self._lock:
             running = self._running.get(request.uid)
             if running is None:

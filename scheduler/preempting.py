@@ -26,7 +26,6 @@ from scheduler.extender_api import PreemptionRequest, Victims
 from scheduler.picture_lock import SearchTime
 from scheduler.pod_claims import ClaimProblem, claims_for
 
-
 #: Which part of the time that is left budgets may take on a node.
 BUDGET_PARTS = 4
 

@@ -123,6 +123,9 @@ def _bind(binder: Binder, metrics: Metrics, request: BindingRequest, caller: Cal
         finish,
         too_late="the pod could not be bound in time; it may still be",
         too_many="too many pods are being bound",
+        # pods that share a claim are bound one after the other: those of others find a thread meanwhile
+        namespace=request.namespace,
+        shares=True,
     )
 
 

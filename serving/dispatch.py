@@ -80,7 +80,8 @@ class Dispatcher:
         self._label = label
         self._workers = ThreadPoolExecutor(WORKER_THREADS, "worker")
         self._waiters = ThreadPoolExecutor(WAITING_THREADS, "waiter")
-        self._turns = FairSlot(WAITING_THREADS)
+        #: by whether a namespace has as many as it leaves free
+        self._turns = {shares: FairSlot(WAITING_THREADS, shares=shares) for shares in (False, True)}
         #: how many wait, by namespace
         self._waiting: Counter[str | None] = Counter()
         self._log_limit = LogLimit()
@@ -196,7 +197,7 @@ class Dispatcher:
         """
         request, decoded, waiting = unfinished
         assert waiting is not None
-        namespace = waiting.namespace
+        namespace, turns = waiting.namespace, self._turns[waiting.shares]
         free = WAITING_THREADS + MAX_WAITING - self._waiting.total()
         if free <= 0 or (namespace is not None and self._waiting[namespace] >= free):
             raise HTTPError(waiting.too_many, 503)
@@ -208,12 +209,12 @@ class Dispatcher:
             if not self._waiting[namespace]:
                 del self._waiting[namespace]
             if has_turn and namespace is not None:
-                self._turns.release(namespace)
+                turns.release(namespace)
 
         async with _in_time(request.caller, waiting.too_late):
             if namespace is not None:
                 try:
-                    await self._turns.acquire(namespace)
+                    await turns.acquire(namespace)
                 except CancelledError:
                     left()
                     raise

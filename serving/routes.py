@@ -93,12 +93,14 @@ class Waiting(NamedTuple):
 
     ``too_late`` is the error message if it takes longer than the client waits, ``too_many`` if there is no place to wait.
     ``namespace``: namespaces take turns, and none has two threads at once; None where requests need no turns.
+    ``shares``: whether a namespace has as many threads as it leaves free instead of one.
     """
 
     finish: Callable[[], Any]
     too_late: str
     too_many: str
     namespace: str | None = None
+    shares: bool = False
 
 
 def decode_json(body: bytes, *, keep_repeated: bool = False) -> Any:

@@ -6,6 +6,7 @@ import asyncio
 import fcntl
 import os
 from asyncio import CancelledError, Future
+from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,20 +24,23 @@ class _Waiting(NamedTuple):
 
 
 class FairSlot:
-    """Places for requests; a namespace has one of them at most. The one that has waited longest since its last turn is next."""
+    """Places for requests. The namespace that has waited longest since its last turn is next, and has one place at most."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, *, shares: bool = False) -> None:
         """Begin with all places free.
 
         :param most: how many places there are.
+        :param shares: whether a namespace has as many places as it leaves free instead of one.
         """
         self._most = most
-        self._inside: set[str] = set()
+        self._shares = shares
+        self._inside: Counter[str] = Counter()
         self._waiting: Turns[_Waiting] = Turns()
 
     def is_free_for(self, namespace: str) -> bool:
         """Whether a request of a namespace would not have to wait."""
-        return len(self._inside) < self._most and namespace not in self._inside
+        free = self._most - self._inside.total()
+        return self._inside[namespace] < (free if self._shares else min(free, 1))
 
     async def acquire(self, namespace: str) -> None:
         """Wait for a place, and take it."""
@@ -54,18 +58,19 @@ class FairSlot:
 
     def release(self, namespace: str) -> None:
         """Free the place of a namespace."""
-        self._inside.remove(namespace)
+        self._inside[namespace] -= 1
+        self._inside += Counter()  # without those that have none
         self._waiting.pass_on(namespace)  # also behind those that have come during its turn
         self._fill()
 
     def _fill(self) -> None:
-        while len(self._inside) < self._most and (next_one := self._waiting.take(self._may_come)):
-            self._inside.add(next_one.namespace)
+        while self._inside.total() < self._most and (next_one := self._waiting.take(self._may_come)):
+            self._inside[next_one.namespace] += 1
             next_one.come.set_result(None)
 
     def _may_come(self, waiting: _Waiting) -> bool:
         # who has just been cancelled is still among those that wait
-        return waiting.namespace not in self._inside and not waiting.come.done()
+        return self.is_free_for(waiting.namespace) and not waiting.come.done()
 
 
 # Slots for work of which there is memory for one at a time.

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from threading import Event, Semaphore, Thread
+from threading import Thread
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
 from resourceapi.objects import Object
-from scheduler.binding import MOST_BINDS, TOO_MANY
 from scheduler.claim_writes import FINALIZER
 from scheduler.extender_api import BindingRequest
+from scheduler.routes import Verbs, make_routes
 from tests.scheduler.small_cluster import (
     CLAIMS,
     PODS,
@@ -291,29 +292,9 @@ def test_a_claim_that_another_scheduler_allocates_meanwhile() -> None:
     assert sidecar.picture.claims.assumed == 0
 
 
-def test_a_namespace_leaves_threads_to_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pods that share a claim wait for each other; beyond its share a namespace is told at once that it is too many."""
-    binder = Sidecar(cluster()).binder
-    begun, going_on = Semaphore(0), Event()
-
-    def answer(request: BindingRequest) -> str:
-        if request.namespace == "noisy":
-            begun.release()
-            assert going_on.wait(10)
-        return ""
-
-    monkeypatch.setattr(binder, "_answer", answer)
-    requests = [BindingRequest("noisy", f"p{number}", f"uid-{number}", "n1") for number in range(MOST_BINDS)]
-    threads = [Thread(target=binder.bind, args=[each]) for each in requests]
-    for each in threads:
-        each.start()
-    for _ in threads:
-        begun.acquire()
-    assert binder.bind(BindingRequest("noisy", "more", "uid-more", "n1")) == TOO_MANY
-    assert binder.bind(requests[0]) == TOO_MANY  # repeated
-    assert not binder.bind(BindingRequest("ns", "p", "uid-p", "n1"))
-    going_on.set()
-    for each in threads:
-        each.join()
-    assert not binder.bind(BindingRequest("noisy", "more", "uid-more", "n1"))
-    assert not binder._binds
+def test_a_namespace_leaves_threads_to_others() -> None:
+    """Pods that share a claim wait for each other, so a namespace has as many threads as it leaves free."""
+    verbs = Verbs(Mock(), Mock(), Sidecar(cluster()).binder, Mock())
+    (handler,) = [each.handler for each in make_routes(verbs, Mock(), 1) if each.path == "/bind"]
+    waiting = handler(BindingRequest("noisy", "p", "uid-p", "n1"), Mock())
+    assert (waiting.namespace, waiting.shares) == ("noisy", True)

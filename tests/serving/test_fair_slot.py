@@ -16,8 +16,8 @@ from serving.slots import FairSlot
 class Crowd:
     """Those that wait for a slot, named after their namespaces: ``a1`` is of ``a``."""
 
-    def __init__(self, most: int) -> None:
-        self.slot = FairSlot(most)
+    def __init__(self, most: int, *, shares: bool = False) -> None:
+        self.slot = FairSlot(most, shares=shares)
         self.tasks: dict[str, Task[None]] = {}
         self.inside: list[str] = []
 
@@ -87,6 +87,25 @@ def test_one_namespace_never_has_all_places() -> None:
         assert crowd.inside == ["a1", "b1"]
         await crowd.end("b1")
         assert crowd.inside == ["a1", "c1"]
+
+    run(main())
+
+
+def test_a_namespace_leaves_as_many_places_as_it_has() -> None:
+    """The attack: two namespaces had all threads in which pods are bound, and others waited behind all of theirs."""
+
+    async def main() -> None:
+        crowd = Crowd(8, shares=True)
+        await crowd.come(*(f"a{number}" for number in range(20)), *(f"b{number}" for number in range(20)))
+        assert crowd.inside == ["a0", "a1", "a2", "a3", "b0", "b1"]
+        await crowd.come("c0", "c1", "d0", "e0")
+        assert crowd.inside[6:] == ["c0", "d0"]
+        assert not crowd.slot.is_free_for("f")
+        await crowd.end("a0")
+        assert crowd.inside[-1] == "e0"
+        while crowd.inside:
+            await crowd.end(crowd.inside[0])
+        assert all(crowd.slot.is_free_for(each) for each in "abcdef")
 
     run(main())
 
