@@ -194,6 +194,9 @@ class Filter:
         self._decisions.wait_for_binds(pod.uid, pod.group_key)
         self._arrivals.wait_for_claims(pod)
         _insist(is_wanted)
+        group = self._picture.group_devices
+        with self._search_time.holding(self._picture.lock, group.namespace, 0):
+            group.end_for(pod)
         with self._search_time.holding(self._picture.lock, pod.namespace, len(candidates.nodes)):
             _insist(is_wanted)
             found = self._found(pod, candidates)

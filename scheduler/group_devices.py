@@ -39,6 +39,16 @@ class GroupDevices:
         if pod.group:
             self._pods.add(pod.key)
 
+    @property
+    def namespace(self) -> str:
+        """That of the group; empty if there is none."""
+        return self._group.partition("/")[0]
+
+    def end_for(self, pod: Pod) -> None:
+        """Drop what was found for another group than that of a pod: there may be tens of thousands of claims."""
+        if pod.group_key != self._group:
+            self._end()
+
     def _end(self) -> None:
         self.take(list(self._held))
         self._pods.clear()

@@ -167,12 +167,14 @@ class PreScheduledPods:
 
     def _found(self, pod: Pod, fence: Callable[[], None]) -> PodAllocation | None:
         """Take devices for the claims that have none, in memory; None if there is nothing to do now."""
+        group = self._picture.group_devices
+        with self._search_time.holding(self._picture.lock, group.namespace, 0):
+            group.end_if_late()
         with self._search_time.holding(self._picture.lock, pod.namespace, 1):
             ledger, findings = self._picture.claims, self._open.get(pod.key, _Findings())
             if (refused := findings.refused) is not None and ledger.get(refused.key) == refused.claim:
                 return None
             findings.refused = None
-            self._picture.group_devices.end_if_late()
             try:
                 claims = claims_for(pod, ledger)
             except ClaimProblem as problem:

@@ -11,6 +11,9 @@ from resourceapi.objects import Object
 from resourceapi.records.pods import read_pod
 from scheduler import group_devices
 from scheduler.decisions import GROUP_SECONDS
+from scheduler.extender_api import CandidateNodes
+from scheduler.filtering import Filter
+from scheduler.picture_lock import PictureLock, SearchTime
 from scheduler.refusal_notes import Case, note_on
 from tests.scheduler.small_cluster import (
     CLAIMS,
@@ -126,6 +129,28 @@ def test_nothing_is_held_for_long(late: Late) -> None:
     assert late.has_device()
     assert late.sidecar.bind("p") != ""
     assert_nothing_twice(late.api)
+
+
+def test_a_gang_pays_for_what_is_dropped_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The attack: a gang with tens of thousands of claims made the namespace of the next pod pause."""
+    sidecar = sidecar_with(group(), claim("c"), member("p", "c"))
+    picture, search_time, now = sidecar.picture, SearchTime(lambda: 0.0), 0.0
+    picture.lock = PictureLock(lambda: now)
+    deciding = Filter(picture, sidecar.decisions, seconds=60.0, search_time=search_time)
+    withdraw = picture.claims.withdraw
+
+    def slow(key: str) -> None:
+        nonlocal now
+        now += 1
+        withdraw(key)
+
+    monkeypatch.setattr(picture.claims, "withdraw", slow)
+    assert deciding.answer(CandidateNodes(member("p", "c"), ("n1",))).fitting == ("n1",)
+    sidecar.decisions.clear()
+    other = pod("other", "missing")
+    other["metadata"]["namespace"] = "other"
+    deciding.answer(CandidateNodes(other, ("n1",)))
+    assert search_time._paused_until.keys() == {"ns"}
 
 
 def test_a_claim_shared_with_a_gang_that_is_never_bound(monkeypatch: pytest.MonkeyPatch) -> None:
