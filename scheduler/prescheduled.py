@@ -21,6 +21,7 @@ from allocator.scheduling_outcome import device_reason
 from allocator.time_limit import TimeLimit
 from cluster.leading import Leader, NotLeading
 from cluster.store import Change
+from cluster.turns import Turns
 from resourceapi.errors import ClaimcheckError
 from resourceapi.logs import LOGGER, log
 from resourceapi.records.claims import Claim, Consumer
@@ -33,8 +34,8 @@ from scheduler.pod_claims import ClaimProblem, claims_for, shared_claims
 from scheduler.refusal_notes import Case, note_on
 
 RETRY_SECONDS = 1.0
-#: How long a look may take for the pods of one namespace; after that it is the others' turn.
-TURN_SECONDS = 1.0
+#: How long a look may take for the pods of one namespace, after which it is the others' turn, and for those of all.
+TURN_SECONDS, LOOK_SECONDS = 1.0, 2.0
 #: How long something has been in the way when it is told, and after how long it is told again: events are deleted by then.
 QUIET_SECONDS, REPEAT_SECONDS = 5.0, 3600.0
 
@@ -113,9 +114,15 @@ class PreScheduledPods:
         work_in_turns(self.look, ending, least=RETRY_SECONDS)
 
     def look(self) -> None:
-        """Look after each pod once, as far as something has changed for it, and its namespace has time left; the others come first next time."""
+        """Look after each pod once, as far as something has changed for it, and its namespace has time left; the others come first next time.
+
+        Namespaces take turns: the first pods of one need not wait for all of another.
+        """
         spent: defaultdict[str, float] = defaultdict(float)
-        for key in list(self._open):
+        turns: Turns[str] = Turns()
+        for each in list(self._open):
+            turns.put(each.partition("/")[0], each, each)
+        while (key := turns.take()) is not None and sum(spent.values()) < LOOK_SECONDS:
             namespace, begin = key.partition("/")[0], self._clock()
             if spent[namespace] >= TURN_SECONDS:
                 continue

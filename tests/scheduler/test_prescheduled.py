@@ -14,7 +14,13 @@ from scheduler import prescheduled
 from scheduler.claim_ledger import ClaimLedger
 from scheduler.claim_writes import FINALIZER
 from scheduler.pod_claims import claims_for
-from scheduler.prescheduled import QUIET_SECONDS, REPEAT_SECONDS, TURN_SECONDS, PreScheduledPods
+from scheduler.prescheduled import (
+    LOOK_SECONDS,
+    QUIET_SECONDS,
+    REPEAT_SECONDS,
+    TURN_SECONDS,
+    PreScheduledPods,
+)
 from tests.scheduler.fake_api import FakeApi
 from tests.scheduler.fake_faults import Fault, Request
 from tests.scheduler.small_cluster import (
@@ -145,6 +151,32 @@ def test_namespaces_take_turns() -> None:
     assert served == ["p0", "p1", "c"]
     looking.look()
     assert served == ["p0", "p1", "c", "p2"]
+
+
+def test_pods_of_many_namespaces_do_not_wait_for_all_of_another() -> None:
+    """The attack: pods on a node in dozens of namespaces, each of which had a second before others did."""
+    names = [f"p{number}" for number in range(5)]
+    made = [each for name in names for each in (claim(name), pod(name, name, nodeName="n1"))]
+    evil = [
+        {**each, "metadata": {**each["metadata"], "namespace": f"evil{number}", "uid": f"{number}"}}
+        for number in range(15)
+        for each in made
+    ]
+    looking = Looking(cluster(*evil, claim("c"), pod("mine", "c", nodeName="n1"), count=100))
+    served: list[str] = []
+
+    def takes_time(request: Request) -> None:
+        if request.verb == "PUT":
+            served.append(request.path.split("/")[-2])
+            looking.now += 0.1
+
+    looking.sidecar.api.hooks.append(takes_time)
+    looking.look()
+    assert "c" in served
+    assert len(served) == pytest.approx(LOOK_SECONDS / 0.1, abs=1)
+    while len(looking.pods):
+        looking.look()
+    assert len(served) == len(evil) / 2 + 1
 
 
 def test_a_pod_waits_for_claims_that_do_not_exist() -> None:
