@@ -77,7 +77,7 @@ class Holder(NamedTuple):
 
     def _users(self) -> str:
         users = [f"pod{'s' if len(self.pods) > 1 else ''} {some(self.pods)}"] if self.pods else []
-        return ", ".join((*users, *self.others))
+        return ", ".join((*users, *([some(self.others)] if self.others else ())))
 
 
 def holder(claim: Claim, owner_of: OwnerOf = lambda pod: None) -> Holder:
@@ -182,7 +182,8 @@ def _ended(holders: Sequence[Holder]) -> list[str]:
     unused = [each.claim for each in holders if not each.pods and not each.others]
     pods = list(dict.fromkeys(pod for each in used for pod in each.pods))
     users = [f"pod{'s' if len(pods) > 1 else ''} {some(pods, MAX_ENDED)}"] if pods else []
-    users += dict.fromkeys(other for each in used for other in each.others)
+    others = list(dict.fromkeys(other for each in used for other in each.others))
+    users += [some(others, MAX_ENDED)] if others else []
     parts = []
     if users:
         claims = [each.claim for each in used]

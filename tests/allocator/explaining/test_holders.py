@@ -100,6 +100,17 @@ def test_owners(names: Sequence[str], text: str) -> None:
     }
 
 
+def test_consumers_are_counted() -> None:
+    """A claim can be reserved for 256 objects that are no pods; three of them are named, as of pods, or eight that would have to end."""
+    names = [f"{number:03}" for number in range(256)]
+    users = [{"apiGroup": "a.example.com", "resource": "jobs", "name": name, "uid": name} for name in names]
+    made = used("large")
+    found = holder(Claim({**made, "status": {**made["status"], "reservedFor": users}}))
+    assert found.text == "claim ns/large (jobs 000, jobs 001, jobs 002 and 253 others)"
+    ended = ", ".join(f"jobs {name}" for name in names[:8])
+    assert released([found]) == f"{ended} and 248 others ended, which use claim large"
+
+
 def remedies(wanted: int, holders: dict[str, str]) -> list[str]:
     """What would have to end for a claim, on one node with a device for each holder, and who holds which."""
     devices = slice_of(*holders.values(), name="n", pool="n", nodeName="n")
