@@ -34,6 +34,7 @@ from resourceapi.manifests import (
 from resourceapi.model.versions import GROUP
 from resourceapi.objects import EMPTY, Object
 from resourceapi.phrases import nearest
+from resourceapi.records.claim_use import objection
 from resourceapi.records.claims import POD_CLAIM_NAME, Claim, Consumer
 from resourceapi.records.classes import EXTENDED_RESOURCES_GATE
 from resourceapi.records.pod_groups import KIND as POD_GROUP
@@ -92,7 +93,7 @@ class Workload:
         self.running: list[str] = []
         #: why nothing can be said about it
         self.problem = ""
-        #: the claims, templates and PodGroup that it waits for, which do not exist
+        #: the claims, templates and PodGroup that it waits for, which do not exist or cannot be used
         self.missing: list[str] = []
         #: the quota without which no further claim is made for it; empty if there is enough
         self.refused = ""
@@ -358,6 +359,10 @@ class WorkloadReader:
             else:
                 found = _claim_of_group(found, group, entry.entry)
         claim = Claim(found)
+        # the pod as the server would create it has none
+        user = workload.pod._replace(uid=uid_of(workload.manifest.value) if workload.kind == "Pod" else "")
+        if kind == CLAIM and not user.node and (reason := objection(user, entry, claim)):
+            workload.missing.append(f"claim {claim.key}, which {reason}")
         workload.claims.append(claim)
         workload.containers.append(containers_using(workload.pod_spec, entry.entry))
         if shared is not None:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from resourceapi.errors import ClaimcheckError
-from resourceapi.limits import RESERVED_FOR
-from resourceapi.manifests import text
-from resourceapi.records.claims import Claim, Consumer, Owner, reservations
-from resourceapi.records.pod_groups import KIND as POD_GROUP
-from resourceapi.records.pod_groups import RESOURCE, PodGroup
+from resourceapi.records.claim_use import objection
+from resourceapi.records.claims import Claim, Consumer
+from resourceapi.records.pod_groups import PodGroup
 from resourceapi.records.pods import Pod, PodClaim
 from scheduler.claim_ledger import ClaimLedger
 
@@ -53,34 +51,9 @@ def _claim(pod: Pod, entry: PodClaim, ledger: ClaimLedger) -> Claim:
     claim = ledger.get(key)
     if claim is None:
         raise ClaimProblem(f"waiting for ResourceClaim {entry.claim!r}, which does not exist", key)
-    if entry.is_generated and not any(_has_made(pod, each) for each in claim.owners):
-        # it may have been made for another pod of the same name
-        raise ClaimProblem(f"ResourceClaim {entry.claim!r} was not created for this pod", key)
-    if claim.is_leaving:
-        raise ClaimProblem(f"ResourceClaim {entry.claim!r} is being deleted", key)
-    if len(reservations(claim.object)) >= RESERVED_FOR and not _is_reserved(claim, pod):
-        raise ClaimProblem(
-            f"ResourceClaim {entry.claim!r} is in use by {RESERVED_FOR} consumers already", key
-        )
+    if reason := objection(pod, entry, claim):
+        raise ClaimProblem(f"ResourceClaim {entry.claim!r} {reason}", key)
     return claim
-
-
-def _has_made(pod: Pod, owner: Owner) -> bool:
-    """Whether a claim has been made for a pod, or for its PodGroup, of which a pod knows the name."""
-    return owner.is_controller and (
-        owner.uid == pod.uid or (bool(pod.group) and (owner.kind, owner.name) == (POD_GROUP, pod.group))
-    )
-
-
-def _is_reserved(claim: Claim, pod: Pod) -> bool:
-    """Whether a claim is reserved for a pod, or for its PodGroup, of which a pod knows the name."""
-    return claim.is_reserved_for(pod.uid) or (
-        bool(pod.group)
-        and any(
-            (text(each, "resource"), text(each, "name")) == (RESOURCE, pod.group)
-            for each in reservations(claim.object)
-        )
-    )
 
 
 def shared_claims(pod: Pod, group: PodGroup | None) -> dict[str, Consumer]:

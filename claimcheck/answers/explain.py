@@ -200,10 +200,12 @@ def explain_one(
     :param spared: claims whose release is no help.
     """
     snapshot, resources = scenario.snapshot, scenario.node_resources
-    if workload.problem or workload.missing:
+    if workload.problem:
         return Explained(workload, None)
     if workload.running and len(workload.running) >= workload.copies:
         return Explained(workload, None, bound=scenario.state.pods.objects[workload.running[0]].node)
+    if workload.missing:
+        return Explained(workload, None)
     instead = workload.claims_by_nodes(resources)
     on = named_node(workload.pod_spec)
     if on and (answer := _on_its_node(scenario, workload, on, instead)) is not None:
