@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from commandline.errors import NEGATIVE, SUCCESS, UNFINISHED, UsageError
-from commandline.options import add_cluster, add_inventory, add_namespace, add_output, add_server_options
+from commandline.options import (
+    add_cluster,
+    add_inventory,
+    add_namespace,
+    add_output,
+    add_paths,
+    add_server_options,
+)
 from commandline.scenario import add_timeout
 
 if TYPE_CHECKING:
@@ -42,11 +49,9 @@ TEXT, JSON, YAML, MARKDOWN = "text", "json", "yaml", "markdown"
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the options of the subcommand to its parser."""
-    parser.add_argument(
-        "paths",
-        nargs="*",
-        metavar="FILE|DIR|-",
-        help="the objects that are created or replaced: DeviceTaintRules, ResourceSlicePatches, DeviceClasses, ResourceSlices, "
+    add_paths(
+        parser,
+        "the objects that are created or replaced: DeviceTaintRules, ResourceSlicePatches, DeviceClasses, ResourceSlices, "
         "ResourceClaims and their templates, Nodes, Pods",
     )
     parser.add_argument(
@@ -158,18 +163,18 @@ def _change(options: Namespace) -> tuple[Change, list[str]]:
     from claimcheck.answers.impact.change import Change
     from claimcheck.answers.outcome import Failure
     from claimcheck.answers.reading import read_files, readable
-    from commandline.reading import note
-    from documents.finding import Files
+    from commandline.reading import find, note, search, told_of_exclusion
 
     failures: list[Failure] = []
-    files = Files(options.paths)
-    applied = list(readable(read_files(list(files)), failures))
+    files = search(options)
+    applied = list(readable(read_files(find(options, files)), failures))
     if failures:
         raise UsageError(f"{failures[0].file}: {failures[0].message}")
-    notes = [(each.file, each.findings[0].message) for each in note(files, rendered=False)]
+    left_out = [f"{each.file}: {each.findings[0].message}" for each in note(files, rendered=False)]
+    left_out += [f"{place}: {message}" for place, message in told_of_exclusion(files, options)]
     deleted = [_named(each, options.namespace) for each in options.delete]
     change = Change(applied, deleted, frozenset(options.cordon), frozenset(options.drain))
-    return change, [f"{file}: {message}" for file, message in notes]
+    return change, left_out
 
 
 def _named(argument: str, namespace: str) -> ObjectId:

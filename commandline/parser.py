@@ -205,17 +205,12 @@ class Parser(ArgumentParser):
         name = unknown.partition("=")[0]
         if name.lstrip("-") in _OF_OTHER_TOOLS:
             return f"unknown option {name}; use {_OF_OTHER_TOOLS[name.lstrip('-')]}"
-        if name in ("-f", "--filename") and self._takes_files():
-            return f"unknown option {name}; name the files as arguments"
         names = self.option_names()
         longer = [option for option in names if name.startswith("--") and option.startswith(name)]
         if meant := nearest(name, names) or (longer[0] if len(longer) == 1 else ""):
             return f"unknown option {name}; did you mean {meant}?"
         others = self.commands_with(name)
         return f"unknown option {name}" + (f"; it is an option of {', '.join(others)}" if others else "")
-
-    def _takes_files(self) -> bool:
-        return any("FILE" in str(each.metavar) for each in self._actions if not each.option_strings)
 
 
 def _shown(value: Any) -> Any:

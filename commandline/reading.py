@@ -155,7 +155,7 @@ def find_and_render(options: Namespace, profile: Profile, unread: Outcome) -> li
     found: list[Input] = list(files)
     _tell(files, options)
     if options.fail_on_skipped:
-        unread.remarks = [*_told_of_exclusion(files, options), *_told_of_settings(options)]
+        unread.remarks = [*told_of_exclusion(files, options), *_told_of_settings(options)]
     built: Collection[str] = ()
     if options.kustomize:
         from commandline.kustomize import build_all, without_built
@@ -198,7 +198,7 @@ def _tell_of_links(files: Files) -> None:
         )
 
 
-def _told_of_exclusion(files: Files, options: Namespace) -> Iterator[tuple[str, str]]:
+def told_of_exclusion(files: Files, options: Namespace) -> Iterator[tuple[str, str]]:
     """Say what a ``.claimcheck.yaml`` leaves out, which whoever proposes a change can change; also if it asks for quiet."""
     place = options.configured.get("--exclude")
     if not place or not files.excluded or options.config:

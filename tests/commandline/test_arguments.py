@@ -79,7 +79,6 @@ def test_file_with_a_comma(capsys: pytest.CaptureFixture[str]) -> None:
             "validate --in-place a.yaml",
             "claimcheck validate: unknown option --in-place; it is an option of convert, migrate",
         ),
-        ("impact -f a.yaml", "claimcheck impact: unknown option -f; name the files as arguments"),
         ("validate --xyzzy a.yaml", "claimcheck validate: unknown option --xyzzy"),
         (
             "validate -k overlays",

@@ -186,6 +186,29 @@ def test_files_that_are_not_read_are_told(
     assert f"{directory / skipped}: " in capsys.readouterr().out
 
 
+def test_files_of_an_option(inventory: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`-f` is what kubectl has, and files that are left out on purpose are not read."""
+    (tmp_path / "change").mkdir()
+    (tmp_path / "change" / "rule.yaml").write_text(_rule(name="drain"))
+    asked = ("--inventory", inventory, "-f", str(tmp_path / "change"), "--cordon", "node-1")
+    assert "leave their nodes" in _run(*asked, capsys=capsys)[1]
+    assert "leave their nodes:" not in _run(*asked, "--exclude", "rule.yaml", capsys=capsys)[1]
+
+
+def test_files_that_a_repository_leaves_out_are_told(
+    inventory: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whoever proposes a change can write the configuration file, too."""
+    change = tmp_path / "change"
+    change.mkdir()
+    monkeypatch.chdir(change)
+    (change / ".claimcheck.yaml").write_text("exclude: rule.yaml\n")
+    (change / "rule.yaml").write_text(_rule(name="drain"))
+    (change / "node.yaml").write_text("apiVersion: v1\nkind: Node\nmetadata: {name: node-9}\n")
+    assert main(["impact", "--inventory", inventory, "-f", ".", "--cordon", "node-1"]) == 2
+    assert "exclude leaves out a file" in capsys.readouterr().out
+
+
 def test_comments_have_a_limit(inventory: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """However much a change does, a pull request gets its comment."""
     file = tmp_path / "rules.yaml"
