@@ -112,16 +112,20 @@ def in_the_way(explanation: Explanation) -> str:
     where = f" on {closest.nodes[0]}" if len(explanation.answers) > 1 else ""
     if closest.lacks:
         return f"{where and f'{where.strip()}, '}{closest.lacks}"
+    few = ""
     for request in closest.short:
+        name, claim = request.alternative.name, request.alternative.claim.name
+        of_claim = f" of claim {claim}" if len(explanation.demand) > 1 else ""
+        finds = (
+            f"request {name}{of_claim} finds {request.left:,} of {number(request.needed, 'device')}{where}"
+        )
         step = next((each for each in request.steps if each.left < request.needed and each.rejected), None)
         if step is not None:
             why = max(step.rejected, key=lambda each: each.devices).said(explanation.claim_users)
             by = next(patched(step.patched, MAX_PATCHES), "")
-            name, claim = request.alternative.name, request.alternative.claim.name
-            of_claim = f" of claim {claim}" if len(explanation.demand) > 1 else ""
-            finds = f"request {name}{of_claim} finds {request.left:,} of {number(request.needed, 'device')}"
-            return f"{finds}{where}: {why}{by and f' ({by})'}"
-    return next((each.text for each in explanation.clashes if each.node == closest.nodes[0]), "")
+            return f"{finds}: {why}{by and f' ({by})'}"
+        few = few or finds
+    return next((each.text for each in explanation.clashes if each.node == closest.nodes[0]), few)
 
 
 def findings(explanation: Explanation, listing: bool = True) -> Iterator[str]:
