@@ -126,7 +126,7 @@ def _explanation(explained: Explained, notes: tuple[str, ...]) -> Explanation:
 def _reason(explained: Explained) -> str:
     found = explained.explanation
     assert found is not None
-    if explained.workload.refused:
+    if explained.workload.waits_for:
         return f"waits for {explained.waits_for}"
     if explained.open_conditions:
         return "; ".join(each.text for each in explained.open_conditions)

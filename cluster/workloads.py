@@ -131,9 +131,23 @@ class Workload:
         return bool(asks or SPREAD & {self.kind, *(kind for kind, _ in self.pod.workloads)})
 
     @property
+    def lacks(self) -> list[str]:
+        """What kube-scheduler waits for before it looks at any of its pods: claims, templates, a PodGroup, the removal of gates."""
+        gates = self.pod.gates
+        return [
+            *self.missing,
+            *([f"the removal of its scheduling gates: {', '.join(gates)}"] if gates else ()),
+        ]
+
+    @property
     def waits_for(self) -> str:
-        """What is missing before kube-scheduler can look at its pods: claims, templates, a PodGroup, quota."""
-        return " and for ".join(filter(None, (*self.missing, self.refused)))
+        """The same with quota, if no further claim is made for it; empty if it waits for nothing."""
+        return " and for ".join(filter(None, (*self.lacks, self.refused)))
+
+    @property
+    def has_its_devices(self) -> bool:
+        """Whether it is a pod that has got a node and the devices of all its claims."""
+        return bool(self.pod.node) and bool(self.claims) and all(each.is_allocated for each in self.claims)
 
     @property
     def extended_resources(self) -> list[str]:

@@ -195,6 +195,8 @@ def read_scenario(options: Namespace) -> Scenario:
     requesting += state.learn(in_namespace(read_files(find(options)), options.namespace_given), new=True)
     where = "" if cluster else " in the files or the inventory"
     workloads = workloads_in(state, requesting, options.namespace, stored=len(names), where=where)
+    if waiting:
+        workloads = [each for each in workloads if not each.has_its_devices]
     if not workloads and not state.failures and not waiting:
         raise UsageError(
             f"{', '.join([*map(str, names), *options.paths])}: nothing requests devices: there are neither resource "
@@ -279,14 +281,14 @@ def _all_that_wait(options: Namespace) -> bool:
 
 
 def _waiting(existing: Iterable[Manifest], options: Namespace) -> list[Manifest]:
-    """The pods of the cluster that are on no node, of one namespace or of all."""
-    from claimcheck.answers.cluster_state import is_pending
+    """The pods of the cluster that may wait for devices, of one namespace or of all."""
+    from claimcheck.answers.cluster_state import may_wait_for_devices
 
     namespace = "" if options.all_namespaces else options.namespace
     return [
         each
         for each in existing
-        if is_pending(each.value) and namespace in ("", namespace_of(each.value, options.namespace))
+        if may_wait_for_devices(each.value) and namespace in ("", namespace_of(each.value, options.namespace))
     ]
 
 

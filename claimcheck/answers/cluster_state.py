@@ -133,7 +133,7 @@ class ClusterState(ClusterObjects):
                 elif not of_group and (controller := controller_of(manifest.value)):
                     namespace = namespace_of(manifest.value, self.default_namespace)
                     self.controllers[str(kind), namespace, name_of(manifest.value)] = controller
-                if requests or not (of_group or (live and not is_pending(manifest.value))):
+                if requests or not (of_group or (live and not may_wait_for_devices(manifest.value))):
                     requesting.append(manifest)
         return requesting
 
@@ -207,6 +207,15 @@ def is_pending(value: Object) -> bool:
     return (
         value.get("kind") == "Pod" and not text(mapping(value, "spec"), "nodeName") and not has_ended(value)
     )
+
+
+def may_wait_for_devices(value: Object) -> bool:
+    """Whether an object is a Pod that is on no node yet, or one that was created on a node, where it waits for its claims."""
+    if is_pending(value):
+        return True
+    starts = text(mapping(value, "status"), "phase") in ("", "Pending")
+    has_claims = bool(entries(mapping(value, "spec"), "resourceClaims"))
+    return value.get("kind") == "Pod" and starts and has_claims and not has_ended(value)
 
 
 def _declares_groups(slice: Object) -> bool:

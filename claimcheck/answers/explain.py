@@ -260,7 +260,7 @@ def explain_one(
         and len(rejected) == len(snapshot.nodes)
     ):
         found.mistakes[:0] = mistakes.in_labels(workload.pod_spec, snapshot.nodes.values())
-    speaks = _is_as_kube_scheduler(scenario) and not (node or on or workload.refused)
+    speaks = _is_as_kube_scheduler(scenario) and not (node or on or workload.waits_for)
     message = _unavailable(found, rejected) if speaks else ""
     explained = Explained(
         workload,

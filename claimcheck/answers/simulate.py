@@ -53,7 +53,7 @@ class Run(NamedTuple):
 class Waiting(NamedTuple):
     """A workload with pods that kube-scheduler does not look at.
 
-    :param missing: what they wait for: claims, templates, a PodGroup, quota.
+    :param missing: what they wait for: claims, templates, a PodGroup, the removal of gates, quota.
     :param pods: how many of its pods.
     """
 
@@ -180,11 +180,9 @@ def simulate(
             if (problem := each.problem or _excess(each, end, grant.copies))
         ],
         waiting=[
-            Waiting(
-                each, " and for ".join(waits), each.copies if each.missing else each.copies - grant.copies
-            )
+            Waiting(each, " and for ".join(waits), each.copies - (0 if each.lacks else grant.copies))
             for each, grant in zip(workloads, granted, strict=True)
-            if (waits := [*each.missing, *filter(None, (grant.refusal,))])
+            if (waits := [*each.lacks, *filter(None, (grant.refusal,))])
         ],
         unknown_classes=unknown,
         runs=runs,

@@ -112,7 +112,7 @@ def tried_of(
 
 
 def _can_be_tried(workload: Workload) -> bool:
-    return not workload.problem and not workload.missing
+    return not workload.problem and not workload.waits_for
 
 
 def scheduling_state(snapshot: Snapshot, resources: NodeResources) -> SchedulingState:

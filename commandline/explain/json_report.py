@@ -71,7 +71,7 @@ def _object(explained: Explained) -> Json:
         }
     if explanation is None:
         return document | {"problem": explained.bypassed or workload.problem or explained.waits_for}
-    if workload.refused:
+    if workload.waits_for:
         document["problem"] = explained.waits_for
     if explained.open_conditions:
         document["bindingConditions"] = [_open_condition(each) for each in explained.open_conditions]

@@ -40,14 +40,6 @@ def _judge(explained: Explained) -> Iterator[str]:
         yield f"  {its}what is said here holds for kube-scheduler"
 
 
-def gates(explained: Explained) -> str:
-    """Why kube-scheduler does not look at the pod yet; empty if it does."""
-    found = explained.workload.pod.gates
-    if not found:
-        return ""
-    return f"kube-scheduler does not look at it until its scheduling gates are removed: {', '.join(found)}"
-
-
 def allocated(explained: Explained) -> Iterator[str]:
     """The devices that its claims have already."""
     for claim, allocation in explained.allocated:

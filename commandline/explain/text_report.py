@@ -65,12 +65,10 @@ def _section(explained: Explained) -> Iterator[str]:
         copies += f", {running} of which {'is' if running == 1 else 'are'} on {'a node' if running == 1 else 'nodes'} already"
     head = f"{workload.title} ({place(workload.file, workload.line)}{copies})"
     start = f"{head}: "
-    if explanation is not None and (gated := node_report.gates(explained)):
-        yield f"{head}: {gated}"
-        start = "  after that: "
-    if explanation is not None and workload.refused:
-        yield f"{head}: waits for {workload.refused}"
-        yield "  raise the quota, or delete what nobody needs; claimcheck quota shows what is used"
+    if explanation is not None and workload.waits_for:
+        yield f"{head}: waits for {workload.waits_for}"
+        if workload.refused:
+            yield "  raise the quota, or delete what nobody needs; claimcheck quota shows what is used"
         start = "  after that: "
     if explanation is not None and (gang := explained.gang) is not None and not gang.fits:
         yield f"{start}{_of_gang(gang, explanation)}"

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from allocator.time_limit import TimeLimit
-from claimcheck.answers.cluster_state import ClusterState, is_pending
+from claimcheck.answers.cluster_state import ClusterState, may_wait_for_devices
 from claimcheck.answers.devices.cluster_devices import ClusterDevices
 from claimcheck.answers.doctor.checks import Check
 from claimcheck.answers.scenario import Scenario, workloads_in
@@ -62,7 +62,7 @@ class Examined:
     """A cluster that is looked at.
 
     :param state: its objects.
-    :param manifests: those of them that request devices, with all pods that are on no node.
+    :param manifests: those of them that request devices, with all pods that may wait for devices.
     :param namespace: the only one whose pods and claims are looked at; empty: all.
     :param limit: how long everything may take.
     :param disabled: the codes of checks whose findings do not matter.
@@ -80,21 +80,22 @@ class Examined:
         self.state = state
         self.limit = limit
         self._disabled = disabled
-        self._namespace = namespace
-        self._manifests = [each for each in manifests if is_pending(each.value)]
+        self.namespace = namespace
+        self._manifests = [each for each in manifests if may_wait_for_devices(each.value)]
         self._pending = {_key(each.value): each.value for each in self._manifests}
         self.devices = ClusterDevices(state, limit)
 
     def looks_at(self, namespace: str) -> bool:
         """Whether what is in a namespace is looked at."""
-        return not self._namespace or namespace == self._namespace
+        return not self.namespace or namespace == self.namespace
 
     @cached_property
     def waiting(self) -> Scenario:
-        """The pods that are on no node."""
+        """The pods that wait for devices."""
         pods = [each for each in self._manifests if self.looks_at(namespace_of(each.value, "default"))]
         workloads = workloads_in(self.state, pods, "default")
-        return Scenario(self.state, self.devices.snapshot, workloads)
+        waiting = [each for each in workloads if not each.has_its_devices]
+        return Scenario(self.state, self.devices.snapshot, waiting)
 
     @cached_property
     def claims(self) -> list[Claim]:

@@ -15,7 +15,8 @@ from cluster.workloads import Workload
 def check(examined: Examined) -> Iterator[Diagnosis]:
     """The pods that wait, one finding for those with the same reason.
 
-    Pods that would be placed now are left out: kube-scheduler has not come to them yet.
+    Pods that would be placed now are left out, as kube-scheduler has not come to them yet, and so are those with scheduling gates,
+    which somebody keeps from it on purpose.
     """
     scenario = examined.waiting
     if not scenario.workloads:
@@ -27,14 +28,17 @@ def check(examined: Examined) -> Iterator[Diagnosis]:
             cause = f"nothing can be said about it: {workload.problem}"
             causes.setdefault(cause, []).append(_affected(workload))
     for waiting in answer.waiting:
-        if not waiting.workload.problem:
+        if not (waiting.workload.problem or waiting.workload.pod.gates):
             causes.setdefault(waiting.said, []).append(_affected(waiting.workload))
     for cause, pods in causes.items():
         yield Diagnosis(POD_WAITS, cause, pods, command=_explain(pods))
-    yield from map(_waiting, answer.unplaced)
+    # Alone, a pod may fit that has no devices left once others are placed.
+    more = _simulate(examined) if answer.runs[0].placed else ""
+    for group in answer.unplaced:
+        yield _waiting(group, more)
 
 
-def _waiting(group: Unplaced) -> Diagnosis:
+def _waiting(group: Unplaced, more: str) -> Diagnosis:
     pods = [_affected(each.workload) for each in group.tried]
     explained = group.explained.explanation if group.explained is not None else None
     cause, remedy = group.said or "fits on no node", ""
@@ -43,11 +47,16 @@ def _waiting(group: Unplaced) -> Diagnosis:
         # the first one asks least of people
         for text in in_words.remedies(explained.remedies[:1]):
             remedy = f"{'it' if len(pods) == 1 else 'one of them'} would fit {text}"
-    return Diagnosis(POD_WAITS, cause, pods, remedy, _explain(pods))
+    return Diagnosis(POD_WAITS, cause, pods, remedy, more or _explain(pods))
 
 
 def _affected(pod: Workload) -> Affected:
     return Affected("Pod", pod.namespace, pod.name)
+
+
+def _simulate(examined: Examined) -> str:
+    scope = ("-n", examined.namespace) if examined.namespace else ("-A",)
+    return command("simulate", *scope)
 
 
 def _explain(pods: Sequence[Affected]) -> str:

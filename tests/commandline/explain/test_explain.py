@@ -183,9 +183,9 @@ def test_pod_that_is_not_scheduled(tmp_path: Path, capsys: pytest.CaptureFixture
     more = "schedulingGates: [{name: a.example.com/wait}]\n  schedulerName: other"
     pod.write_text(BOUND.format(node="''").replace("nodeName: ''", more), encoding="utf-8")
     cluster = DIRECTORY / "node-resources" / "cluster.yaml"
-    assert main(["explain", "-f", str(pod), "--inventory", str(cluster)]) == 0
+    assert main(["explain", "-f", str(pod), "--inventory", str(cluster)]) == 1
     text = capsys.readouterr().out
-    assert "does not look at it until its scheduling gates are removed: a.example.com/wait\n" in text
+    assert "waits for the removal of its scheduling gates: a.example.com/wait\n" in text
     assert "  it is for the scheduler other; what is said here holds for kube-scheduler\n" in text
 
 
