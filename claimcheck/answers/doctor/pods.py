@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from allocator.explaining import in_words
+from allocator.explaining.explanation import FITS
+from allocator.time_limit import POD_SECONDS
 from claimcheck.answers.doctor.checks import POD_WAITS
 from claimcheck.answers.doctor.examined import Affected, Diagnosis, Examined, command
+from claimcheck.answers.explain import explain_one
 from claimcheck.answers.simulate import as_scheduled
 from claimcheck.answers.unplaced import Unplaced
 from cluster.workloads import Workload
@@ -32,10 +35,10 @@ def check(examined: Examined) -> Iterator[Diagnosis]:
             causes.setdefault(waiting.said, []).append(_affected(waiting.workload))
     for cause, pods in causes.items():
         yield Diagnosis(POD_WAITS, cause, pods, command=_explain(pods))
-    # Alone, a pod may fit that has no devices left once others are placed.
-    more = _simulate(examined) if answer.runs[0].placed else ""
     for group in answer.unplaced:
-        yield _waiting(group, more)
+        yield _waiting(
+            group, _simulate(examined) if answer.runs[0].placed and _fits_alone(examined, group) else ""
+        )
 
 
 def _waiting(group: Unplaced, more: str) -> Diagnosis:
@@ -52,6 +55,12 @@ def _waiting(group: Unplaced, more: str) -> Diagnosis:
 
 def _affected(pod: Workload) -> Affected:
     return Affected("Pod", pod.namespace, pod.name)
+
+
+def _fits_alone(examined: Examined, group: Unplaced) -> bool:
+    """Whether a pod is left only because others are placed before it, of which `explain` knows nothing."""
+    first = group.tried[0].alone({})
+    return explain_one(examined.waiting, first, examined.limit.part(POD_SECONDS)).verdict == FITS
 
 
 def _simulate(examined: Examined) -> str:

@@ -40,7 +40,7 @@ def test_text(inventory: str, capsys: pytest.CaptureFixture[str]) -> None:
         == """\
 error[CD001]: Pods team/next-1, team/next-2: does not fit on node-1: request gpu finds 0 of 1 device: held by 2 pods: team/train, team/next
   one of them would fit if pod team/train ended, which uses claim train (on node-1)
-  more: claimcheck explain pod/next-1 -n team
+  more: claimcheck simulate -A
 
 error[CD010]: pool nic.acme.example/nics: lacks slices of its newest generation
   nobody else can have this device
