@@ -40,6 +40,8 @@ RAISING = ("allocation", "attempt", "selection", "rules/capacity")
 ROUTE_MESSAGES = {"too_late", "too_many"}
 #: Where functions return messages.
 RETURNING = ("allocator/pre_filter.py", "scheduler/binding.py")
+#: How what is said of a claim begins.
+OBJECTION = "ResourceClaim … {}"
 #: The words of others: of kube-scheduler, of the API server.
 OF_OTHERS = re.compile(r"^… |^failed filter with extender")
 
@@ -80,11 +82,20 @@ def told() -> set[str]:
                 found.update(texts(node.args[0]))
             if isinstance(node, ast.keyword) and node.arg in ROUTE_MESSAGES:
                 found.update(texts(node.value))
-    found.update(*map(texts, _errors_of_allocator()), *map(texts, _returned()))
+    found.update(*map(texts, _errors_of_allocator()), *map(texts, _returned()), _objections())
     assert found >= OF_FORMER_RELEASES
     return (
-        found - OF_FORMER_RELEASES - {"…"}
+        found - OF_FORMER_RELEASES - {"…", OBJECTION.format("…")}
     )  # what is wrong with a claim, which the API server does not take
+
+
+def _objections() -> set[str]:
+    """What is said of a claim that a pod cannot use."""
+    tree = ast.parse((ROOT / "resourceapi" / "records" / "claim_use.py").read_text("utf-8"))
+    returned = [
+        each.value for each in ast.walk(tree) if isinstance(each, ast.Return) and each.value is not None
+    ]
+    return {OBJECTION.format(text) for each in returned for text in texts(each) if text}
 
 
 def _errors_of_allocator() -> Iterator[ast.expr]:
@@ -130,4 +141,4 @@ def test_explained_messages_exist() -> None:
         for text in texts(node)
     )
     unknown = {each for each in shown() if not OF_OTHERS.search(each) and each not in sources}
-    assert not unknown
+    assert not unknown - _objections()
