@@ -40,7 +40,7 @@ EXAMPLES = """examples:
 
 Objects in files are created, or replace those of the same kind and name. A pod that leaves its node comes back as another one if
 it has an owner that makes one: that pod waits like all others, and kube-scheduler places them as claimcheck simulate does.
-PodDisruptionBudgets do not delay anything, and quota is not looked at.
+PodDisruptionBudgets do not delay anything.
 
 exit codes: 0 nothing gets worse, 1 something does, 2 some input could not be read or decided
 """
@@ -52,7 +52,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_paths(
         parser,
         "the objects that are created or replaced: DeviceTaintRules, ResourceSlicePatches, DeviceClasses, ResourceSlices, "
-        "ResourceClaims and their templates, Nodes, Pods",
+        "ResourceClaims and their templates, Nodes, Pods, ResourceQuotas",
     )
     parser.add_argument(
         "--delete",
@@ -181,8 +181,9 @@ def _named(argument: str, namespace: str) -> ObjectId:
     """An object by `TYPE/NAME`."""
     from claimcheck.answers.impact.change import CLUSTER_SCOPED, NODE, POD, ObjectId
     from resourceapi.kinds import KINDS
+    from resourceapi.model.quotas import KIND as QUOTA
 
-    kinds = {kind.lower(): kind for kind in (NODE, POD, *KINDS)}
+    kinds = {kind.lower(): kind for kind in (NODE, POD, QUOTA, *KINDS)}
     kinds |= {f"{word}s": kind for word, kind in kinds.items()} | {"deviceclasses": "DeviceClass"}
     word, _, name = argument.partition("/")
     kind = kinds.get(word.lower())

@@ -26,6 +26,10 @@ def lines(answer: Impact) -> Iterator[str]:
     yield from _departures(answer.departures)
     yield from unplaced_lines(answer.pending)
     yield from _list("wait for what is not there", [f"{pod}: {what}" for pod, what in answer.waiting])
+    yield from _list(
+        "allow less than is used, so that nothing new gets any",
+        [f"ResourceQuota {quota}: {used} of {hard} {what}" for quota, what, used, hard in answer.exceeded],
+    )
     lost = [
         f"claim {each.holder.claim}: {each.refused.device}: {each.refused.reason}" for each in answer.lost
     ]
@@ -55,6 +59,7 @@ def summary(answer: Impact) -> str:
     counts = {
         "pods that leave their nodes": len(answer.departures),
         "pods that stay pending": sum(len(each.tried) for each in answer.pending) + len(answer.waiting),
+        "quotas exceeded": len(answer.exceeded),
         "claims that would not get their devices again": len(answer.lost),
         "new findings": len(answer.found),
         "pods that start": len(answer.starting),
@@ -115,6 +120,7 @@ def document(answer: Impact) -> dict[str, Any]:
         ],
         "pending": [unplaced_document(each) for each in answer.pending],
         "waiting": [{"pod": pod, "reason": what} for pod, what in answer.waiting],
+        "exceeded": [each._asdict() for each in answer.exceeded],
         "lost": [
             {
                 "claim": each.holder.claim,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from claimcheck.answers.cluster_state import ClusterState
@@ -10,13 +10,17 @@ from cluster.objects import CLAIM, TEMPLATE
 from cluster.workloads import Workload
 from documents.manifest import Manifest
 from quota.account import most_that_fit
+from quota.amounts import exceeding
 from quota.claims import demands
 from quota.counted_parts import owner_of
 from quota.explanation import explain
 from quota.inventory import QuotaInventory
 from quota.namespace import Namespace
 from resourceapi.field_errors import Path
+from resourceapi.manifests import full_name
 from resourceapi.model.versions import GROUP
+from resourceapi.objects import Object
+from resourceapi.quantity import Amounts
 from resourceapi.records.claims import Claim
 
 
@@ -32,6 +36,15 @@ def grants(state: ClusterState, workloads: Sequence[Workload]) -> list[Grant]:
     return (
         ClaimQuotas(state).together(workloads) if state.quotas else [Grant(each.copies) for each in workloads]
     )
+
+
+class Exceeded(NamedTuple):
+    """A ResourceQuota (namespace and name) of which more is used than it allows, so that nothing new gets any of the resource."""
+
+    quota: str
+    resource: str
+    used: str
+    hard: str
 
 
 class ClaimQuotas:
@@ -53,6 +66,21 @@ class ClaimQuotas:
             if namespace in limited and key not in state.new_claims and owner_of(claim) is None:
                 self._inventory.hold(namespace, GROUP, CLAIM, claim)
         self._inventory.open()
+
+    def usage(self, namespace: str, claim: Object) -> Amounts:
+        """What a claim is charged for."""
+        evaluator = self._inventory.namespace(namespace).evaluator(GROUP, CLAIM)
+        assert evaluator is not None
+        return evaluator.usage(claim) if owner_of(claim) is None else {}
+
+    def exceeded(self) -> Iterator[Exceeded]:
+        """The quotas of which more is used than they allow."""
+        for namespace, content in self._inventory.namespaces():
+            for quota in content.quotas:
+                for name in exceeding(quota.used, quota.hard):
+                    yield Exceeded(
+                        full_name(namespace, quota.name), name, str(quota.used[name]), str(quota.hard[name])
+                    )
 
     def alone(self, workload: Workload) -> Grant:
         """What a workload is allowed as if there were no others."""

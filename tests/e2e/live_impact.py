@@ -37,6 +37,7 @@ _CONTROLLERS = (
     "resourceclaim-controller",
     "device-taint-eviction-controller",
     "garbage-collector-controller",
+    "resourcequota-controller",
 )
 _KINDS = (
     "Deployment",
@@ -48,6 +49,7 @@ _KINDS = (
     "ResourceSlice",
     "DeviceClass",
     "DeviceTaintRule",
+    "ResourceQuota",
 )
 _RATE = ["--kube-api-qps=500", "--kube-api-burst=1000"]
 _SECONDS = 30.0
@@ -192,13 +194,14 @@ class LiveCluster:
         return self.there.of("Pod")
 
     def _is_settled(self) -> bool:
-        """Whether all pods are there that are wanted, and kube-scheduler has placed or refused each."""
-        pods = self._pods()
+        """Whether all pods are there that are wanted, and kube-scheduler has placed or refused each that gets its claims."""
+        pods, has_quota = self._pods(), bool(self.there.of("ResourceQuota"))
         owners = Counter(_owner(each) for each in pods)
         wanted = {each["metadata"]["name"]: each["spec"]["replicas"] for each in self.there.of("Deployment")}
         return all(owners[name] == count for name, count in wanted.items()) and all(
             text(each["spec"], "nodeName")
             or any(one["type"] == "PodScheduled" for one in entries(mapping(each, "status"), "conditions"))
+            or (has_quota and _has_no_claim(each))
             for each in pods
         )
 
@@ -226,7 +229,13 @@ class LiveCluster:
         leaving = frozenset(each["pod"].partition("/")[2] for each in answer["leaving"])
         pending = Counter(owners[pod] for group in answer["pending"] for pod in group["pods"])
         starting = Counter(owners[each["pod"]] for each in answer["starting"])
-        return Outcome(leaving, waiting + pending - starting)
+        unmade = Counter(owners[each["pod"]] for each in answer["waiting"])
+        return Outcome(leaving, waiting + pending + unmade - starting)
+
+
+def _has_no_claim(pod: Object) -> bool:
+    """Whether its claim is not made, so that kube-scheduler says nothing of it."""
+    return not entries(mapping(pod, "status"), "resourceClaimStatuses")
 
 
 def _owner(pod: Object) -> str:
@@ -299,6 +308,26 @@ def _slice_changed(random: Random, there: LiveObjects) -> Change:
     return Change([], [changed], lambda there: there.patch("ResourceSlice", name, {"spec": changed["spec"]}))
 
 
+def _quota(random: Random, there: LiveObjects) -> Change:
+    """All that was used may be used again, or nothing: of some quota it is not known which pod gets it first."""
+    used = len(there.of("ResourceClaim"))
+    limit = {"count/resourceclaims.resource.k8s.io": str(random.choice((0, used)))}
+    quota = {
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": {"name": "claims"},
+        "spec": {"hard": limit},
+    }
+    drain = _drain(random, there)
+
+    def make(there: LiveObjects) -> None:
+        there.make(quota)
+        until(lambda: "used" in mapping(there.of("ResourceQuota")[0], "status"), "is not counted", _SECONDS)
+        drain.make(there)
+
+    return Change(drain.arguments, [quota], make)
+
+
 _CHANGES: dict[str, Callable[[Random, LiveObjects], Change]] = {
     "a taint rule": _taint,
     "a drain": _drain,
@@ -307,6 +336,7 @@ _CHANGES: dict[str, Callable[[Random, LiveObjects], Change]] = {
     "a class changed": _class_changed,
     "a class deleted": _class_deleted,
     "a slice changed": _slice_changed,
+    "a quota and a drain": _quota,
 }
 
 

@@ -36,6 +36,7 @@ _RESOURCES = {
     "Pod": _Resource("/api/v1", "pods", True),
     "ResourceClaim": _Resource(_DEVICES, "resourceclaims", True),
     "ResourceClaimTemplate": _Resource(_DEVICES, "resourceclaimtemplates", True),
+    "ResourceQuota": _Resource("/api/v1", "resourcequotas", True),
     "Node": _Resource("/api/v1", "nodes"),
     "ResourceSlice": _Resource(_DEVICES, "resourceslices"),
     "DeviceClass": _Resource(_DEVICES, "deviceclasses"),

@@ -7,16 +7,18 @@ from typing import NamedTuple
 
 from claimcheck.answers.cluster_state import ClusterState
 from documents.manifest import Manifest, Unwritten
+from quota.resource_quotas import review
 from resourceapi.errors import Unanswerable
 from resourceapi.kinds import DEVICE_TAINT_RULE, KINDS, RESOURCE_SLICE, RESOURCE_SLICE_PATCH, kind_of
 from resourceapi.manifests import full_name, mapping, name_of, namespace_of, text
+from resourceapi.model.quotas import KIND as QUOTA
 from resourceapi.objects import Object
 from resourceapi.records.pod_groups import is_pod_group
 from validation.requests import UPDATE, Request, create_request
 
 NODE, POD = "Node", "Pod"
 #: The kinds of v1 that are looked at; Pods are updated by their controllers only.
-_CORE = frozenset((NODE, POD, "Namespace"))
+_CORE = frozenset((NODE, POD, QUOTA, "Namespace"))
 #: The kinds without a namespace.
 CLUSTER_SCOPED = frozenset(
     (NODE, "Namespace", *(name for name, kind in KINDS.items() if not kind.namespaced))
@@ -113,6 +115,10 @@ class ChangedObjects:
         found = self._objects.get(id)
         return None if found is None else found.value
 
+    def of(self, kind: str) -> list[tuple[ObjectId, Object]]:
+        """The objects of a kind."""
+        return [(id, each.value) for id, each in self._objects.items() if id.kind == kind]
+
     def replace(self, id: ObjectId, value: Object) -> None:
         """Put another value in the place of an object."""
         self._objects[id] = Unwritten(self._objects[id].file, value)
@@ -141,6 +147,10 @@ class ChangedObjects:
         value = _created(manifest.value) if old is None else _updated(old, manifest.value)
         if id.namespace:
             value["metadata"]["namespace"] = id.namespace
+        if id.kind == QUOTA:
+            answer = review(self._state.server, value, id.namespace)
+            if not answer.accepted:
+                raise Unanswerable(f"{place}: {answer.message}")
         if id.kind in KINDS:
             request = create_request(value, id.namespace)
             if old is not None:

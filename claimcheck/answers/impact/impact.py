@@ -11,6 +11,7 @@ from allocator.explaining.reallocation import Refused
 from allocator.selection import Selectors
 from allocator.time_limit import OutOfTime, TimeLimit
 from claimcheck.answers.caveats import group_notes
+from claimcheck.answers.claim_quotas import ClaimQuotas, Exceeded
 from claimcheck.answers.cluster_state import ClusterState
 from claimcheck.answers.devices.cluster_devices import ClusterDevices, chooses
 from claimcheck.answers.doctor.examination import OBJECT_CHECKS, Examination, examine
@@ -18,6 +19,7 @@ from claimcheck.answers.doctor.examined import Affected, Diagnosis, Examined
 from claimcheck.answers.evictions import NO_TIME_FOR_EVICTIONS, because, when
 from claimcheck.answers.impact.change import POD, Change, ChangedObjects
 from claimcheck.answers.impact.changed_devices import ChangedDevice, changed_devices
+from claimcheck.answers.impact.changed_quotas import give_back
 from claimcheck.answers.impact.departures import Departure, emptied, leave
 from claimcheck.answers.impact.node_taints import NodeEviction, evicted_from_nodes
 from claimcheck.answers.impact.reallocations import Reallocations
@@ -70,7 +72,8 @@ class Impact(NamedTuple):
     :param departures: the pods that leave their nodes.
     :param starting: pods that will be placed and would not be as the cluster is, or are new, with their nodes.
     :param pending: pods that will not be placed, by reason: they are placed now, wait and would be, or come anew for others that leave.
-    :param waiting: pods that will wait for what is not there, with that; they do not wait now, or come anew.
+    :param waiting: pods that will wait for what is not there, or for quota, with that; they do not wait now, or come anew.
+    :param exceeded: quotas of which more is used afterwards than they allow, and is not now.
     :param lost: claims whose pods would not get their devices again if they restarted.
     :param devices: the devices that do not say the same afterwards.
     :param classes: the DeviceClasses that choose more or fewer devices.
@@ -84,6 +87,7 @@ class Impact(NamedTuple):
     starting: Sequence[tuple[str, str]]
     pending: Sequence[Unplaced]
     waiting: Sequence[tuple[str, str]]
+    exceeded: Sequence[Exceeded]
     lost: Sequence[LostClaim]
     devices: Sequence[ChangedDevice]
     classes: Sequence[ClassDevices]
@@ -96,7 +100,7 @@ class Impact(NamedTuple):
     def harms(self) -> bool:
         """Whether something is worse than before, and worse than a note."""
         found = any(each.check.severity != NOTE for each in self.found)
-        return found or bool(self.departures or self.pending or self.waiting or self.lost)
+        return found or bool(self.departures or self.pending or self.waiting or self.exceeded or self.lost)
 
 
 def impact(
@@ -133,6 +137,7 @@ def impact(
     except OutOfTime:
         unknown.append(NO_TIME_FOR_EVICTIONS)
     leave(objects, departures)
+    give_back(objects, state)
     afterwards = _cluster(_learned(objects, state, then, live=live), objects.manifests(), limit)
     lost: list[LostClaim] = []
     classes: list[ClassDevices] = []
@@ -164,6 +169,7 @@ def impact(
         ],
         list(_pending(now, afterwards)),
         list(_waiting(now, afterwards)),
+        _exceeded(state, afterwards.examined.state),
         lost,
         devices,
         classes,
@@ -191,7 +197,7 @@ def _ignored(objects: ChangedObjects) -> Iterator[str]:
         yield f"More than once in the change: {some(list(objects.repeated))}. What the last one does is told."
     if objects.ignored:
         yield (
-            f"Not looked at: {some(objects.ignored)}. What counts are new Pods, Nodes, Namespaces, PodGroups and the kinds of "
+            f"Not looked at: {some(objects.ignored)}. What counts are new Pods, Nodes, Namespaces, ResourceQuotas, PodGroups and the kinds of "
             f"{GROUP}; the pods of workloads do once they exist."
         )
 
@@ -239,9 +245,6 @@ def _undecidable(now: Cluster, afterwards: Cluster) -> Iterator[str]:
 
 
 def _cluster(state: ClusterState, manifests: Iterable[Manifest], limit: TimeLimit) -> Cluster:
-    # What is used of a quota goes down with the claims of pods that leave, which its status does not say. So none counts, before or
-    # afterwards: else pods that wait for quota would start with any change.
-    state.quotas.clear()
     examined = Examined(state, manifests, "", limit)
     report = as_scheduled(examined.waiting, limit)
     return Cluster(examined, report, {each.pod: each.node for each in report.runs[0].placements if each.node})
@@ -260,6 +263,11 @@ def _waiting(now: Cluster, afterwards: Cluster) -> Iterator[tuple[str, str]]:
     for each in afterwards.report.waiting:
         if each.workload.title not in waits_already:
             yield each.workload.title, each.missing
+
+
+def _exceeded(now: ClusterState, afterwards: ClusterState) -> list[Exceeded]:
+    known = {each[:2] for each in ClaimQuotas(now).exceeded()}
+    return [each for each in ClaimQuotas(afterwards).exceeded() if each[:2] not in known]
 
 
 def _lost(now: ClusterDevices, afterwards: ClusterDevices, limit: TimeLimit) -> Iterator[LostClaim]:

@@ -47,6 +47,7 @@ def test_impact(case: dict[str, Any]) -> None:
         "pending": [name for group in answer.pending for name in group.pods],
         "waiting": [list(each) for each in answer.waiting],
         "starting": [list(each) for each in answer.starting],
+        "exceeded": [list(each) for each in answer.exceeded],
         "lost": [each.holder.claim for each in answer.lost],
         "classes": [each._asdict() for each in answer.classes],
         "found": [each.check.code for each in answer.found],
