@@ -41,15 +41,16 @@ def shortened(text: str, limit: int) -> str:
 def nearest(word: str, candidates: Iterable[str]) -> str:
     """Find the name that was meant by a word in other case, with other separators or with a few wrong letters.
 
-    Words of up to 3 letters must agree except for case, those of up to 6 may be one edit off, longer ones two. Of names with
-    dots, labels may be missing at the end of one or the other, if only one candidate is like that.
+    Words of up to 2 letters must agree except for case, those of up to 6 may be one edit off, longer ones two. Another letter
+    makes another word of one with 3 (`cpu` is not `gpu`). Of names with dots, labels may be missing at the end of one or the
+    other, if only one candidate is like that.
 
     :returns: the nearest candidate, an empty string if none is near enough.
     """
     if not word or len(word) > 100:
         return ""
     candidates = list(candidates)
-    best, allowed = "", 0 if len(word) <= 3 else 1 if len(word) <= 6 else 2
+    best, allowed = "", 0 if len(word) < 3 else 1 if len(word) <= 6 else 2
     bare = _bare(word)
     for candidate in candidates:
         if candidate == word:
@@ -57,6 +58,8 @@ def nearest(word: str, candidates: Iterable[str]) -> str:
         if _bare(candidate) == bare:
             return candidate
         if abs(len(candidate) - len(word)) > allowed:
+            continue
+        if len(word) == len(candidate) == 3 and sorted(word.lower()) != sorted(candidate.lower()):
             continue
         distance = edits(word.lower(), candidate.lower(), allowed)
         if distance <= allowed:

@@ -16,7 +16,7 @@ from commandline.main import main
 from tests.claimcheck.planted_mistakes import IN_SELECTORS, KINDS, Planted, planted
 from tests.claimcheck.random_inventories import GATES
 
-#: Of each kind, and how many of all are named at least, in percent: words of three letters are taken for no others.
+#: Of each kind, and how many of all are named at least, in percent.
 EACH, LEAST = 5, 95
 
 
