@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from allocator.explaining.absent_names import AbsentName
 from allocator.explaining.finder import Finder
+from allocator.explaining.misspelt_labels import MisspeltLabel
 from deviceselectors.lookups import compared_texts, lookups
 from deviceselectors.spelling import (
     MAX_COMPARISONS,
@@ -17,9 +18,7 @@ from deviceselectors.spelling import (
     similar_name,
 )
 from deviceselectors.unparsing import quoted
-from resourceapi.objects import Object
-from resourceapi.phrases import nearest, nearest_value
-from resourceapi.records.nodes import Node
+from resourceapi.phrases import nearest
 
 if TYPE_CHECKING:
     from allocator.demand import Alternative
@@ -27,9 +26,6 @@ if TYPE_CHECKING:
     from deviceselectors import ast
     from deviceselectors.lookups import Comparison
     from deviceselectors.runtime.device import Device as PreparedDevice
-
-#: How many terms of a node affinity are looked at.
-MAX_TERMS = 16
 
 
 class Mistake(NamedTuple):
@@ -88,32 +84,10 @@ def in_classes(named: Iterable[str], known: Iterable[str]) -> Iterator[Mistake]:
             yield Mistake(f"there is no DeviceClass {name}", meant, for_tenants=True, refuses=True)
 
 
-def in_labels(pod_spec: Object, nodes: Iterable[Node]) -> Iterator[Mistake]:
+def in_labels(labels: Iterable[MisspeltLabel]) -> Iterator[Mistake]:
     """The labels that a pod requires of its node and that no node has."""
-    known: dict[str, dict[str, None]] = {}
-    for node in nodes:
-        for key, value in node.labels.items():
-            known.setdefault(key, {})[value] = None
-    for key, values in _required_labels(pod_spec):
-        there = known.get(key)
-        if there is None and len(known) <= MAX_KNOWN:
-            yield from _mistake(f"no node has the label {key}", nearest(key, known))
-        elif there and values and len(there) <= MAX_KNOWN and not any(each in there for each in values):
-            only = next(iter(there)) if len(there) == 1 else ""
-            meant = nearest_value(values[0], there) or only
-            yield from _mistake(f"no node has the label {key}={values[0]}", meant and f"{key}={meant}")
-
-
-def _required_labels(pod_spec: Object) -> Iterator[tuple[str, Sequence[str]]]:
-    """The keys that a pod requires by nodeSelector or node affinity, each with its possible values; none for any value."""
-    for key, value in (pod_spec.get("nodeSelector") or {}).items():
-        yield key, (value,)
-    affinity = (pod_spec.get("affinity") or {}).get("nodeAffinity") or {}
-    required = affinity.get("requiredDuringSchedulingIgnoredDuringExecution") or {}
-    for term in (required.get("nodeSelectorTerms") or ())[:MAX_TERMS]:
-        for each in term.get("matchExpressions") or ():
-            if each.get("operator") in ("In", "Exists"):
-                yield each.get("key", ""), each.get("values") or ()
+    for each in labels:
+        yield Mistake(f"no node has the label {each.wrong}", each.meant)
 
 
 def _mistake(text: str, meant: str, *, for_tenants: bool = False) -> Iterator[Mistake]:

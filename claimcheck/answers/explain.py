@@ -13,6 +13,7 @@ from allocator.explaining import mistakes
 from allocator.explaining.explanation import FITS, MISFIT, UNDECIDED, Explanation, PodContext, explain
 from allocator.explaining.finder import NODE, REQUESTS, Remedy, together
 from allocator.explaining.holders import Holder, holder
+from allocator.explaining.misspelt_labels import Labels, MisspeltLabel
 from allocator.explaining.node_remedies import less, lower_requests, serves
 from allocator.explaining.remedies import MAX_SECOND, gate_remedy
 from allocator.explaining.snapshot import Snapshot
@@ -245,21 +246,28 @@ def explain_one(
     if found.verdict == MISFIT and not node:
         with suppress(OutOfTime):
             found.remedies += _with_gate(scenario, workload, gates, limit)
+
+    def ask_on(opened: Mapping[str, _Opening]) -> Explanation:
+        closed = {name: reasons for name, reasons in excluded.items() if name not in opened}
+        closed |= {name: ("",) for name in snapshot.nodes if name not in rejected}
+        return ask(context._replace(excluded=closed, full=closed.keys(), openings={}))
+
     later: Explanation | None = None
+    if found.verdict == MISFIT and len(rejected) == len(snapshot.nodes) and _is_nowhere_wanted(rejected):
+        right, labels = Labels(snapshot.nodes.values()).corrected(workload.pod_spec)
+        found.mistakes[:0] = mistakes.in_labels(labels)
+        with suppress(OutOfTime):
+            still = (
+                rejections(right, needs, snapshot.nodes.values(), resources, limit) if labels else rejected
+            )
+            if (opened := _relabelled(labels, rejected.keys() - still.keys())) and not node:
+                later = ask_on(opened)
+                found.remedies[:0] = _with_opened(later, opened)
     if found.verdict == MISFIT and not found.remedies and not node:
         opened = _opened(workload, rejected, resources)
-        closed = {name: reasons for name, reasons in excluded.items() if name not in opened}
-        others = {name: ("",) for name in snapshot.nodes if name not in rejected}
         if opened:
-            closed |= others
-            later = ask(context._replace(excluded=closed, full=closed.keys(), openings={}))
+            later = ask_on(opened)
             found.remedies += _with_opened(later, opened)
-    if (
-        found.verdict == MISFIT
-        and all(any(each.plugin == AFFINITY for each in reasons) for reasons in rejected.values())
-        and len(rejected) == len(snapshot.nodes)
-    ):
-        found.mistakes[:0] = mistakes.in_labels(workload.pod_spec, snapshot.nodes.values())
     speaks = _is_as_kube_scheduler(scenario) and not (node or on or workload.waits_for)
     message = _unavailable(found, rejected) if speaks else ""
     explained = Explained(
@@ -287,6 +295,18 @@ class _Opening(NamedTuple):
     def opens(self, other: _Opening) -> bool:
         """Whether it opens another node as well."""
         return other.others <= self.others and serves(other.shortages, self.shortages)
+
+
+def _is_nowhere_wanted(rejected: Mapping[str, Sequence[Refusal]]) -> bool:
+    """Whether the pod requires labels that none of these nodes has."""
+    return all(any(each.plugin == AFFINITY for each in reasons) for reasons in rejected.values())
+
+
+def _relabelled(labels: Sequence[MisspeltLabel], names: Iterable[str]) -> dict[str, _Opening]:
+    """The nodes that a pod would have if it named the labels that were meant."""
+    text = " and ".join(dict.fromkeys(each.change for each in labels))
+    change = Remedy(NODE, text, text, None, (), Variation(()))
+    return {name: _Opening((change,), frozenset((text,)), ()) for name in sorted(names)}
 
 
 def _opened(

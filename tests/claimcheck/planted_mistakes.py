@@ -100,6 +100,21 @@ def _in_slice(draw: Random, right: _Words) -> Planted:
     return Planted(_objects(draw, right, right, drawn_from=wrong), wrong, right.counters)
 
 
+def _in_affinity(field: str) -> Callable[[Random, _Words], Planted]:
+    """A mistake in what the pod requires of its node by node affinity."""
+
+    def made(draw: Random, right: _Words) -> Planted:
+        found = _of(field)(draw, right)
+        ((key, value),) = found.objects[-1]["spec"].pop("nodeSelector").items()
+        expression = {"key": key, "operator": "In", "values": [value]}
+        required = {"nodeSelectorTerms": [{"matchExpressions": [expression]}]}
+        affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}
+        found.objects[-1]["spec"]["affinity"] = affinity
+        return found
+
+    return made
+
+
 def _other_namespace(draw: Random, right: _Words) -> Planted:
     wrong = misspelt(draw, right.namespace)
     objects = _objects(draw, right, right._replace(namespace=wrong))
@@ -136,12 +151,16 @@ KINDS: dict[str, Callable[[Random, _Words], Planted]] = {
     "class": _of("device_class"),
     "label": _of("label"),
     "label value": _of("label_value"),
+    "label in an affinity": _in_affinity("label"),
+    "label value in an affinity": _in_affinity("label_value"),
     "taint": _of("taint"),
     "counter set": _in_slice,
     "claim": _of("claim"),
     "template": _template,
     "namespace": _other_namespace,
 }
+#: Those in what pods require of nodes.
+IN_LABELS = tuple(kind for kind in KINDS if kind.startswith("label"))
 #: Those in the selectors of claims.
 IN_SELECTORS = ("value", "value in capitals", "attribute", "domain", "driver", "capacity in a selector")
 

@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 import json
+import re
 from itertools import takewhile
 from pathlib import Path
 
 import pytest
 
 from claimcheck import Cluster
-from claimcheck.answers.explain import explain_all
+from claimcheck.answers.explain import Answer, explain_all
 from claimcheck.inputs import values_in
 from commandline.explain import text_report
 from commandline.main import main
-from tests.claimcheck.planted_mistakes import IN_SELECTORS, KINDS, Planted, planted
+from tests.claimcheck.planted_mistakes import IN_LABELS, IN_SELECTORS, KINDS, Planted, planted
 from tests.claimcheck.random_inventories import GATES
 
 #: Of each kind, and how many of all are named at least, in percent.
 EACH, LEAST = 5, 95
 
 
-def first_line(found: Planted) -> str:
+def answer(found: Planted) -> Answer:
     *cluster, pod = found.objects
     known = Cluster.from_objects(cluster, feature_gates=dict.fromkeys(GATES, True))
-    return next(iter(text_report.lines(explain_all(known.scenario(list(values_in([pod], known.profile)))))))
+    return explain_all(known.scenario(list(values_in([pod], known.profile))))
+
+
+def first_line(found: Planted) -> str:
+    return next(iter(text_report.lines(answer(found))))
 
 
 def is_named(line: str, found: Planted) -> bool:
@@ -36,6 +41,20 @@ def test_first_line() -> None:
     asked = [(kind, planted(kind, seed)) for kind in KINDS for seed in range(EACH)]
     unnamed = [(kind, found) for kind, found in asked if not is_named(first_line(found), found)]
     assert len(unnamed) * 100 <= len(asked) * (100 - LEAST), unnamed
+
+
+@pytest.mark.parametrize("kind", IN_LABELS)
+def test_labels_are_corrected(kind: str) -> None:
+    """The first change that is offered is the label that nodes have, and with it the pod fits on those."""
+    for found in (planted(kind, seed) for seed in range(EACH)):
+        (explained,) = answer(found).explained
+        assert explained.explanation is not None
+        remedy = explained.explanation.remedies[0]
+        assert re.fullmatch(rf"with \S+.* \S*{found.meant}\S* instead of \S*{found.wrong}\S*", remedy.text)
+        text = json.dumps(found.objects[-1]).replace(f'"{found.wrong}"', f'"{found.meant}"')
+        (fitting,) = answer(found._replace(objects=[*found.objects[:-1], json.loads(text)])).explained
+        assert fitting.explanation is not None
+        assert remedy.nodes == tuple(fitting.explanation.fitting)
 
 
 def hints(found: Planted, inventory: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:

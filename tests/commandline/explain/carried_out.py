@@ -181,6 +181,10 @@ def _gate(objects: Objects, remedy: Object) -> None:
 
 def _node(objects: Objects, remedy: Object) -> None:
     text = remedy["text"]
+    for right, wrong in re.findall(r"with (?:nodeSelector|node affinity) (\S+) instead of (\S+)", text):
+        for pod in objects.pods():
+            _relabel(pod, wrong, right)
+        return
     for pod in objects.pods():
         for key in re.findall(r"([^ =]+)=", text) if "nodeSelector" in text else ():
             pod.get("nodeSelector", {}).pop(key, None)
@@ -196,6 +200,22 @@ def _node(objects: Objects, remedy: Object) -> None:
             del spec["unschedulable"]
         if "were ready" in text:
             spec["taints"] = [each for each in spec["taints"] if "node.kubernetes.io/" not in each["key"]]
+
+
+def _relabel(pod: Object, wrong: str, right: str) -> None:
+    """Only the key, or the key with its value."""
+    (old, _, before), (new, _, after) = wrong.partition("="), right.partition("=")
+    if old in (selector := pod.get("nodeSelector", {})):
+        value = selector.pop(old)
+        selector[new] = after or value
+    required = (pod.get("affinity") or {}).get("nodeAffinity") or {}
+    for term in required.get("requiredDuringSchedulingIgnoredDuringExecution", {}).get(
+        "nodeSelectorTerms", ()
+    ):
+        for each in term.get("matchExpressions", ()):
+            if each["key"] == old:
+                each["key"] = new
+                each["values"] = [after if value == before else value for value in each.get("values", ())]
 
 
 def _exclude(pod: Object, nodes: list[str]) -> None:
