@@ -246,11 +246,11 @@ def explain(
     try:
         demand = snapshot.demand(claims, time_limit)
         answers = trials.everywhere(trials.as_it_is)
+        outcome = trials.outcome(answers)
+        fits = outcome in (SchedulingOutcome.FITS, SchedulingOutcome.CHANCE)
+        placed = alternatives.preferred(trials, answers) if fits else None
     except OutOfTime:
         return Explanation.unfinished(demand, excluded)
-    outcome = trials.outcome(answers)
-    fits = outcome in (SchedulingOutcome.FITS, SchedulingOutcome.CHANCE)
-    placed = alternatives.preferred(trials, answers) if fits else None
     explanation = Explanation(demand, answers, excluded, outcome, placed, snapshot.known_answers)
     try:
         explanation.refusal = trials.refusal

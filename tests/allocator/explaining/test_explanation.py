@@ -70,6 +70,21 @@ def test_no_time_at_all() -> None:
     assert (found.verdict, found.complete, found.answers) == (UNDECIDED, False, [])
 
 
+@pytest.mark.parametrize("count", [1, 3])
+def test_time_may_end_anywhere(count: int) -> None:
+    """Also while the node is chosen of those on which a pod fits, which was an error."""
+    nodes = [node(name) for name in "ab"]
+    slices = [slice_of("d0", "d1", name=name, nodeName=name, pool=name) for name in "ab"]
+    here = Snapshot(
+        ALL_FEATURES, ClusterContent(nodes, {"any": device_class()}, slices, ()), time_limit=UNLIMITED
+    )
+    for looks in range(200):
+        found = explain(here, [Claim(claim(exactly(count=count)))], time_limit=counted(looks))
+        if found.verdict != UNDECIDED and found.complete:
+            return
+    raise AssertionError("never finished")
+
+
 def test_answers_of_nodes_take_no_room() -> None:
     """Thousands of pods may fit on thousands of nodes: what they would get is kept for the one that is told."""
     shared = snapshot()
