@@ -94,13 +94,20 @@ class EventWriter:
     """Writes events, a few per second; nobody waits for that. An event that cannot be written is left out."""
 
     def __init__(
-        self, api: Api, controller: str, instance: str, clock: Callable[[], float] = monotonic
+        self,
+        api: Api,
+        controller: str,
+        instance: str,
+        clock: Callable[[], float] = monotonic,
+        per_second: int = WRITES_PER_SECOND,
     ) -> None:
         """Make it ready; :meth:`run` writes.
 
         :param controller: who speaks, a qualified name, and
         :param instance: which replica of it.
+        :param per_second: so many events at most.
         """
+        self._pause = 1 / per_second
         self._api = api
         self._controller = controller
         self._instance = instance[:INSTANCE_LENGTH]
@@ -131,7 +138,7 @@ class EventWriter:
 
     def run(self, ending: Event) -> None:
         """Write events until told to end."""
-        while not ending.wait(1 / WRITES_PER_SECOND):
+        while not ending.wait(self._pause):
             if not self.write_next():
                 self._queued.clear()
                 self._queued.wait(1.0)

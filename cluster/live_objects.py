@@ -152,7 +152,7 @@ class UnreadList(NamedTuple):
     namespace: str = ""
 
 
-class _Resource(NamedTuple):
+class Resource(NamedTuple):
     """A collection; the path to it begins with that of its version."""
 
     api_version: str
@@ -161,10 +161,17 @@ class _Resource(NamedTuple):
 
     @property
     def version_path(self) -> str:
+        """Of its version."""
         return f"/apis/{self.api_version}" if "/" in self.api_version else f"/api/{self.api_version}"
 
     @property
+    def path(self) -> str:
+        """Of all its objects, whatever their namespace."""
+        return f"{self.version_path}/{self.name}"
+
+    @property
     def is_namespaced(self) -> bool:
+        """Whether its objects have a namespace."""
         kind = kind_of(self.api_version, self.kind)
         return self.kind not in _CLUSTER_SCOPED if kind is None else kind.namespaced
 
@@ -175,14 +182,19 @@ class _Resource(NamedTuple):
 
     @property
     def is_diagnostic(self) -> bool:
+        """Whether its objects only ask about others."""
         return self.kind in KINDS and KINDS[self.kind].diagnostic
+
+    def object(self, item: Object) -> Object:
+        """An object of a list as a user would have sent it."""
+        return {**_as_sent(item), "apiVersion": self.api_version, "kind": self.kind}
 
 
 _CLUSTER_SCOPED = frozenset(("Namespace", "Node"))
-_CONTEXT = (_Resource("v1", "Namespace", "namespaces"), _Resource("v1", "Node", "nodes"))
-_QUOTAS = _Resource("v1", quotas.KIND, "resourcequotas")
+_CONTEXT = (Resource("v1", "Namespace", "namespaces"), Resource("v1", "Node", "nodes"))
+_QUOTAS = Resource("v1", quotas.KIND, "resourcequotas")
 _WORKLOADS = tuple(
-    _Resource(f"{group}/v1".lstrip("/"), kind, workloads.RESOURCES[kind])
+    Resource(f"{group}/v1".lstrip("/"), kind, workloads.RESOURCES[kind])
     for group, kinds in workloads.KINDS.items()
     for kind in kinds
 )
@@ -229,18 +241,8 @@ def live_objects(
     :raises Unavailable: if the cluster does not tell what it serves.
     """
     budget = budget or Budget()
-    discovery = Discovery(api)
-    served = discovery.api_versions(profile, kinds)
-    group = [_Resource(api_version, kind.name, kind.resource) for kind, api_version in served]
-    if kinds is not None and pod_groups.KIND in kinds:
-        version = discovery.newest_in(pod_groups.GROUP, pod_groups.VERSIONS, pod_groups.RESOURCE)
-        group += [_Resource(version, pod_groups.KIND, pod_groups.RESOURCE)] if version else []
-    if kinds is None:
-        wanted = [*_CONTEXT, *group, *_WORKLOADS]
-    else:
-        wanted = [each for each in (*_CONTEXT, _QUOTAS, *group, *_WORKLOADS) if each.kind in kinds]
     unanswered: Unavailable | None = None
-    for resource in wanted:
+    for resource in resources(api, profile, kinds):
         try:
             if unanswered is not None:
                 raise unanswered
@@ -262,8 +264,24 @@ def live_objects(
             yield UnreadList(resource.name, resource.kind, refused)
 
 
+def resources(api: Api, profile: Profile, kinds: Collection[str] | None = None) -> list[Resource]:
+    """The resources of some kinds, each in the version of the server's in which it is read; for `kinds` see :func:`live_objects`.
+
+    :raises Unavailable: if the cluster does not tell what it serves.
+    """
+    discovery = Discovery(api)
+    served = discovery.api_versions(profile, kinds)
+    group = [Resource(api_version, kind.name, kind.resource) for kind, api_version in served]
+    if kinds is not None and pod_groups.KIND in kinds:
+        version = discovery.newest_in(pod_groups.GROUP, pod_groups.VERSIONS, pod_groups.RESOURCE)
+        group += [Resource(version, pod_groups.KIND, pod_groups.RESOURCE)] if version else []
+    if kinds is None:
+        return [*_CONTEXT, *group, *_WORKLOADS]
+    return [each for each in (*_CONTEXT, _QUOTAS, *group, *_WORKLOADS) if each.kind in kinds]
+
+
 def _read(
-    api: Api, cluster: str, resource: _Resource, namespace: str, budget: Budget, *, only_users: bool
+    api: Api, cluster: str, resource: Resource, namespace: str, budget: Budget, *, only_users: bool
 ) -> Iterator[LiveObject]:
     """The objects of a collection.
 
@@ -271,7 +289,7 @@ def _read(
     """
     selective = only_users and resource.kind in workloads.RESOURCES
     for item in _items(api, resource, namespace):
-        value = {"apiVersion": resource.api_version, "kind": resource.kind, **_as_sent(item)}
+        value = resource.object(item)
         if not selective or pod_spec(value)[1].get("resourceClaims"):
             budget.hold(value)
             yield LiveObject(cluster, resource.name, value)
@@ -287,17 +305,16 @@ def live_object(
     if kind in KINDS:
         served = [version for _, version in Discovery(api).api_versions(profile, (kind,))]
         api_version = served[0] if served else f"{GROUP}/{next(iter(KINDS[kind].versions))}"
-        resource = _Resource(api_version, kind, KINDS[kind].resource)
+        resource = Resource(api_version, kind, KINDS[kind].resource)
     else:
         resource = next(each for each in _WORKLOADS if each.kind == kind)
     where = f"/namespaces/{quote(namespace, safe='')}" if resource.is_namespaced else ""
     path = f"{resource.version_path}{where}/{resource.name}/{quote(name, safe='')}"
     item = get_object(api, path, kind, name)
-    value = {**_as_sent(item), "apiVersion": resource.api_version, "kind": kind}
-    return LiveObject(cluster, resource.name, value)
+    return LiveObject(cluster, resource.name, resource.object(item))
 
 
-def _items(api: Api, resource: _Resource, namespace: str) -> Iterator[Object]:
+def _items(api: Api, resource: Resource, namespace: str) -> Iterator[Object]:
     """The objects of a collection; in one namespace, if that is given and they are in one."""
     path, escaped = resource.version_path, quote(namespace, safe="")
     if namespace and resource.kind == "Namespace":

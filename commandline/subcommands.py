@@ -32,6 +32,7 @@ GROUPS = {
     },
     "services": {
         "schedule": "give devices to the claims of pods, as the extender of a kube-scheduler",
+        "watch": "tell in events why pods wait for devices, beside any kube-scheduler",
         SERVE: "serve admission and conversion webhooks for kube-apiserver",
         "classic-driver": "run an example of a classic DRA driver, for clusters of Kubernetes 1.30",
         "inject-ca": "keep the webhooks' certificate authority up to date in webhook configurations and CRDs",

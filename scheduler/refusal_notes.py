@@ -15,9 +15,8 @@ from time import thread_time
 from typing import NamedTuple
 
 from allocator.devices import Slice
-from allocator.explaining import in_words
-from allocator.explaining.explanation import ERROR, MISFIT, UNDECIDED, Explanation, PodContext, explain
-from allocator.explaining.for_tenants import for_tenants, groups_in_the_way, patched_values_in_claims
+from allocator.explaining import for_tenants, in_words
+from allocator.explaining.explanation import ERROR, MISFIT, UNDECIDED, PodContext, explain
 from allocator.explaining.snapshot import ClusterContent, Snapshot
 from allocator.pod_claims import ClaimsOnNode
 from allocator.time_limit import OutOfTime, TimeLimit
@@ -30,8 +29,8 @@ from scheduler.cluster_picture import ClusterPicture
 from scheduler.filtering import Refused
 from scheduler.pod_claims import ClaimProblem, claims_for
 
-#: Of so many nodes an explanation is made, and so many causes and changes are named.
-MOST_NODES, MOST_CAUSES, MOST_REMEDIES = 20, 2, 3
+#: Of so many nodes an explanation is made.
+MOST_NODES = 20
 #: How much computing time an explanation may take.
 SECONDS = 0.5
 #: Why nodes are left out of an explanation: it is about those that were refused.
@@ -80,14 +79,14 @@ def note_on(case: Case, picture: ClusterPicture, seconds: float = SECONDS) -> st
     try:
         snapshot = seen.snapshot(picture, claims, limit)
     except OutOfTime:
-        return _no_time(case.pod)
+        return for_tenants.no_time(case.pod.namespace, case.pod.name)
     others = {name: (NOT_REFUSED,) for name in snapshot.nodes if name not in case.nodes}
     explanation = explain(snapshot, claims, limit, PodContext(others, full=others))
     if explanation.verdict in (MISFIT, ERROR) or explanation.refusal:
         nodes = in_words.Nodes(case.refused, len(seen.all_nodes) > case.refused)
-        return _in_one_line(explanation, case.pod, nodes)
+        return for_tenants.in_one_line(explanation, case.pod.namespace, case.pod.name, nodes)
     if explanation.verdict == UNDECIDED and not explanation.complete:
-        return _no_time(case.pod)
+        return for_tenants.no_time(case.pod.namespace, case.pod.name)
     return ""
 
 
@@ -166,38 +165,3 @@ def _nodes_of(claims: Sequence[Claim], nodes: Sequence[Node], limit: TimeLimit) 
         limit.check()
         if any(selects(each, node) for each in selectors):
             yield node
-
-
-def _in_one_line(explanation: Explanation, pod: Pod, nodes: in_words.Nodes) -> str:
-    causes = list(islice(in_words.findings(explanation, listing=False), MOST_CAUSES))
-    if not causes and explanation.verdict == MISFIT and not explanation.refusal:
-        causes = list(_conflict(explanation))
-    causes += list(dict.fromkeys(groups_in_the_way(explanation)))[:MOST_CAUSES]
-    causes += islice(
-        in_words.patched(patched_values_in_claims(explanation), in_words.MAX_PATCHES), MOST_CAUSES
-    )
-    remedies = list(for_tenants(explanation, pod.namespace))
-    found = list(islice(in_words.remedies(remedies), MOST_REMEDIES))
-    if found:
-        causes.append(f"it would fit {', or '.join(found)}")
-    elif explanation.never:
-        causes.append("as it is, it would not fit even if no device were in use")
-    if not explanation.complete:
-        causes.append(f"there was no time to find out more: {_ask(pod)}")
-    return "; ".join([in_words.verdict(explanation, nodes, listing=False), *causes]).replace("?; ", "? ")
-
-
-def _no_time(pod: Pod) -> str:
-    return f"there was no time to find out whether it fits: {_ask(pod)}"
-
-
-def _ask(pod: Pod) -> str:
-    """The command that has more time."""
-    return f"ask `claimcheck explain pod/{pod.name} -n {pod.namespace}`"
-
-
-def _conflict(explanation: Explanation) -> Iterator[str]:
-    """What cannot be met together; that alone says little where there is a plainer cause."""
-    if explanation.conflict is not None:
-        members = ", ".join(each.text for each in explanation.conflict.members)
-        yield f"conflict: {members}: {in_words.what_cannot_be(explanation.conflict, 'on any node')}"

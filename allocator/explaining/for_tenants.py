@@ -1,4 +1,4 @@
-"""Remedies for tenants: who runs a pod may be allowed to read neither ResourceSlices nor what is in other namespaces.
+"""Explanations for tenants: who runs a pod may be allowed to read neither ResourceSlices nor what is in other namespaces.
 
 So they are told no values of devices, only that less would do, and which compatibility groups are in the way; of ResourceSlicePatches
 only those that have given what the claim itself asks about; and of the claims of other namespaces only how many they are.
@@ -8,9 +8,11 @@ Events are written in these words. Who asks by ``claimcheck explain`` has read a
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from itertools import islice
 
 from allocator.demand import Alternative
-from allocator.explaining.explanation import Explanation
+from allocator.explaining import in_words
+from allocator.explaining.explanation import MISFIT, Explanation
 from allocator.explaining.finder import PATCH, RELEASE, Remedy
 from allocator.explaining.holders import Holder, released
 from allocator.explaining.patched_values import PatchedValue
@@ -21,8 +23,54 @@ from allocator.rules.selectors import RequestSelectors
 from resourceapi.kinds import RESOURCE_SLICE_PATCH
 from resourceapi.phrases import number
 
+#: So many causes and changes are named in an event.
+MOST_CAUSES, MOST_REMEDIES = 2, 3
 
-def for_tenants(explanation: Explanation, namespace: str) -> Iterator[Remedy]:
+
+def in_one_line(
+    explanation: Explanation, namespace: str, name: str, nodes: in_words.Nodes | None = None
+) -> str:
+    """Why a pod fits on no node, and what would help, for an event.
+
+    :param namespace: that of the pod.
+    :param name: that of the pod.
+    :param nodes: the nodes of the cluster, if the explanation is about some of the eligible ones only.
+    """
+    causes = list(islice(in_words.findings(explanation, listing=False), MOST_CAUSES))
+    if not causes and explanation.verdict == MISFIT and not explanation.refusal:
+        causes = list(_conflict(explanation))
+    causes += list(dict.fromkeys(groups_in_the_way(explanation)))[:MOST_CAUSES]
+    causes += islice(
+        in_words.patched(patched_values_in_claims(explanation), in_words.MAX_PATCHES), MOST_CAUSES
+    )
+    found = list(islice(in_words.remedies(list(remedies(explanation, namespace))), MOST_REMEDIES))
+    if found:
+        causes.append(f"it would fit {', or '.join(found)}")
+    elif explanation.never:
+        causes.append("as it is, it would not fit even if no device were in use")
+    if not explanation.complete:
+        causes.append(f"there was no time to find out more: {_ask(namespace, name)}")
+    return "; ".join([in_words.verdict(explanation, nodes, listing=False), *causes]).replace("?; ", "? ")
+
+
+def no_time(namespace: str, name: str) -> str:
+    """That it is not known why a pod fits on no node."""
+    return f"there was no time to find out whether it fits: {_ask(namespace, name)}"
+
+
+def _ask(namespace: str, name: str) -> str:
+    """The command that has more time."""
+    return f"ask `claimcheck explain pod/{name} -n {namespace}`"
+
+
+def _conflict(explanation: Explanation) -> Iterator[str]:
+    """What cannot be met together; that alone says little where there is a plainer cause."""
+    if explanation.conflict is not None:
+        members = ", ".join(each.text for each in explanation.conflict.members)
+        yield f"conflict: {members}: {in_words.what_cannot_be(explanation.conflict, 'on any node')}"
+
+
+def remedies(explanation: Explanation, namespace: str) -> Iterator[Remedy]:
     """The remedies in words for the tenants of a namespace; those that read the same become one."""
     named = {each.patch for each in patched_values_in_claims(explanation)}
     found: dict[str, Remedy] = {}

@@ -1,7 +1,7 @@
 """The objects that deploy a component: the kustomizations in ``manifests/``, changed as the options say.
 
-The components are the webhooks, a second scheduler (kube-scheduler, and ``claimcheck schedule`` as its extender), and the example of
-a classic driver: its controller, its node plugin, the CRDs of its parameters, and a class.
+The components are the webhooks, a second scheduler (kube-scheduler, and ``claimcheck schedule`` as its extender), ``claimcheck watch``,
+and the example of a classic driver: its controller, its node plugin, the CRDs of its parameters, and a class.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from commandline.manifests.options import (
     OWN,
     SCHEDULER,
     SECRET,
+    WATCH,
     image_entry,
     renamed,
 )
@@ -41,26 +42,25 @@ CONFIG = "schedule.yaml"
 # These follow from the other manifests; they are the first lines of the scheduler's configuration.
 FIXED = ("listen", "tls", "leaderElection")
 FIXED_LINES = 4
+_OF_SERVICES: dict[str, object] = {
+    "mode": BUILT_IN_GUARD,
+    "certificates": OWN,
+    "config": None,
+    "client_authority": None,
+    "url": None,
+    "authority": None,
+    "kube_scheduler_image": None,
+    "failure_policy": [],
+    "service_monitor": False,
+}
 #: Of a component, whose options it does not have, and these with what they are if they are not given.
 _OF_OTHERS: dict[str, tuple[str, dict[str, object]]] = {
     SCHEDULER: (
         "the webhooks",
         {"client_authority": None, "url": None, "authority": None, "failure_policy": []},
     ),
-    CLASSIC_GPU: (
-        "other components",
-        {
-            "mode": BUILT_IN_GUARD,
-            "certificates": OWN,
-            "config": None,
-            "client_authority": None,
-            "url": None,
-            "authority": None,
-            "kube_scheduler_image": None,
-            "failure_policy": [],
-            "service_monitor": False,
-        },
-    ),
+    WATCH: ("other components", {**_OF_SERVICES, "replicas": 2}),
+    CLASSIC_GPU: ("other components", _OF_SERVICES),
 }
 IMAGE = "claimcheck"
 _DEFAULT_LABELS = (
@@ -95,6 +95,8 @@ def objects_of(options: Namespace) -> list[Object]:
             _use_config(objects, options.config)
     elif options.component == CLASSIC_GPU:
         objects = render_value(classic_gpu_kustomization(options), DIRECTORY)
+    elif options.component == WATCH:
+        objects = render_value(_kustomization_of(WATCH, options), DIRECTORY)
     elif options.kube_scheduler_image is not None:
         raise UsageError("manifests: --kube-scheduler-image is only for --component scheduler")
     else:
@@ -109,12 +111,16 @@ def objects_of(options: Namespace) -> list[Object]:
 
 def classic_gpu_kustomization(options: Namespace) -> Object:
     """The kustomization, in ``manifests/``, for those options that kustomize can express."""
-    images = [] if options.image is None else [image_entry("--image", "claimcheck", options.image)]
+    replicas = [{"name": "claimcheck-classic-gpu", "count": options.replicas}]
+    return {**_kustomization_of(_CLASSIC_GPU_DIRECTORY, options), "replicas": replicas}
+
+
+def _kustomization_of(directory: str, options: Namespace) -> Object:
+    images = [] if options.image is None else [image_entry("--image", IMAGE, options.image)]
     return {
         "apiVersion": "kustomize.config.k8s.io/v1beta1",
         "kind": "Kustomization",
-        "resources": [_CLASSIC_GPU_DIRECTORY],
-        "replicas": [{"name": "claimcheck-classic-gpu", "count": options.replicas}],
+        "resources": [directory],
         "images": images,
     }
 

@@ -14,9 +14,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser
 
 
-DESCRIPTION = (
-    "Print the manifests that deploy the webhooks, a second scheduler, or a classic driver, in a cluster."
-)
+DESCRIPTION = "Print the manifests that deploy the webhooks, a second scheduler, events for pods that wait, or a classic driver."
 EXAMPLES = """examples:
   claimcheck manifests --image registry.example.com/claimcheck:0.1.0 | kubectl apply --server-side -f -
   claimcheck manifests --image IMAGE --mode crd-served --certificates cert-manager --service-monitor
@@ -24,15 +22,16 @@ EXAMPLES = """examples:
   claimcheck manifests --image IMAGE --config webhook.yaml --failure-policy classes=Fail
   claimcheck manifests --mode crd-served --url https://127.0.0.1:8443 --authority certificates/current/ca.crt
   claimcheck manifests --component scheduler --image IMAGE --kube-scheduler-image KUBE_SCHEDULER_IMAGE
+  claimcheck manifests --component watch --image IMAGE | kubectl apply --server-side -f -
   claimcheck manifests --component classic-gpu --image IMAGE | kubectl apply --server-side -f -
 
 Without --namespace, --config, --failure-policy and --url, the result is what kustomize makes of manifests/overlays/MODE
-(manifests/overlays/scheduler for the scheduler, manifests/classic-gpu for the example of a classic driver) with the
-components that the options choose.
+(manifests/overlays/scheduler for the scheduler, manifests/watch for events, manifests/classic-gpu for the example of a
+classic driver) with the components that the options choose.
 """
 BUILT_IN_GUARD, CRD_SERVED = MODES = ("built-in-guard", "crd-served")
 OWN, SECRET, CERT_MANAGER = CERTIFICATES = ("own", "secret", "cert-manager")
-WEBHOOKS, SCHEDULER, CLASSIC_GPU = COMPONENTS = ("webhooks", "scheduler", "classic-gpu")
+WEBHOOKS, SCHEDULER, WATCH, CLASSIC_GPU = COMPONENTS = ("webhooks", "scheduler", "watch", "classic-gpu")
 FAILURE_POLICIES = ("Fail", "Ignore")
 #: The namespace in the kustomizations.
 NAMESPACE = "claimcheck-system"
@@ -45,7 +44,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         choices=COMPONENTS,
         default=WEBHOOKS,
         help="what to deploy: `claimcheck serve`, or a kube-scheduler with `claimcheck schedule` as its extender, for pods "
-        "with schedulerName claimcheck, or the example of a classic driver (`claimcheck classic-driver`, Kubernetes 1.30); "
+        "with schedulerName claimcheck, or `claimcheck watch`, or the example of a classic driver (`claimcheck classic-driver`, Kubernetes 1.30); "
         f"default: {WEBHOOKS}",
     )
     parser.add_argument(

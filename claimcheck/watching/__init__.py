@@ -1,0 +1,1 @@
+"""Follows a cluster beside its kube-scheduler, and tells why pods wait for devices."""

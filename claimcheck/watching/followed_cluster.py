@@ -1,0 +1,115 @@
+"""The objects of a cluster that scheduling depends on, kept up to date by watches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+from threading import Event, Lock, Thread
+from typing import Any, NamedTuple
+
+from claimcheck.answers.cluster_state import ClusterState, is_pending
+from cluster.client import Client
+from cluster.live_objects import LiveObject, Resource
+from cluster.reflector import Reflector
+from cluster.store import Change, Collection
+from documents.manifest import Manifest
+from resourceapi.json_text import PackedRaw, Raw
+from resourceapi.manifests import entries, mapping, text
+from resourceapi.objects import Object
+from resourceapi.records.pods import Pod, read_pod
+from resourceapi.releases import Profile
+
+DEFAULT_NAMESPACE = "default"
+
+
+class WaitingPod(NamedTuple):
+    """A pod that waits for a node, and that nobody keeps from one on purpose.
+
+    :param refused: whether kube-scheduler has refused it; else it may be that it has not come to it yet.
+    """
+
+    pod: Pod
+    refused: bool
+
+
+class FollowedCluster:
+    """A cluster as it was a moment ago.
+
+    :ivar collections: the objects of each resource.
+    """
+
+    def __init__(self, name: str, profile: Profile, resources: Iterable[Resource]) -> None:
+        """Know nothing yet; :meth:`follow` reads it.
+
+        :param name: with which names of its objects begin.
+        :param resources: what it serves of the kinds that scheduling depends on.
+        """
+        self._name = name
+        self._profile = profile
+        self._lock = Lock()
+        self._changes = 0
+        self.collections = {each: Collection(partial(_held, each)) for each in resources}
+        for each in self.collections.values():
+            each.listen(self._note)
+
+    @property
+    def changes(self) -> int:
+        """Grows with each change."""
+        return self._changes
+
+    @property
+    def missing(self) -> list[str]:
+        """The resources that have not been listed yet."""
+        return [resource.name for resource, each in self.collections.items() if not each.is_known]
+
+    def follow(self, client: Client, ending: Event) -> None:
+        """Begin to read, and go on until told to end."""
+        for resource, collection in self.collections.items():
+            reflector = Reflector(client, resource.path, collection)
+            Thread(target=reflector.run, args=(ending,), daemon=True).start()
+
+    def waiting(self) -> list[WaitingPod]:
+        """The pods that wait."""
+        held = [
+            each for collection in self.collections.values() for each in list(collection.objects.values())
+        ]
+        return [each.waiting for each in held if each.waiting is not None]
+
+    def state(self) -> tuple[ClusterState, list[Manifest]]:
+        """The cluster as commands that ask once have it, and those of its objects that request devices."""
+        state = ClusterState(self._profile, DEFAULT_NAMESPACE)
+        return state, state.learn(
+            (
+                LiveObject(self._name, resource.name, each.text.value)
+                for resource, collection in self.collections.items()
+                for each in list(collection.objects.values())
+            ),
+            live=True,
+        )
+
+    def _note(self, changes: Sequence[Change[Any]]) -> None:
+        with self._lock:
+            self._changes += len(changes)
+
+
+class _Held(NamedTuple):
+    """What is held of an object: its text, which takes a tenth of the memory, and the pod if it is one that waits."""
+
+    text: PackedRaw
+    waiting: WaitingPod | None
+
+
+def _held(resource: Resource, item: Object) -> _Held:
+    value = resource.object(item)
+    return _Held(PackedRaw(Raw(value)), _waiting(value) if resource.kind == "Pod" else None)
+
+
+def _waiting(value: Object) -> WaitingPod | None:
+    is_kept = "deletionTimestamp" in mapping(value, "metadata") or entries(
+        mapping(value, "spec"), "schedulingGates"
+    )
+    if is_kept or not is_pending(value):
+        return None
+    conditions = entries(mapping(value, "status"), "conditions")
+    said = [text(each, "reason") for each in conditions if text(each, "type") == "PodScheduled"]
+    return WaitingPod(read_pod(value), bool(said)) if said in ([], ["Unschedulable"]) else None

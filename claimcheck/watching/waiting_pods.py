@@ -1,0 +1,148 @@
+"""Which pods are told why they wait, when, and in which words.
+
+A pod is looked at two seconds after kube-scheduler has refused it, or does not look at it as its claims are missing, and again every
+half minute as long as something changes. Namespaces take turns.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator
+from itertools import islice
+from time import monotonic
+
+from allocator.explaining import for_tenants
+from allocator.explaining.explanation import ERROR, FITS, MISFIT, UNDECIDED
+from allocator.time_limit import OutOfTime, TimeLimit
+from claimcheck.answers.explain import Explained, explain_all
+from claimcheck.answers.scenario import Scenario, fellows_in, snapshot_of, workloads_in
+from claimcheck.watching.followed_cluster import DEFAULT_NAMESPACE, FollowedCluster, WaitingPod
+from cluster.event_writer import Subject
+from resourceapi.manifests import key_of
+from resourceapi.records.pods import Pod
+
+#: A pod is looked at when it has waited for so long, and then no more often than that.
+QUIET_SECONDS, REPEAT_SECONDS = 2.0, 30.0
+#: The same words are told again after so long: an API server keeps events for an hour.
+SAME_WORDS_SECONDS = 600.0
+#: How long pods are explained at a time, and each of them; and how many at a time.
+SECONDS, POD_SECONDS, MOST_PODS = 6.0, 2.0, 200
+
+
+class _Waiting:
+    """What is known of a pod that waits."""
+
+    __slots__ = ("changes", "explained", "note", "since", "told")
+
+    def __init__(self, since: float) -> None:
+        self.since = since
+        #: when it was explained, by how many changes of the cluster, and when it was told of which words
+        self.explained = self.told = -REPEAT_SECONDS - SAME_WORDS_SECONDS
+        self.changes = -1
+        self.note = ""
+
+
+class WaitingPods:
+    """The pods of a cluster that wait; for one thread."""
+
+    def __init__(
+        self,
+        cluster: FollowedCluster,
+        tell: Callable[[Subject, str], None],
+        schedulers: Collection[str],
+        namespace: str = "",
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        """Know nothing of them yet.
+
+        :param tell: is told why a pod waits.
+        :param schedulers: only pods with these names of a scheduler are looked at.
+        :param namespace: only pods in this one; empty: in all.
+        """
+        self._cluster = cluster
+        self._tell = tell
+        self._schedulers = schedulers
+        self._namespace = namespace
+        self._clock = clock
+        self._known: dict[str, _Waiting] = {}
+
+    def look(self) -> None:
+        """Explain the pods that are due, as far as the time reaches; the others come next."""
+        changes = self._cluster.changes
+        due = self._due(changes)
+        if not due:
+            return
+        state, manifests = self._cluster.state()
+        keys = {each.pod.key: each for each in due}
+        places = {key: place for place, key in enumerate(keys)}
+        asked = [each for each in manifests if each.value["kind"] == "Pod" and key_of(each.value) in places]
+        asked.sort(key=lambda each: places[key_of(each.value)])
+        workloads = []
+        for workload in workloads_in(state, asked, DEFAULT_NAMESPACE):
+            each = keys[workload.full_name]
+            if each.refused or workload.waits_for:
+                workloads.append(workload)
+            else:
+                self._known[each.pod.uid].changes = changes
+        if not workloads:
+            return
+        try:
+            snapshot = snapshot_of(state, TimeLimit(SECONDS))
+        except OutOfTime:  # where patches change very many devices
+            return
+        fellows = fellows_in(state, manifests, workloads, DEFAULT_NAMESPACE)
+        scenario = Scenario(state, snapshot, workloads, fellows)
+        limit = TimeLimit(SECONDS)
+        for explained in explain_all(scenario, limit=limit, seconds=POD_SECONDS).explained:
+            pod = keys[explained.workload.full_name].pod
+            self._explained(pod, explained, changes, in_time=not limit.is_over)
+
+    def _due(self, changes: int) -> list[WaitingPod]:
+        """The pods whose turn it is, first those that were never explained or longest ago, of each namespace one after the other."""
+        now, waiting = self._clock(), {}
+        found: dict[str, list[WaitingPod]] = defaultdict(list)
+        for each in self._cluster.waiting():
+            pod = each.pod
+            if pod.scheduler_name not in self._schedulers or self._namespace not in ("", pod.namespace):
+                continue
+            known = waiting[pod.uid] = self._known.get(pod.uid) or _Waiting(now)
+            again = known.explained + REPEAT_SECONDS
+            if now >= max(known.since + QUIET_SECONDS, again) and changes != known.changes:
+                found[pod.namespace].append(each)
+        self._known = waiting
+        for queue in found.values():
+            queue.sort(key=lambda due: self._known[due.pod.uid].explained)
+        return list(islice(_in_turns(list(found.values())), MOST_PODS))
+
+    def _explained(self, pod: Pod, explained: Explained, changes: int, *, in_time: bool) -> None:
+        known, now = self._known[pod.uid], self._clock()
+        if explained.unanswered and not in_time:
+            return
+        known.explained, known.changes = now, changes
+        note = note_on(explained)
+        if note and (note != known.note or now >= known.told + SAME_WORDS_SECONDS):
+            known.note, known.told = note, now
+            subject = Subject("v1", "Pod", pod.namespace, pod.name, pod.uid, "Scheduling", "FailedScheduling")
+            self._tell(subject, note)
+
+
+def note_on(explained: Explained) -> str:
+    """Why a pod waits and what would help, as its tenants may read it; empty if it fits, or nothing can be said."""
+    explanation, workload = explained.explanation, explained.workload
+    if explained.waits_for:
+        return f"waits for {explained.waits_for}"
+    if explanation is None or explained.bound or explained.bypassed:
+        return ""
+    gang = explained.gang
+    group = f"{gang.headline}; this pod: " if gang is not None and not gang.fits else ""
+    if explanation.verdict in (MISFIT, ERROR) or explanation.refusal:
+        return group + for_tenants.in_one_line(explanation, workload.namespace, workload.name)
+    if explanation.verdict == UNDECIDED and not explanation.complete:
+        return for_tenants.no_time(workload.namespace, workload.name)
+    return f"{group}fits by itself" if group and explanation.verdict == FITS else ""
+
+
+def _in_turns(queues: list[list[WaitingPod]]) -> Iterator[WaitingPod]:
+    """The first of each queue, then the second of each, and so on."""
+    for place in range(max(map(len, queues), default=0)):
+        yield from (each[place] for each in queues if place < len(each))

@@ -1,0 +1,138 @@
+"""``claimcheck watch``: events that say why pods wait for devices."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from commandline.errors import SUCCESS, UsageError
+from commandline.options import add_cluster, add_server_options
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+    from collections.abc import Callable
+    from threading import Event
+
+    from claimcheck.watching.followed_cluster import FollowedCluster
+    from claimcheck.watching.waiting_pods import WaitingPods
+    from cluster.client import Client
+    from cluster.event_writer import Subject
+
+DESCRIPTION = (
+    "Follow a cluster, and write an Event on each pod that waits for devices: what is in the way, and what would help. It runs beside "
+    "any kube-scheduler, schedules nothing, and writes nothing else."
+)
+EXAMPLES = """examples:
+  claimcheck watch --dry-run             only print what the events would say, of the cluster that kubectl asks
+  claimcheck watch                       in a pod: the cluster in which it runs
+  claimcheck watch -n team               only pods of one namespace
+  claimcheck watch --scheduler gpu       only pods with this schedulerName; can be repeated
+  kubectl describe pod waiting           shows the event
+
+A pod is told about two seconds after kube-scheduler has refused it, or has not looked at it because its claims are missing, and again
+when something changes, at most every half minute. Events name nothing of other namespaces. SIGTERM and SIGINT end it.
+
+exit codes: 0 stopped by a signal, 2 the cluster could not be asked
+"""
+CONTROLLER = "claimcheck-watch"
+DEFAULT_SCHEDULER = "default-scheduler"
+#: The events that are written, and how often pods are looked at; a third of the time at most is spent on that.
+EVENTS_PER_SECOND, LOOK_SECONDS = 20, 0.5
+#: After so long without all objects it is said what is missing.
+LONG_SECONDS = 10.0
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the options of the subcommand to its parser."""
+    add_cluster(parser, "follow a live cluster, as without this option")
+    parser.add_argument("-n", "--namespace", metavar="NAMESPACE", default="", help="only pods of this one")
+    parser.add_argument(
+        "--scheduler",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help=f"only pods with this schedulerName; default: {DEFAULT_SCHEDULER}; can be repeated",
+    )
+    parser.add_argument("--dry-run", action="store_true", help="print the events, and write none")
+    add_server_options(parser)
+
+
+def run(options: Namespace) -> int:
+    """Write events until a signal stops the process.
+
+    :raises UsageError: if the cluster does not answer.
+    """
+    from signal import SIGINT, SIGTERM, signal
+    from threading import Event
+
+    from claimcheck.watching.followed_cluster import FollowedCluster
+    from claimcheck.watching.waiting_pods import WaitingPods
+    from cluster.live_objects import SCHEDULING, resources
+    from commandline.live_cluster import cluster_of
+    from commandline.options import profile_of
+    from resourceapi.api_client import Unavailable
+
+    ending = Event()
+    for each in (SIGINT, SIGTERM):
+        signal(each, lambda *_: ending.set())
+    options.live, namespace = True, options.namespace
+    cluster = cluster_of(options)
+    client, profile = cluster.client.within(None), profile_of(options)
+    try:
+        served = resources(client, profile, SCHEDULING)
+    except Unavailable as error:
+        raise UsageError(f"{cluster.source}: {cluster.failure(error)}") from None
+    followed = FollowedCluster(cluster.name, profile, served)
+    followed.follow(client, ending)
+    _wait_for_all(followed, ending)
+    tell = _teller(client, ending, dry_run=options.dry_run)
+    _watch(WaitingPods(followed, tell, options.scheduler or [DEFAULT_SCHEDULER], namespace), ending)
+    return SUCCESS
+
+
+def _watch(pods: WaitingPods, ending: Event) -> None:
+    from gc import collect
+    from time import monotonic
+
+    from resourceapi.logs import LOGGER
+
+    took = 0.0
+    while not ending.wait(max(LOOK_SECONDS, 2 * took)):
+        begun = monotonic()
+        try:
+            pods.look()
+        except Exception:  # noqa: BLE001 - whatever it is, it goes on
+            LOGGER.exception("pods not looked at")
+        collect()  # what was looked at has circles, and takes ten times the memory of the cluster
+        took = monotonic() - begun
+
+
+def _wait_for_all(followed: FollowedCluster, ending: Event) -> None:
+    """Wait for all objects, and say which are missing if that takes long."""
+    from time import monotonic
+
+    from commandline.reports.escaping import complain
+
+    told = monotonic()
+    while followed.missing and not ending.wait(0.1):
+        if monotonic() - told > LONG_SECONDS:
+            told = monotonic()
+            complain(f"claimcheck: waiting for {', '.join(followed.missing)}")
+
+
+def _teller(client: Client, ending: Event, *, dry_run: bool) -> Callable[[Subject, str], None]:
+    """What prints and writes events."""
+    from socket import gethostname
+    from threading import Thread
+
+    from cluster.event_writer import EventWriter, shown
+
+    writer = EventWriter(client, CONTROLLER, gethostname(), per_second=EVENTS_PER_SECOND)
+    if not dry_run:
+        Thread(target=writer.run, args=(ending,), daemon=True).start()
+
+    def tell(subject: Subject, note: str) -> None:
+        print(f"{subject.namespace}/{subject.name}: {shown(note)}", flush=True)
+        if not dry_run:
+            writer.warn(subject, note)
+
+    return tell

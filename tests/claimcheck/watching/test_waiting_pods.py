@@ -1,0 +1,206 @@
+"""Which pods `watch` tells of, when, and in whose words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from claimcheck.watching.followed_cluster import FollowedCluster
+from claimcheck.watching.waiting_pods import (
+    MOST_PODS,
+    QUIET_SECONDS,
+    REPEAT_SECONDS,
+    SAME_WORDS_SECONDS,
+    WaitingPods,
+)
+from cluster.event_writer import Subject
+from cluster.live_objects import Resource
+from resourceapi.objects import Object
+from resourceapi.releases import Profile
+
+V1 = "resource.k8s.io/v1"
+RESOURCES = [
+    Resource("v1", "Namespace", "namespaces"),
+    Resource("v1", "Node", "nodes"),
+    Resource("v1", "ResourceQuota", "resourcequotas"),
+    Resource(V1, "DeviceClass", "deviceclasses"),
+    Resource(V1, "ResourceSlice", "resourceslices"),
+    Resource(V1, "ResourceClaimTemplate", "resourceclaimtemplates"),
+    Resource(V1, "ResourceClaim", "resourceclaims"),
+    Resource("v1", "Pod", "pods"),
+]
+REFUSED = [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}]
+DRIVER = "gpu.acme.example"
+
+
+class Watched:
+    """A cluster of a node with one GPU, which `team/train` holds."""
+
+    def __init__(self, **options: Any) -> None:
+        self.cluster = FollowedCluster("cluster", Profile("1.37", {}), RESOURCES)
+        self._of = {resource.kind: each for resource, each in self.cluster.collections.items()}
+        self.now = 0.0
+        self.told: list[tuple[str, str]] = []
+        self.pods = WaitingPods(
+            self.cluster, self._tell, ["default-scheduler"], clock=lambda: self.now, **options
+        )
+        status = {"allocatable": {"cpu": "8", "memory": "8Gi", "pods": "2000"}}
+        self.put("Node", {"metadata": {"name": "node-1"}, "status": status})
+        selectors = [{"cel": {"expression": f'device.driver == "{DRIVER}"'}}]
+        self.put("DeviceClass", {"metadata": {"name": "gpu"}, "spec": {"selectors": selectors}})
+        pool = {"name": "node-1", "generation": 1, "resourceSliceCount": 1}
+        spec = {"driver": DRIVER, "nodeName": "node-1", "pool": pool, "devices": [{"name": "gpu-0"}]}
+        self.put("ResourceSlice", {"metadata": {"name": "node-1"}, "spec": spec})
+        result = {"request": "gpu", "driver": DRIVER, "pool": "node-1", "device": "gpu-0"}
+        allocated = {
+            "allocation": {"devices": {"results": [result]}},
+            "reservedFor": [{"resource": "pods", "name": "train", "uid": "train"}],
+        }
+        self.put("Pod", pod("train", node="node-1"))
+        self.claim("train", status=allocated)
+
+    def _tell(self, subject: Subject, note: str) -> None:
+        self.told.append((f"{subject.namespace}/{subject.name}", note))
+
+    def put(self, kind: str, obj: Object) -> None:
+        self._of[kind].put(obj)
+
+    def claim(self, name: str, namespace: str = "team", status: Object | None = None, count: int = 1) -> None:
+        requests = [{"name": "gpu", "exactly": {"deviceClassName": "gpu", "count": count}}]
+        metadata = {"name": name, "namespace": namespace, "uid": f"claim-{name}"}
+        spec = {"devices": {"requests": requests}}
+        self.put("ResourceClaim", {"metadata": metadata, "spec": spec, "status": status or {}})
+
+    def waits(self, name: str, namespace: str = "team", count: int = 1, **options: Any) -> None:
+        """A pod with a claim."""
+        self.claim(name, namespace, count=count)
+        self.put("Pod", pod(name, namespace, **options))
+
+    def after(self, seconds: float) -> list[tuple[str, str]]:
+        """What is told after so many seconds."""
+        self.now += seconds
+        self.told = []
+        self.pods.look()
+        return self.told
+
+
+def pod(
+    name: str,
+    namespace: str = "team",
+    *,
+    node: str = "",
+    conditions: Sequence[Object] = REFUSED,
+    scheduler: str = "default-scheduler",
+    spec: Object | None = None,
+    metadata: Object | None = None,
+) -> Object:
+    claims = [{"name": "gpu", "resourceClaimName": name}]
+    placed = {"nodeName": node} if node else {}
+    return {
+        "metadata": {"name": name, "namespace": namespace, "uid": name, **(metadata or {})},
+        "spec": {
+            "schedulerName": scheduler,
+            "containers": [{"name": "c", "image": "i"}],
+            "resourceClaims": claims,
+            **placed,
+            **(spec or {}),
+        },
+        "status": {"conditions": [] if node else list(conditions)},
+    }
+
+
+def test_a_pod_is_told_a_moment_after_its_refusal() -> None:
+    watched = Watched()
+    watched.waits("next")
+    assert watched.after(0.0) == []
+    ((name, note),) = watched.after(QUIET_SECONDS)
+    assert name == "team/next"
+    assert note.startswith("does not fit on node-1")
+    assert "it would fit if pod team/train ended" in note
+
+
+def test_it_is_told_again_where_something_else_is_in_the_way() -> None:
+    """At most every half minute; the same words after ten minutes, as events last an hour."""
+    watched = Watched()
+    watched.waits("next")
+    watched.after(0.0)
+    assert len(watched.after(QUIET_SECONDS)) == 1
+    watched.waits("other", conditions=[])
+    assert watched.after(REPEAT_SECONDS / 2) == []
+    watched.claim("next", count=2)
+    assert watched.after(REPEAT_SECONDS / 4) == []
+    ((_, note),) = watched.after(REPEAT_SECONDS)
+    assert note.endswith("as it is, it would not fit even if no device were in use")
+    assert watched.after(SAME_WORDS_SECONDS) == []
+    watched.claim("unrelated")
+    assert [name for name, _ in watched.after(REPEAT_SECONDS)] == ["team/next"]
+
+
+def test_without_its_claims_a_pod_is_told_although_nobody_refused_it() -> None:
+    watched = Watched()
+    watched.put("Pod", pod("lost", conditions=[]))
+    watched.waits("in-the-queue", conditions=[])
+    watched.after(0.0)
+    assert watched.after(QUIET_SECONDS) == [("team/lost", "waits for claim team/lost, which does not exist")]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"node": "node-1"},
+        {"scheduler": "claimcheck"},
+        {"spec": {"schedulingGates": [{"name": "quota"}]}},
+        {"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}},
+        {"conditions": [{"type": "PodScheduled", "status": "False", "reason": "SchedulingGated"}]},
+    ],
+    ids=lambda options: next(iter(options)),
+)
+def test_who_does_not_wait_is_told_nothing(options: dict[str, Any]) -> None:
+    watched = Watched()
+    watched.waits("next", **options)
+    watched.after(0.0)
+    assert watched.after(QUIET_SECONDS) == []
+
+
+def test_a_pod_that_fits_is_told_nothing() -> None:
+    """kube-scheduler comes back to it by itself."""
+    watched = Watched()
+    watched.claim("train")
+    watched.waits("next")
+    watched.after(0.0)
+    assert watched.after(QUIET_SECONDS) == []
+
+
+def test_only_one_namespace() -> None:
+    watched = Watched(namespace="other")
+    watched.waits("a")
+    watched.waits("b", "other")
+    watched.after(0.0)
+    assert [name for name, _ in watched.after(QUIET_SECONDS)] == ["other/b"]
+
+
+def test_namespaces_take_turns() -> None:
+    """However many pods wait in one of them."""
+    watched = Watched()
+    for number in range(2 * MOST_PODS):
+        watched.put("Pod", pod(f"pod-{number:03}"))
+    watched.put("Pod", pod("alone", "other"))
+    watched.after(0.0)
+    first = [name for name, _ in watched.after(QUIET_SECONDS)]
+    assert len(first) == MOST_PODS
+    assert "other/alone" in first
+    second = [name for name, _ in watched.after(0.0)]
+    assert set(first).isdisjoint(second)
+
+
+def test_nothing_of_other_namespaces_is_named() -> None:
+    """Tenants read events: who holds the devices is only counted."""
+    watched = Watched()
+    watched.waits("next", "other")
+    watched.after(0.0)
+    ((name, note),) = watched.after(QUIET_SECONDS)
+    assert name == "other/next"
+    assert "train" not in note.replace("request", "")
+    assert "1 claim of another namespace" in note
