@@ -52,7 +52,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_paths(
         parser,
         "the objects that are created or replaced: DeviceTaintRules, ResourceSlicePatches, DeviceClasses, ResourceSlices, "
-        "ResourceClaims and their templates, Nodes, Pods, ResourceQuotas",
+        "ResourceClaims and their templates, Nodes, ResourceQuotas, Pods and what makes new ones, such as Deployments",
     )
     parser.add_argument(
         "--delete",

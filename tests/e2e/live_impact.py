@@ -51,6 +51,8 @@ _KINDS = (
     "DeviceTaintRule",
     "ResourceQuota",
 )
+#: The name of a Deployment that a change adds.
+NEW = "new"
 _RATE = ["--kube-api-qps=500", "--kube-api-burst=1000"]
 _SECONDS = 30.0
 
@@ -123,18 +125,20 @@ def _pod_spec(template: str) -> Object:
     }
 
 
+def _deployment(random: Random, name: str) -> Iterator[Object]:
+    yield _template(random, name)
+    labels = {"app": name}
+    spec = {
+        "replicas": random.choice((1, 2)),
+        "selector": {"matchLabels": labels},
+        "template": {"metadata": {"labels": labels}, "spec": _pod_spec(name)},
+    }
+    yield {"kind": "Deployment", "metadata": {"name": name}, "spec": spec}
+
+
 def _workloads(random: Random) -> Iterator[Object]:
     for number in range(random.choice((2, 3))):
-        name = f"web-{number}"
-        yield _template(random, name)
-        labels = {"app": name}
-        template = {"metadata": {"labels": labels}, "spec": _pod_spec(name)}
-        spec = {
-            "replicas": random.choice((1, 2)),
-            "selector": {"matchLabels": labels},
-            "template": template,
-        }
-        yield {"kind": "Deployment", "metadata": {"name": name}, "spec": spec}
+        yield from _deployment(random, f"web-{number}")
     for number in range(random.choice((1, 2))):
         name = f"single-{number}"
         yield _template(random, name)
@@ -227,8 +231,9 @@ class LiveCluster:
         answer: dict[str, Any] = json.loads(output.getvalue())
         owners = {f"Pod default/{each['metadata']['name']}": _owner(each) for each in self._pods()}
         leaving = frozenset(each["pod"].partition("/")[2] for each in answer["leaving"])
+        owners |= {f"Deployment default/{NEW}{number}": NEW for number in ("", "-0", "-1")}
         pending = Counter(owners[pod] for group in answer["pending"] for pod in group["pods"])
-        starting = Counter(owners[each["pod"]] for each in answer["starting"])
+        starting = Counter(owner for each in answer["starting"] if (owner := owners[each["pod"]]) != NEW)
         unmade = Counter(owners[each["pod"]] for each in answer["waiting"])
         return Outcome(leaving, waiting + pending + unmade - starting)
 
@@ -308,6 +313,17 @@ def _slice_changed(random: Random, there: LiveObjects) -> Change:
     return Change([], [changed], lambda there: there.patch("ResourceSlice", name, {"spec": changed["spec"]}))
 
 
+def _deployment_added(random: Random, there: LiveObjects) -> Change:
+    template, deployment = _deployment(random, NEW)
+    objects = [{"apiVersion": "resource.k8s.io/v1", **template}, {"apiVersion": "apps/v1", **deployment}]
+
+    def make(there: LiveObjects) -> None:
+        for each in objects:
+            there.make(each)
+
+    return Change([], objects, make)
+
+
 def _quota(random: Random, there: LiveObjects) -> Change:
     """All that was used may be used again, or nothing: of some quota it is not known which pod gets it first."""
     used = len(there.of("ResourceClaim"))
@@ -337,6 +353,7 @@ _CHANGES: dict[str, Callable[[Random, LiveObjects], Change]] = {
     "a class deleted": _class_deleted,
     "a slice changed": _slice_changed,
     "a quota and a drain": _quota,
+    "a deployment added": _deployment_added,
 }
 
 

@@ -66,6 +66,7 @@ class Examined:
     :param namespace: the only one whose pods and claims are looked at; empty: all.
     :param limit: how long everything may take.
     :param disabled: the codes of checks whose findings do not matter.
+    :param new: workloads whose pods are still to be made.
     :raises OutOfTime: if applying patches to the devices takes longer.
     """
 
@@ -76,11 +77,13 @@ class Examined:
         namespace: str,
         limit: TimeLimit,
         disabled: Collection[str] = (),
+        new: Sequence[Manifest] = (),
     ) -> None:
         self.state = state
         self.limit = limit
         self._disabled = disabled
         self.namespace = namespace
+        self._new = new
         self._manifests = [each for each in manifests if may_wait_for_devices(each.value)]
         self._pending = {_key(each.value): each.value for each in self._manifests}
         self.devices = ClusterDevices(state, limit)
@@ -91,8 +94,12 @@ class Examined:
 
     @cached_property
     def waiting(self) -> Scenario:
-        """The pods that wait for devices."""
-        pods = [each for each in self._manifests if self.looks_at(namespace_of(each.value, "default"))]
+        """The pods that wait for devices, and those that are still to be made."""
+        pods = [
+            each
+            for each in (*self._manifests, *self._new)
+            if self.looks_at(namespace_of(each.value, "default"))
+        ]
         workloads = workloads_in(self.state, pods, "default")
         waiting = [each for each in workloads if not each.has_its_devices]
         return Scenario(self.state, self.devices.snapshot, waiting)

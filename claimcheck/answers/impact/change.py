@@ -6,19 +6,25 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from claimcheck.answers.cluster_state import ClusterState
+from claimcheck.answers.handling import ASK, handling_of
 from documents.manifest import Manifest, Unwritten
 from quota.resource_quotas import review
 from resourceapi.errors import Unanswerable
 from resourceapi.kinds import DEVICE_TAINT_RULE, KINDS, RESOURCE_SLICE, RESOURCE_SLICE_PATCH, kind_of
-from resourceapi.manifests import full_name, mapping, name_of, namespace_of, text
+from resourceapi.manifests import full_name, group_of, mapping, name_of, namespace_of, text
 from resourceapi.model.quotas import KIND as QUOTA
+from resourceapi.model.workloads import POD_COUNTS
 from resourceapi.objects import Object
 from resourceapi.records.pod_groups import is_pod_group
+from resourceapi.records.pods import read_pod
 from validation.requests import UPDATE, Request, create_request
 
 NODE, POD = "Node", "Pod"
 #: The kinds of v1 that are looked at; Pods are updated by their controllers only.
 _CORE = frozenset((NODE, POD, QUOTA, "Namespace"))
+#: What says nothing of pods and devices: kinds of v1, and groups. Of all else it is told that it is not looked at.
+_UNRELATED_KINDS = frozenset(("ConfigMap", "PersistentVolumeClaim", "Secret", "Service", "ServiceAccount"))
+_UNRELATED_GROUPS = frozenset(("networking.k8s.io", "rbac.authorization.k8s.io"))
 #: The kinds without a namespace.
 CLUSTER_SCOPED = frozenset(
     (NODE, "Namespace", *(name for name, kind in KINDS.items() if not kind.namespaced))
@@ -74,8 +80,11 @@ class ChangedObjects:
     def __init__(self, state: ClusterState, stored: Iterable[Manifest], change: Change) -> None:
         self._state = state
         self._objects = {self._id(each.value): each for each in stored if _is_looked_at(each.value)}
-        #: objects of which it is not known what they do, or pods that are there already, or come onto a node by themselves
+        #: objects of which it is not known what they do, workloads and pods that are there already, and pods that come onto a node
+        #: by themselves
         self.ignored: list[str] = []
+        #: what makes pods and has none yet
+        self.workloads: dict[ObjectId, Manifest] = {}
         #: objects that the change has more than once, of which the last one counts
         self.repeated: dict[str, None] = {}
         self._applied: set[ObjectId] = set()
@@ -133,8 +142,13 @@ class ChangedObjects:
 
     def _apply(self, manifest: Manifest) -> None:
         place = f"{manifest.file}:{manifest.line}" if manifest.line else manifest.file
+        if _is_unrelated(manifest.value):
+            return
         id = self._id(manifest.value)
         old = self.get(id)
+        if _makes_pods(manifest.value) and not self._has_pods(id):
+            self.workloads[id] = manifest
+            return
         is_bound = id.kind == POD and bool(mapping(manifest.value, "spec").get("nodeName"))
         if not _is_looked_at(manifest.value) or (id.kind == POD and old is not None) or is_bound:
             self.ignored.append(str(id))
@@ -167,6 +181,11 @@ class ChangedObjects:
         if id.kind == NODE:
             self.applied_nodes.setdefault(id.name, old or {})
         self._objects[id] = Unwritten(manifest.file, value)
+
+    def _has_pods(self, workload: ObjectId) -> bool:
+        """Whether a workload has pods, on nodes or not."""
+        pods = (read_pod(value) for id, value in self.of(POD) if id.namespace == workload.namespace)
+        return any((workload.kind, workload.name) in each.workloads for each in pods)
 
     def _cordon(self, name: str) -> None:
         id = ObjectId(NODE, "", name)
@@ -205,6 +224,17 @@ def _is_looked_at(value: Object) -> bool:
     version, kind = text(value, "apiVersion"), text(value, "kind")
     core = version == "v1" and kind in _CORE
     return core or kind_of(version, kind) is not None or is_pod_group(value)
+
+
+def _is_unrelated(value: Object) -> bool:
+    """Whether an object says nothing of pods and devices."""
+    version, kind = text(value, "apiVersion"), text(value, "kind")
+    return (version == "v1" and kind in _UNRELATED_KINDS) or group_of(value) in _UNRELATED_GROUPS
+
+
+def _makes_pods(value: Object) -> bool:
+    """Whether an object says how many pods there are to be."""
+    return handling_of(value) == ASK and text(value, "kind") in POD_COUNTS
 
 
 def _created(obj: Object) -> Object:

@@ -138,7 +138,8 @@ def impact(
         unknown.append(NO_TIME_FOR_EVICTIONS)
     leave(objects, departures)
     give_back(objects, state)
-    afterwards = _cluster(_learned(objects, state, then, live=live), objects.manifests(), limit)
+    new = list(objects.workloads.values())
+    afterwards = _cluster(_learned(objects, state, then, live=live), objects.manifests(), limit, new)
     lost: list[LostClaim] = []
     classes: list[ClassDevices] = []
     devices: list[ChangedDevice] = []
@@ -197,8 +198,8 @@ def _ignored(objects: ChangedObjects) -> Iterator[str]:
         yield f"More than once in the change: {some(list(objects.repeated))}. What the last one does is told."
     if objects.ignored:
         yield (
-            f"Not looked at: {some(objects.ignored)}. What counts are new Pods, Nodes, Namespaces, ResourceQuotas, PodGroups and the kinds of "
-            f"{GROUP}; the pods of workloads do once they exist."
+            f"Not looked at: {some(objects.ignored)}. What counts are new Pods, new workloads, Nodes, Namespaces, ResourceQuotas, PodGroups and "
+            f"the kinds of {GROUP}. Of a workload that has pods, these count as they are."
         )
 
 
@@ -244,8 +245,10 @@ def _undecidable(now: Cluster, afterwards: Cluster) -> Iterator[str]:
     )
 
 
-def _cluster(state: ClusterState, manifests: Iterable[Manifest], limit: TimeLimit) -> Cluster:
-    examined = Examined(state, manifests, "", limit)
+def _cluster(
+    state: ClusterState, manifests: Iterable[Manifest], limit: TimeLimit, new: Sequence[Manifest] = ()
+) -> Cluster:
+    examined = Examined(state, manifests, "", limit, new=new)
     report = as_scheduled(examined.waiting, limit)
     return Cluster(examined, report, {each.pod: each.node for each in report.runs[0].placements if each.node})
 
