@@ -33,6 +33,11 @@ class MisspeltLabel(NamedTuple):
         return f"with {self.place} {self.meant} instead of {self.wrong}"
 
 
+def requiring(selector: Object) -> Object:
+    """The `spec` of a pod that requires a node which a node selector selects."""
+    return {"affinity": {"nodeAffinity": {_REQUIRED: selector}}}
+
+
 class Labels:
     """The labels of nodes, for the pods that misspell them."""
 

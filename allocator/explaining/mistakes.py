@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from allocator.explaining.absent_names import AbsentName
 from allocator.explaining.finder import Finder
-from allocator.explaining.misspelt_labels import MisspeltLabel
+from allocator.explaining.misspelt_labels import Labels, MisspeltLabel, requiring
+from allocator.explaining.misspelt_tolerations import MisspeltToleration, misspelt
 from deviceselectors.lookups import compared_texts, lookups
 from deviceselectors.spelling import (
     MAX_COMPARISONS,
@@ -18,14 +20,21 @@ from deviceselectors.spelling import (
     similar_name,
 )
 from deviceselectors.unparsing import quoted
+from resourceapi.node_selection import selects
 from resourceapi.phrases import nearest
 
 if TYPE_CHECKING:
     from allocator.demand import Alternative
-    from allocator.devices import Device
+    from allocator.device_shapes import Consumption
+    from allocator.devices import Slice
     from deviceselectors import ast
     from deviceselectors.lookups import Comparison
     from deviceselectors.runtime.device import Device as PreparedDevice
+    from resourceapi.objects import Object
+    from resourceapi.records.pools import PoolId
+
+#: Slices for no node that are looked at.
+MAX_SLICES = 16
 
 
 class Mistake(NamedTuple):
@@ -67,13 +76,15 @@ def find(
         return
     yield from _counter_sets(finder)
     outcomes = next(iter(finder.views.values())).outcomes
-    devices = [device for view in finder.views.values() for device in view.devices()]
+    unmatched = list(unmatched)
     for alternative in unmatched:
         for selector in alternative.request_selectors:
             yield from _values(outcomes.compared_texts(selector.expression), finder.texts)
+    if unmatched:
+        yield from _slices(finder)
     for alternative in unserved:
         yield from _capacities(alternative, finder.capacities)
-        yield from _tolerations(alternative, devices)
+        yield from _tolerations(finder, alternative)
 
 
 def in_classes(named: Iterable[str], known: Iterable[str]) -> Iterator[Mistake]:
@@ -96,16 +107,29 @@ def _mistake(text: str, meant: str, *, for_tenants: bool = False) -> Iterator[Mi
 
 
 def _counter_sets(finder: Finder) -> Iterator[Mistake]:
-    """Counter sets that devices draw from and that their pool does not have."""
+    """Counter sets, and counters in them, that devices draw from and that their pool does not have; the first of each pool."""
     invalid = dict.fromkeys(pool.id for view in finder.views.values() for pool in view.pools if pool.invalid)
     for pool in invalid:
         slices = finder.trials.snapshot.inventory.of_pool(pool)
-        known = dict.fromkeys(name for each in slices for name, _ in each.counter_sets)
-        for consumption in (one for each in slices for device in each.devices for one in device.consumes):
-            if consumption.counter_set not in known and len(known) <= MAX_KNOWN:
-                text = f"pool {pool} has no counter set {consumption.counter_set}"
-                yield from _mistake(text, nearest(consumption.counter_set, known))
-                return
+        known = {name: counters for each in slices for name, counters in each.counter_sets}
+        drawn = (one for each in slices for device in each.devices for one in device.consumes)
+        yield from islice(chain.from_iterable(_absent_counters(pool, each, known) for each in drawn), 1)
+
+
+def _absent_counters(
+    pool: PoolId, drawn: Consumption, known: Mapping[str, Collection[str]]
+) -> Iterator[Mistake]:
+    name = drawn.counter_set
+    counters = known.get(name)
+    if counters is None:
+        if len(known) <= MAX_KNOWN:
+            yield from _mistake(f"pool {pool} has no counter set {name}", nearest(name, known))
+        return
+    for each in drawn.counters if len(counters) <= MAX_KNOWN else ():
+        if each not in counters:
+            yield from _mistake(
+                f"counter set {name} of pool {pool} has no counter {each}", nearest(each, counters)
+            )
 
 
 def in_selector(
@@ -139,10 +163,48 @@ def _capacities(alternative: Alternative, known: Collection[str]) -> Iterator[Mi
             yield from _absent("capacity", name, similar_capacity(name, known))
 
 
-def _tolerations(alternative: Alternative, devices: Iterable[Device]) -> Iterator[Mistake]:
-    """Keys of taints that a request tolerates and that no device has."""
-    known = dict.fromkeys(taint.key for each in devices for taint in each.taints)
-    for toleration in alternative.tolerations if known and len(known) <= MAX_KNOWN else ():
-        key = toleration.get("key")
-        if key and key not in known:
-            yield from _mistake(f"no device has the taint {key}", nearest(key, known))
+def _tolerations(finder: Finder, alternative: Alternative) -> Iterator[Mistake]:
+    """What a request tolerates and no device has, of taints that all devices which match have."""
+    views = finder.views.values()
+    taints = dict.fromkeys(taint for view in views for device in view.devices() for taint in device.taints)
+    if taints and alternative.tolerations:
+        matching = [
+            {each.key for each in device.taints}
+            for view in views
+            for device in view.steps(alternative).selected
+        ]
+        in_the_way = set.intersection(*matching) if matching else set()
+        yield from in_tolerations("device", misspelt(alternative.tolerations, taints, in_the_way))
+
+
+def in_tolerations(noun: str, tolerations: Iterable[MisspeltToleration]) -> Iterator[Mistake]:
+    """The taints that are tolerated and that no device, or no node, has."""
+    for each in tolerations:
+        yield Mistake(f"no {noun} has the taint {each.wrong}", each.meant)
+
+
+def _slices(finder: Finder) -> Iterator[Mistake]:
+    """Slices that are for no node at all."""
+    nodes = finder.trials.snapshot.nodes
+    selectors: dict[str, tuple[Slice, Object]] = {}
+    served: dict[str, set[str]] = {}
+    lost: list[Slice] = []
+    for each in finder.trials.snapshot.inventory:
+        if each.node_name in nodes:
+            served.setdefault(each.pool.driver, set()).add(each.node_name)
+        elif each.node_name:
+            lost.append(each)
+        elif selector := each.spec.get("nodeSelector"):
+            selectors.setdefault(repr(selector), (each, selector))
+    for each in lost[:MAX_SLICES] if len(nodes) <= MAX_KNOWN else ():
+        meant = nearest(each.node_name, nodes.keys() - served.get(each.pool.driver, set()))
+        text = f"ResourceSlice {each.name} is for the node {each.node_name}, which does not exist"
+        yield from _mistake(text, meant)
+    if not selectors:
+        return
+    labels = Labels(nodes.values())
+    for each, selector in list(selectors.values())[:MAX_SLICES]:
+        if not any(selects(selector, node) for node in nodes.values()):
+            for label in labels.corrected(requiring(selector))[1]:
+                text = f"ResourceSlice {each.name} is for no node: none has the label {label.wrong}"
+                yield Mistake(text, label.meant)

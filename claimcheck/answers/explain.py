@@ -14,6 +14,8 @@ from allocator.explaining.explanation import FITS, MISFIT, UNDECIDED, Explanatio
 from allocator.explaining.finder import NODE, REQUESTS, Remedy, together
 from allocator.explaining.holders import Holder, holder
 from allocator.explaining.misspelt_labels import Labels, MisspeltLabel
+from allocator.explaining.misspelt_tolerations import misspelt
+from allocator.explaining.mistakes import Mistake
 from allocator.explaining.node_remedies import less, lower_requests, serves
 from allocator.explaining.remedies import MAX_SECOND, gate_remedy
 from allocator.explaining.snapshot import Snapshot
@@ -44,6 +46,7 @@ from resourceapi.objects import Object
 from resourceapi.phrases import nearest
 from resourceapi.records.claims import Claim
 from resourceapi.records.classes import EXTENDED_RESOURCES_GATE
+from resourceapi.records.taints import Taint
 
 INVALID, BYPASSED = "cannot be answered", "bypasses the scheduler"
 WAITS, BINDING_FAILED = "waits", "binding failed"
@@ -268,6 +271,18 @@ def explain_one(
             if (opened := _relabelled(labels, rejected.keys() - still.keys())) and not node:
                 later = ask_on(opened)
                 found.remedies[:0] = _with_opened(later, opened)
+    if found.verdict == MISFIT and workload.is_pod:
+        unserved = not any(each.selected for each in found.totals)
+        taints = _taints_in_the_way(snapshot, rejected) if unserved else []
+        known = (
+            dict.fromkeys(taint for each in snapshot.nodes.values() for taint in each.taints)
+            if taints
+            else ()
+        )
+        common = set.intersection(*({each.key for each in some} for some in taints)) if taints else set()
+        wrong = misspelt(workload.pod_spec.get("tolerations") or (), known, common)
+        found.mistakes[:0] = mistakes.in_tolerations("node", wrong)
+        found.mistakes[:0] = [each for each in _absent_resources(scenario, workload) if each.meant]
     if found.verdict == MISFIT and not found.remedies and not node:
         opened = _opened(workload, rejected, resources)
         if opened:
@@ -300,6 +315,14 @@ class _Opening(NamedTuple):
     def opens(self, other: _Opening) -> bool:
         """Whether it opens another node as well."""
         return other.others <= self.others and serves(other.shortages, self.shortages)
+
+
+def _taints_in_the_way(
+    snapshot: Snapshot, rejected: Mapping[str, Sequence[Refusal]]
+) -> list[Sequence[Taint]]:
+    """The taints of each of the nodes that are rejected for nothing else."""
+    names = [name for name, reasons in rejected.items() if all(each.plugin == TAINTS for each in reasons)]
+    return [snapshot.nodes[name].taints for name in names]
 
 
 def _is_nowhere_wanted(rejected: Mapping[str, Sequence[Refusal]]) -> bool:
@@ -426,22 +449,30 @@ def _resource_notes(scenario: Scenario, explained: Explained) -> list[str]:
             notes.append(
                 f"{name} stands for devices of class {known}, for which kube-scheduler makes a claim itself"
             )
-        elif not known and not resources.providing(name):
-            notes.append(_nobody_offers(scenario, name))
-    return notes
+    told = explained.explanation.mistakes if explained.explanation is not None else ()
+    return [*notes, *(each.text for each in _absent_resources(scenario, workload) if each not in told)]
 
 
-def _nobody_offers(scenario: Scenario, name: str) -> str:
-    """That nothing stands for an extended resource, and the one that was probably meant."""
-    state = scenario.state
+def _absent_resources(scenario: Scenario, workload: Workload) -> list[Mistake]:
+    """The extended resources that nothing stands for, each with the one that was meant; that is empty if there is none."""
+    state, resources = scenario.state, scenario.node_resources
     has_gate = EXTENDED_RESOURCES_GATE in state.profile.gates
     off = "" if has_gate else f" with the feature gate {EXTENDED_RESOURCES_GATE} off"
-    offered = scenario.node_resources.extended_resources
-    if has_gate:
+    absent = [
+        name
+        for name in workload.extended_resources
+        if not workload.classes.get(name) and not resources.providing(name)
+    ]
+    offered = resources.extended_resources if absent else set()
+    if absent and has_gate:
         offered |= classes_by_resource(state.classes.values()).keys()
-    meant = nearest(name, sorted(offered))
-    question = f"; did you mean {meant}?" if meant else ""
-    return f"no DeviceClass stands for {name}{off}, and no node has it from a device plugin{question}"
+    return [
+        Mistake(
+            f"no DeviceClass stands for {name}{off}, and no node has it from a device plugin",
+            nearest(name, sorted(offered)),
+        )
+        for name in absent
+    ]
 
 
 def _unavailable(explanation: Explanation, rejected: Mapping[str, Sequence[Refusal]]) -> str:

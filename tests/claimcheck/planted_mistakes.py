@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from random import Random
 from typing import NamedTuple
@@ -44,6 +45,8 @@ class _Words(NamedTuple):
     counters: str
     claim: str
     namespace: str
+    hardware: str
+    host: str
 
 
 def misspelt(draw: Random, word: str) -> str:
@@ -77,6 +80,8 @@ def planted(kind: str, seed: object) -> Planted:
         counters=draw.choice(("card-counters", "slots", "engines")),
         claim=draw.choice(("workspace-accelerator", "trainer", "shared-npu")),
         namespace=draw.choice(_NAMESPACES),
+        hardware=draw.choice(("overheated", "reserved", "faulty-link")),
+        host=draw.choice(("worker-17", "ip-10-0-3-4", "gpu-host")),
     )
     return KINDS[kind](draw, right)
 
@@ -113,6 +118,94 @@ def _in_affinity(field: str) -> Callable[[Random, _Words], Planted]:
         return found
 
     return made
+
+
+def _in_toleration(draw: Random, right: _Words) -> Planted:
+    """In the value of a toleration of devices."""
+    found = _objects(draw, right, right)
+    wrong = misspelt(draw, right.hardware)
+    for toleration in _request(found)["tolerations"]:
+        toleration |= {"operator": "Equal", "value": wrong}
+    return Planted(found, wrong, right.hardware)
+
+
+def _effect(draw: Random, right: _Words) -> Planted:
+    found = _objects(draw, right, right)
+    _request(found)["tolerations"][0]["effect"] = "NoExecute"
+    return Planted(found, f"{right.taint}:NoExecute", f"{right.taint}:NoSchedule")
+
+
+def _of_nodes(field: str) -> Callable[[Random, _Words], Planted]:
+    """A mistake in a toleration of the pod, for nodes all of which have the taint."""
+
+    def made(draw: Random, right: _Words) -> Planted:
+        found = _objects(draw, right, right)
+        meant = getattr(right, field)
+        wrong = misspelt(draw, meant)
+        for node in (each for each in found if each["kind"] == "Node"):
+            node["spec"] = {"taints": [{"key": right.taint, "value": right.hardware, "effect": "NoSchedule"}]}
+        said = right._replace(**{field: wrong})
+        toleration = {"key": said.taint, "operator": "Equal", "value": said.hardware}
+        found[-1]["spec"]["tolerations"] = [toleration]
+        return Planted(found, wrong, meant)
+
+    return made
+
+
+def _counter(draw: Random, right: _Words) -> Planted:
+    found = _objects(draw, right, right)
+    wrong = misspelt(draw, "units")
+    for device in _devices(found):
+        device["consumesCounters"][0]["counters"] = {wrong: {"value": "1"}}
+    return Planted(found, wrong, "units")
+
+
+def _slice_of_no_node(draw: Random, right: _Words) -> Planted:
+    """In the node that all slices name."""
+    found = [each for each in _objects(draw, right, right) if "node-1" not in each["metadata"]["name"]]
+    text = json.dumps(found).replace('"node-0"', f'"{right.host}"')
+    wrong = misspelt(draw, right.host)
+    found = [
+        each
+        for each in json.loads(text)
+        if "nodeName" not in (each.get("spec") or {}) or each["spec"]["nodeName"] == right.host
+    ]
+    for each in found:
+        if each["kind"] == "ResourceSlice":
+            each["spec"]["nodeName"] = wrong
+    return Planted(found, wrong, right.host)
+
+
+def _slice_for_labels(draw: Random, right: _Words) -> Planted:
+    """In the node selector of all slices."""
+    found = _objects(draw, right, right)
+    wrong = misspelt(draw, right.label_value)
+    expression = {"key": right.label, "operator": "In", "values": [wrong]}
+    for each in (each for each in found if each["kind"] == "ResourceSlice"):
+        del each["spec"]["nodeName"]
+        each["spec"]["nodeSelector"] = {"nodeSelectorTerms": [{"matchExpressions": [expression]}]}
+    return Planted(found, wrong, right.label_value)
+
+
+def _extended_resource(draw: Random, right: _Words) -> Planted:
+    meant = f"{right.driver}/{right.hardware}"
+    wrong = f"{misspelt(draw, right.driver)}/{right.hardware}"
+    found = [each for each in _objects(draw, right, right) if each["kind"] != "ResourceClaim"]
+    found[0]["spec"]["extendedResourceName"] = meant
+    del found[-1]["spec"]["resourceClaims"]
+    found[-1]["spec"]["containers"][0]["resources"] = {"limits": {wrong: "1"}}
+    return Planted(found, wrong, meant)
+
+
+def _request(objects: list[Json]) -> Json:
+    claim = next(each for each in objects if each["kind"] == "ResourceClaim")
+    found: Json = claim["spec"]["devices"]["requests"][0]["exactly"]
+    return found
+
+
+def _devices(objects: list[Json]) -> list[Json]:
+    slices = (each for each in objects if each["kind"] == "ResourceSlice")
+    return [device for each in slices for device in each["spec"].get("devices", ())]
 
 
 def _other_namespace(draw: Random, right: _Words) -> Planted:
@@ -154,13 +247,21 @@ KINDS: dict[str, Callable[[Random, _Words], Planted]] = {
     "label in an affinity": _in_affinity("label"),
     "label value in an affinity": _in_affinity("label_value"),
     "taint": _of("taint"),
+    "value of a taint": _in_toleration,
+    "effect": _effect,
+    "taint of nodes": _of_nodes("taint"),
+    "value of a taint of nodes": _of_nodes("hardware"),
+    "extended resource": _extended_resource,
     "counter set": _in_slice,
+    "counter": _counter,
+    "node of a slice": _slice_of_no_node,
+    "label in a slice": _slice_for_labels,
     "claim": _of("claim"),
     "template": _template,
     "namespace": _other_namespace,
 }
 #: Those in what pods require of nodes.
-IN_LABELS = tuple(kind for kind in KINDS if kind.startswith("label"))
+IN_LABELS = ("label", "label value", "label in an affinity", "label value in an affinity")
 #: Those in the selectors of claims.
 IN_SELECTORS = ("value", "value in capitals", "attribute", "domain", "driver", "capacity in a selector")
 
@@ -256,6 +357,6 @@ def _device(draw: Random, right: _Words, name: str, drawn_from: str) -> Json:
         "attributes": attributes,
         "allowMultipleAllocations": True,
         "capacity": {each: {"value": "64Gi", "requestPolicy": {"default": "1Gi"}} for each in _CAPACITIES},
-        "taints": [{"key": right.taint, "value": "x", "effect": "NoSchedule"}],
+        "taints": [{"key": right.taint, "value": right.hardware, "effect": "NoSchedule"}],
         "consumesCounters": [{"counterSet": drawn_from or right.counters, "counters": counters}],
     }
