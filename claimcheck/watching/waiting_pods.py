@@ -41,6 +41,12 @@ class _Waiting:
         self.changes = -1
         self.note = ""
 
+    def is_due(self, now: float, changes: int) -> bool:
+        """Whether it is to be explained: for the first time, as something has changed, or to say the same words again."""
+        if now < max(self.since + QUIET_SECONDS, self.explained + REPEAT_SECONDS):
+            return False
+        return changes != self.changes or (bool(self.note) and now >= self.told + SAME_WORDS_SECONDS)
+
 
 class WaitingPods:
     """The pods of a cluster that wait; for one thread."""
@@ -106,8 +112,7 @@ class WaitingPods:
             if pod.scheduler_name not in self._schedulers or self._namespace not in ("", pod.namespace):
                 continue
             known = waiting[pod.uid] = self._known.get(pod.uid) or _Waiting(now)
-            again = known.explained + REPEAT_SECONDS
-            if now >= max(known.since + QUIET_SECONDS, again) and changes != known.changes:
+            if known.is_due(now, changes):
                 found[pod.namespace].append(each)
         self._known = waiting
         for queue in found.values():
