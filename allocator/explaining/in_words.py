@@ -7,6 +7,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from allocator.answers import NodeAnswer
+from allocator.explaining.absent_names import AbsentName
 from allocator.explaining.conflicts import REQUEST, Conflict
 from allocator.explaining.explanation import CHANCE, ERROR, MAX_KINDS, MISFIT, UNDECIDED, Explanation
 from allocator.explaining.finder import RELEASE, Remedy
@@ -103,8 +104,11 @@ def in_the_way(explanation: Explanation) -> str:
         failing = explanation.error.node
         patches = (each for kind in explanation.kinds if failing in kind.nodes for each in kind.patched)
         return next(patched(patches, MAX_PATCHES), "")
-    if explanation.verdict != MISFIT or explanation.away:
+    if explanation.verdict != MISFIT:
         return ""
+    everywhere = _in_the_way_everywhere(explanation)
+    if everywhere:
+        return everywhere
     if not explanation.kinds:
         reasons = set(explanation.excluded.values())
         return reasons.pop() if len(reasons) == 1 else ""
@@ -128,6 +132,12 @@ def in_the_way(explanation: Explanation) -> str:
     return next((each.text for each in explanation.clashes if each.node == closest.nodes[0]), few)
 
 
+def _in_the_way_everywhere(explanation: Explanation) -> str:
+    """What no node can change: a claim that has devices elsewhere, a constraint on an attribute that no device has."""
+    constraints = [each for each in explanation.absent_names if each.constraint is not None]
+    return next(chain(away(explanation), _absent_names(constraints, listing=True)), "")
+
+
 def findings(explanation: Explanation, listing: bool = True) -> Iterator[str]:
     """What is wrong whatever the nodes have, beside what the verdict says: claims that are elsewhere, what is misspelt.
 
@@ -137,13 +147,14 @@ def findings(explanation: Explanation, listing: bool = True) -> Iterator[str]:
     if said and explanation.error is not None:
         yield _failure(explanation.error, listing, " fails each attempt")
     mistakes = explanation.mistakes[:MAX_MISTAKES] if listing else ()
+    in_headline = in_the_way(explanation) if listing else ""
     for line in chain(
         away(explanation),
         unknown_classes(explanation, listing),
         absent_names(explanation, listing),
         map(str, mistakes),
     ):
-        if line != said:
+        if line not in (said, in_headline):
             yield line
     if listing:
         yield from _incomplete_pools(explanation)
@@ -243,7 +254,11 @@ def absent_names(explanation: Explanation, listing: bool = True) -> Iterator[str
 
     :param listing: whether those that devices have are listed if none has a similar name, for readers of ResourceSlices.
     """
-    for each in explanation.absent_names:
+    return _absent_names(explanation.absent_names, listing)
+
+
+def _absent_names(names: Iterable[AbsentName], listing: bool) -> Iterator[str]:
+    for each in names:
         known = _listed(each.listed) if listing else ""
         instead = f"; did you mean {each.meant}?" if each.meant else f"; they have {known}" if known else ""
         where = f"which {each.place} of claim {each.claim} names"

@@ -150,7 +150,14 @@ def misspelt(kind: str) -> list[str]:
 
 def report(words: Mapping[str, str], directory: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
     """What is said of the pod."""
-    for name, objects in (("pod.json", question(words)), ("cluster.json", inventory(words))):
+    return said_of(question(words), inventory(words), directory, capsys)
+
+
+def said_of(
+    asked: list[Any], cluster: list[Any], directory: Path, capsys: pytest.CaptureFixture[str]
+) -> list[str]:
+    """The report about some objects."""
+    for name, objects in (("pod.json", asked), ("cluster.json", cluster)):
         (directory / name).write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
     capsys.readouterr()
     main(["explain", "-f", str(directory / "pod.json"), "--inventory", str(directory / "cluster.json")])
@@ -193,3 +200,30 @@ def test_no_mistake(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A model that resembles none is not taken for a mistake."""
     line = first_line({**RIGHT, "model": "MI300X"}, tmp_path, capsys)
     assert line.endswith('request gpu finds 0 of 2 devices: model is "A100-SXM4-80GB"; wanted "MI300X"')
+
+
+def test_claim_that_is_elsewhere(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """That it has devices of another node is in the line, once."""
+    claim, pod = question(RIGHT)
+    fields = [{"key": "metadata.name", "operator": "In", "values": ["gpu-node-2"]}]
+    results = [{"request": "gpu", "driver": DRIVER, "pool": "gpu-node-2", "device": "gpu-0"}]
+    selector = {"nodeSelectorTerms": [{"matchFields": fields}]}
+    claim["status"] = {"allocation": {"devices": {"results": results}, "nodeSelector": selector}}
+    lines = said_of([claim, pod], inventory(RIGHT), tmp_path, capsys)
+    cause = "claim team-a/training is allocated on gpu-node-2 (used by no pod)"
+    (line,) = [each for each in lines if cause in each]
+    assert line.endswith(f": does not fit on gpu-node-1: {cause}")
+
+
+def test_constraint_that_nothing_meets(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An attribute that no device has, and that resembles none, is the cause, whoever holds devices."""
+    claim, pod = question({**RIGHT, "constraint": "example.org/numaNode"})
+    del pod["spec"]["nodeSelector"]
+    others = {"metadata": {"name": "other", "namespace": "team-b"}}
+    results = [
+        {"request": "gpu", "driver": DRIVER, "pool": "gpu-node-1", "device": f"gpu-{each}"} for each in (0, 1)
+    ]
+    held = {**claim, **others, "status": {"allocation": {"devices": {"results": results}}}}
+    lines = said_of([claim, pod], [*inventory(RIGHT), held], tmp_path, capsys)
+    (line,) = [each for each in lines if "example.org/numaNode, which matchAttribute" in each]
+    assert line.startswith("Pod ")
