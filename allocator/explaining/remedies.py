@@ -200,6 +200,7 @@ def _releases(finder: Finder) -> Iterator[Remedy]:
     trials = finder.trials
     found = False
     tried: set[str] = set()
+    told: set[frozenset[str]] = set()
     for node in finder.nodes:
         held = trials.held_near(node)
         if not held or not trials.fits_on(node, Variation(trials.claims, frozenset(held))):
@@ -211,15 +212,20 @@ def _releases(finder: Finder) -> Iterator[Remedy]:
             tried.add(name)
             if trials.fits_on(node, Variation(trials.claims, frozenset((name,)))):
                 single.append(name)
-        yield from _single_releases(finder, single)
+        yield from _single_releases(finder, single, told)
         found = found or bool(single)
         if not single and not found:
             found = True
             yield from _release(finder, _fewest(trials, node, held))
 
 
-def _single_releases(finder: Finder, names: Sequence[str]) -> Iterator[Remedy]:
-    """The releases of claims, each of which is enough; one for all pods that an owner may choose from."""
+def _single_releases(
+    finder: Finder, names: Sequence[str], told_before: set[frozenset[str]]
+) -> Iterator[Remedy]:
+    """The releases of claims, each of which is enough; one for all pods that an owner may choose from.
+
+    :param told_before: the claims that end together in releases that other nodes have asked for; gets those of these.
+    """
     users = finder.trials.snapshot.claim_users
     told: set[Owner] = set()
     for name in sorted(names, key=lambda each: len(ended_with((each,), users))):
@@ -227,6 +233,9 @@ def _single_releases(finder: Finder, names: Sequence[str]) -> Iterator[Remedy]:
         if owners & told:
             continue
         told |= owners
+        if (ending := frozenset(ended_with((name,), users))) in told_before:
+            continue
+        told_before.add(ending)
         all_of_owner = [each for each, user in users.items() if owners & {owner for owner, _ in user.owned}]
         yield from _release(finder, (name,), any_pod=set(all_of_owner) <= set(names))
 

@@ -111,17 +111,22 @@ def test_consumers_are_counted() -> None:
     assert released([found]) == f"{ended} and 248 others ended, which use claim large"
 
 
-def remedies(wanted: int, holders: dict[str, str]) -> list[str]:
-    """What would have to end for a claim, on one node with a device for each holder, and who holds which."""
-    devices = slice_of(*holders.values(), name="n", pool="n", nodeName="n")
+def remedies(wanted: int, *nodes: dict[str, str]) -> list[str]:
+    """What would have to end for a claim, on nodes with a device for each holder, and who holds which."""
+    names = [f"n{number}" for number in range(len(nodes))]
+    slices = [
+        slice_of(*holders.values(), name=name, pool=name, nodeName=name)
+        for name, holders in zip(names, nodes, strict=True)
+    ]
     claims = []
-    for pod, device in holders.items():
-        made = held(device, pool="n", name=pod)
+    on_nodes = zip(names, nodes, strict=True)
+    for name, pod, device in ((name, *each) for name, holders in on_nodes for each in holders.items()):
+        made = held(device, pool=name, name=pod)
         users = [{"resource": "pods", "name": pod, "uid": pod}]
         claims.append(Claim({**made, "status": {**made["status"], "reservedFor": users}}))
     snapshot = Snapshot(
         ALL_FEATURES,
-        ClusterContent([node("n")], {"any": device_class()}, [devices], claims),
+        ClusterContent([node(name) for name in names], {"any": device_class()}, slices, claims),
         time_limit=UNLIMITED,
         owner_of=owner_of,
     )
@@ -152,4 +157,13 @@ def test_several_pods_of_an_owner() -> None:
     """As many as are needed, with their names."""
     assert remedies(2, {"web-a": "d0", "web-b": "d1"}) == [
         f"if Deployment ns/web were scaled down by 2, ns/web-a, ns/web-b first {COST}"
+    ]
+
+
+def test_owner_that_ends_is_told_once() -> None:
+    """Whatever nodes its pods are on; which pods of others end matters."""
+    assert remedies(1, {"train-0": "d0", "web-a": "d1"}, {"train-1": "d0", "web-b": "d1"}) == [
+        f"if Deployment ns/web were scaled down by 1, ns/web-a first {COST}",
+        "if Job ns/train ended",
+        f"if Deployment ns/web were scaled down by 1, ns/web-b first {COST}",
     ]
