@@ -20,7 +20,7 @@ from claimcheck.answers.devices.cluster_devices import (
 )
 from claimcheck.answers.evictions import when
 from commandline.devices.options import YAML
-from commandline.reports.escaping import write_json, write_json_entries
+from commandline.reports.escaping import write_json_entries
 from commandline.reports.writing import failure_documents
 from resourceapi.encoding import encode
 from resourceapi.kinds import RESOURCE_SLICE
@@ -43,16 +43,6 @@ def write_documents(format: str, devices: ClusterDevices, chosen: Iterable[Devic
     for entry in entries if first is None else chain([first], entries):
         sys.stdout.writelines(line + "\n" for line in item_lines(entry))
     sys.stdout.writelines(line + "\n" for line in block(failures))
-
-
-def write_document(format: str, document: dict[str, Any]) -> None:
-    """Write plain data to standard output."""
-    if format == YAML:
-        from documents.emitting import block
-
-        sys.stdout.writelines(line + "\n" for line in block(document))
-    else:
-        write_json(document, sys.stdout)
 
 
 ATTRIBUTE = "DeviceAttribute"
