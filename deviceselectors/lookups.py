@@ -158,7 +158,7 @@ def lookups(root: Node) -> list[Lookup]:
 
 
 class Comparison(NamedTuple):
-    """An attribute, or the driver if `lookup` is None, that is compared with a text by `==` or `in [...]`, in a call."""
+    """An attribute, or the driver if `lookup` is None, that is compared with a literal by `==` or `in [...]`, in a call."""
 
     call: Call
     lookup: Lookup | None
@@ -177,12 +177,18 @@ class Comparison(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The text."""
-        return str(self.literal.value)
+        """The text, or the number or boolean as a text."""
+        value = self.literal.value
+        return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def compared_texts(root: Node) -> list[Comparison]:
     """Where an expression compares attributes and the driver with texts that are not empty."""
+    return [each for each in comparisons(root) if isinstance(each.literal.value, str)]
+
+
+def comparisons(root: Node) -> list[Comparison]:
+    """The same with numbers and booleans."""
     found = []
     for node in walk(root):
         if not isinstance(node, Call) or node.function not in ("_==_", "@in"):
@@ -194,7 +200,7 @@ def compared_texts(root: Node) -> list[Comparison]:
         if _is_driver(left) or (lookup is not None and lookup.map == ATTRIBUTES):
             others = right.elements if isinstance(right, ListLiteral) and node.function == "@in" else [right]
             found += [Comparison(node, lookup, each) for each in others if isinstance(each, Literal)]
-    return [each for each in found if isinstance(each.literal.value, str) and each.literal.value]
+    return [each for each in found if isinstance(each.literal.value, (str, int)) and each.text]
 
 
 def texts_of(lookup: Lookup, devices: Iterable[Device]) -> dict[str, None]:

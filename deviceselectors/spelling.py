@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from deviceselectors.libraries.semver import Semver
 from deviceselectors.lookups import Comparison, Key, Lookup
+from deviceselectors.unparsing import quoted
 from resourceapi.phrases import nearest, nearest_value
 
 if TYPE_CHECKING:
@@ -52,7 +54,7 @@ def names_on(devices: Iterable[Device], lookup: Lookup) -> dict[str, None]:
 
 
 class Texts:
-    """The different texts that attributes, and the driver, are on devices."""
+    """The different values that attributes, and the driver, are on devices."""
 
     def __init__(
         self,
@@ -62,29 +64,70 @@ class Texts:
     ) -> None:
         """Look at no device yet.
 
-        :param published: the devices without what patches change: a text that one of these has is not misspelt.
+        :param published: the devices without what patches change: a value that one of these has is not misspelt.
         :param check_time: is called again and again, and raises when the time is over.
         """
         self._devices = devices
         self._published = published
         self._check_time = check_time
-        self._known: dict[Key | None, dict[str, None]] = {}
+        self._known: dict[Key | None, dict[str, str]] = {}
 
-    def misspelt(self, compared: Iterable[Comparison]) -> Iterator[tuple[Comparison, str]]:
-        """The comparisons with a text that no device has, each with the similar text that some have."""
+    def misspelt(self, compared: Iterable[Comparison]) -> Iterator[Misspelt]:
+        """The comparisons with a value that no device has: a text that is similar to one, or a value of another type."""
         for _, each in zip(range(MAX_COMPARISONS), compared, strict=False):
-            known = self._of(each)
-            if each.text in known or not (meant := nearest_value(each.text, known)):
+            known, wrong = self._of(each), _literal(each.literal.value)
+            if wrong in known:
                 continue
-            if each.text not in each.values_on(self._published):
-                yield each, meant
+            meant = next((literal for literal, text in known.items() if text == each.text), "")
+            if not meant and isinstance(each.literal.value, str):
+                texts = {text: literal for literal, text in known.items() if literal == quoted(text)}
+                meant = texts.get(nearest_value(each.text, texts), "")
+            if meant and wrong not in _values_on(self._published, each):
+                yield Misspelt(each, wrong, meant)
 
-    def _of(self, compared: Comparison) -> dict[str, None]:
-        """The texts; none if they are too many."""
+    def _of(self, compared: Comparison) -> dict[str, str]:
+        """The values; none if they are too many."""
         self._check_time()
         key = compared.lookup.key if compared.lookup is not None else None
         found = self._known.get(key)
         if found is None:
-            texts = compared.values_on(self._devices)
-            found = self._known[key] = texts if len(texts) <= MAX_KNOWN else {}
+            values = _values_on(self._devices, compared)
+            found = self._known[key] = values if len(values) <= MAX_KNOWN else {}
         return found
+
+
+class Misspelt(NamedTuple):
+    """A comparison with a literal that equals no device's value.
+
+    :param wrong: the literal.
+    :param meant: that of a similar value which some device has.
+    """
+
+    compared: Comparison
+    wrong: str
+    meant: str
+
+
+def _values_on(devices: Iterable[Device], compared: Comparison) -> dict[str, str]:
+    """The different values of an attribute, or the driver, as literals and as texts."""
+    lookup = compared.lookup
+    if lookup is None:
+        return {quoted(each.driver): each.driver for each in devices}
+    entries = (device.attributes.get(lookup.domain) for device in devices)
+    values = dict.fromkeys(
+        (type(found[lookup.name]), found[lookup.name])
+        for found in entries
+        if found is not None and isinstance(found.get(lookup.name), (str, int, Semver))
+    )
+    return {
+        _literal(value): str(value).lower() if isinstance(value, bool) else str(value) for _, value in values
+    }
+
+
+def _literal(value: object) -> str:
+    """A value of an attribute as CEL writes it."""
+    if isinstance(value, str):
+        return quoted(value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"semver({quoted(str(value))})" if isinstance(value, Semver) else str(value)

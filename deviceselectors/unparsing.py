@@ -41,12 +41,12 @@ def quoted(text: str) -> str:
 
 
 def replaced(expression: str, literal: Literal, text: str) -> str:
-    """The expression with another text in place of a literal of it, and nothing else changed."""
+    """The expression with another literal, as it is written, in place of one of it, and nothing else changed."""
     tokens = scan(expression)
     assert tokens is not None  # it has been parsed
     written = tokens[1][tokens[2].index(literal.position)]
     start, end = literal.position, literal.position + len(written)
-    return expression[:start] + quoted(text) + expression[end:]
+    return expression[:start] + text + expression[end:]
 
 
 def _text(node: Node, level: int) -> str:

@@ -10,7 +10,7 @@ from allocator.explaining.absent_names import AbsentName
 from allocator.explaining.finder import Finder
 from allocator.explaining.misspelt_labels import Labels, MisspeltLabel, requiring
 from allocator.explaining.misspelt_tolerations import MisspeltToleration, misspelt
-from deviceselectors.lookups import compared_texts, lookups
+from deviceselectors.lookups import comparisons, lookups
 from deviceselectors.spelling import (
     MAX_COMPARISONS,
     MAX_KNOWN,
@@ -19,7 +19,6 @@ from deviceselectors.spelling import (
     similar_capacity,
     similar_name,
 )
-from deviceselectors.unparsing import quoted
 from resourceapi.node_selection import selects
 from resourceapi.phrases import nearest
 
@@ -79,7 +78,7 @@ def find(
     unmatched = list(unmatched)
     for alternative in unmatched:
         for selector in alternative.request_selectors:
-            yield from _values(outcomes.compared_texts(selector.expression), finder.texts)
+            yield from _values(outcomes.comparisons(selector.expression), finder.texts)
     if unmatched:
         yield from _slices(finder)
     for alternative in unserved:
@@ -143,7 +142,7 @@ def in_selector(
         names = names_on(devices, lookup)
         if lookup.qualified not in names and len(names) <= MAX_KNOWN:
             yield from _absent(lookup.noun, lookup.qualified, similar_name(lookup.domain, lookup.name, names))
-    yield from _values(compared_texts(root), Texts(devices, published))
+    yield from _values(comparisons(root), Texts(devices, published))
 
 
 def _absent(noun: str, qualified: str, meant: str) -> Iterator[Mistake]:
@@ -151,9 +150,9 @@ def _absent(noun: str, qualified: str, meant: str) -> Iterator[Mistake]:
 
 
 def _values(compared: Iterable[Comparison], texts: Texts) -> Iterator[Mistake]:
-    """Texts that selectors compare with attributes or the driver, and that no device has."""
-    for each, meant in texts.misspelt(compared):
-        yield Mistake(f"no device has {each.name} {quoted(each.text)}", quoted(meant))
+    """Values that selectors compare with attributes or the driver, and that no device has."""
+    for each in texts.misspelt(compared):
+        yield Mistake(f"no device has {each.compared.name} {each.wrong}", each.meant)
 
 
 def _capacities(alternative: Alternative, known: Collection[str]) -> Iterator[Mistake]:

@@ -9,7 +9,7 @@ from allocator.explaining.absent_names import AbsentName
 from allocator.explaining.changes import details_of, parts, with_constraint, with_details, with_selector
 from allocator.explaining.finder import NAME, SELECTOR, Finder, Remedy
 from deviceselectors.spelling import MAX_KNOWN, similar_capacity
-from deviceselectors.unparsing import quoted, replaced
+from deviceselectors.unparsing import replaced
 
 
 def names(finder: Finder, absent: Iterable[AbsentName]) -> Iterator[Remedy]:
@@ -65,13 +65,13 @@ def values(finder: Finder) -> Iterator[Remedy]:
     outcomes = next(iter(finder.views.values())).outcomes
     for part in finder.written_parts():
         for index, selector in enumerate(details_of(claims, part).selectors):
-            for compared, meant in finder.texts.misspelt(outcomes.compared_texts(selector or "")):
-                changed = replaced(selector or "", compared.literal, meant)
+            for each in finder.texts.misspelt(outcomes.comparisons(selector or "")):
+                changed = replaced(selector or "", each.compared.literal, each.meant)
                 corrected = with_selector(claims, part, index, changed)
-                where = f"instead of {quoted(compared.text)} in a selector of {finder.title(part)}"
+                where = f"instead of {each.wrong} in a selector of {finder.title(part)}"
                 yield from finder.correct(
                     SELECTOR,
-                    f"with {quoted(meant)} {where}",
+                    f"with {each.meant} {where}",
                     finder.subject(part),
                     changed,
                     corrected,

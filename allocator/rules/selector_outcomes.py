@@ -15,7 +15,7 @@ from deviceselectors.lookups import (
     ATTRIBUTES,
     Comparison,
     Lookup,
-    compared_texts,
+    comparisons,
     looks_up_only,
     lookups,
     mentioned,
@@ -80,9 +80,9 @@ class SelectorOutcomes:
         """The attributes and capacities that an expression looks up, see :func:`deviceselectors.lookups.lookups`."""
         return self._expression(expression).lookups
 
-    def compared_texts(self, expression: str) -> list[Comparison]:
-        """Where an expression compares attributes with texts."""
-        return self._expression(expression).compared_texts
+    def comparisons(self, expression: str) -> list[Comparison]:
+        """Where an expression compares attributes with literals."""
+        return self._expression(expression).comparisons
 
     def _expression(self, expression: str) -> _Expression:
         known = self._expressions.get(expression)
@@ -112,8 +112,8 @@ class _Expression:
         return [] if self._root is None else lookups(self._root)
 
     @property
-    def compared_texts(self) -> list[Comparison]:
-        return [] if self._root is None else compared_texts(self._root)
+    def comparisons(self) -> list[Comparison]:
+        return [] if self._root is None else comparisons(self._root)
 
     def on(self, device: Device) -> Outcome:
         outcome = self._outcomes.get(device.shape.properties)

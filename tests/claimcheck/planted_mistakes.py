@@ -129,6 +129,20 @@ def _in_toleration(draw: Random, right: _Words) -> Planted:
     return Planted(found, wrong, right.hardware)
 
 
+def _of_another_type(attribute: Json, wrong: str, meant: str) -> Callable[[Random, _Words], Planted]:
+    """A value that is compared as if it were of another type."""
+
+    def made(draw: Random, right: _Words) -> Planted:
+        found = _objects(draw, right, right)
+        for device in _devices(found):
+            device["attributes"][right.attribute] = attribute
+        expression = f'device.attributes["{right.driver}"].{right.attribute} == {wrong}'
+        _request(found)["selectors"] = [{"cel": {"expression": expression}}]
+        return Planted(found, wrong, meant)
+
+    return made
+
+
 def _effect(draw: Random, right: _Words) -> Planted:
     found = _objects(draw, right, right)
     _request(found)["tolerations"][0]["effect"] = "NoExecute"
@@ -235,6 +249,11 @@ def _only(part: str, field: str) -> Callable[[Random, _Words], Planted]:
 KINDS: dict[str, Callable[[Random, _Words], Planted]] = {
     "value": _of("value"),
     "value in capitals": _of("value", upper=True),
+    "number as a text": _of_another_type({"int": 3}, '"3"', "3"),
+    "boolean as a text": _of_another_type({"bool": True}, '"true"', "true"),
+    "text as a boolean": _of_another_type({"string": "true"}, "true", '"true"'),
+    "text as a number": _of_another_type({"string": "80"}, "80", '"80"'),
+    "version as a text": _of_another_type({"version": "1.2.3"}, '"1.2.3"', 'semver("1.2.3")'),
     "attribute": _of("attribute"),
     "domain": _only("domain", "driver"),
     "driver": _only("driver", "driver"),
