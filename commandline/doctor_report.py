@@ -9,7 +9,7 @@ from typing import Any
 from advice.findings import ERROR, NOTE, WARNING, Finding, Result
 from claimcheck.answers.doctor.examination import Examination
 from claimcheck.answers.doctor.examined import Affected, Diagnosis
-from claimcheck.answers.outcome import Outcome
+from claimcheck.answers.outcome import Failure, Outcome
 from commandline.reports.writing import failure_documents, failure_lines
 from documents.manifest import Unwritten
 from resourceapi.phrases import number, plural, some
@@ -27,9 +27,7 @@ def lines(answer: Examination) -> Iterator[str]:
             yield from paragraph(each)
             yield ""
     yield from failure_lines(answer.failures)
-    for what in answer.unfinished:
-        yield f"There was no time to look at all {what} (--timeout)."
-    yield from answer.unread
+    yield from _not_looked_at(answer)
     yield _summary(answer, counts)
     for severity, count in counts.items():
         if count > MAX_FINDINGS:
@@ -53,9 +51,16 @@ def subject(objects: Sequence[Affected]) -> str:
     return f"{kind} {some([each.full_name for each in objects])}"
 
 
+def _not_looked_at(answer: Examination) -> Iterator[str]:
+    """A sentence for each part of the cluster that nothing is known of."""
+    for what in answer.unfinished:
+        yield f"There was no time to look at all {what} (--timeout)."
+    yield from answer.unread
+
+
 def _summary(answer: Examination, counts: Counter[str]) -> str:
     if not answer.diagnoses:
-        return "nothing wrong was found"
+        return f"nothing wrong was found{'' if answer.is_complete else ' in what was looked at'}"
     parts = [number(counts[each], each) for each in (ERROR, WARNING, NOTE) if counts[each]]
     return f"{', '.join(parts)}; claimcheck lint CODE says what one means"
 
@@ -95,11 +100,12 @@ def outcome(answer: Examination, source: str) -> Outcome:
     :param source: the file or directory with the objects; empty for a live cluster.
     """
     found = Outcome()
-    found.failures = answer.failures
+    place = source or "cluster"
+    found.failures = [*answer.failures, *(Failure(place, each) for each in _not_looked_at(answer))]
     for each in answer.diagnoses:
         first = each.objects[0]
         result = Result(
-            source or "cluster",
+            place,
             1,
             Unwritten(source, {}),
             kind=first.kind,

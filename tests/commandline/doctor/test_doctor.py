@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
+from allocator.time_limit import OutOfTime
 from commandline.main import main
 from tests.claimcheck.doctor.test_checks import cluster, named
 
@@ -126,6 +127,32 @@ def test_what_cannot_be_read(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     code, out = _run("--inventory", str(file), capsys=capsys)
     assert code == 2
     assert "error: " in out
+
+
+@pytest.mark.parametrize(
+    ("format", "told"),
+    [
+        ("text", "\nnothing wrong was found in what was looked at\n"),
+        ("github", "::error file=cluster::There was no time to look at all ResourceSlices (--timeout).\n"),
+        ("sarif", '"executionSuccessful":false'),
+    ],
+)
+def test_what_there_was_no_time_for(
+    format: str,
+    told: str,
+    inventory: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """No format says that nothing is wrong with what nobody has looked at."""
+    monkeypatch.setattr("claimcheck.answers.doctor.examination._heard", _late)
+    code, out = _run("--inventory", inventory, "-o", format, capsys=capsys)
+    assert code == 2
+    assert told in out.replace(inventory, "cluster").replace(": false", ":false")
+
+
+def _late(*_: object) -> None:
+    raise OutOfTime
 
 
 def test_settings_of_a_repository(
