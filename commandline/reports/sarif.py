@@ -9,11 +9,12 @@ from itertools import chain
 from typing import Any, TextIO
 from urllib.parse import quote
 
-from advice.findings import AFTERWARDS, NOTE, Finding, Result
+from advice.findings import AFTERWARDS, ERROR, NOTE, WARNING, Finding, Result
 from claimcheck.answers.outcome import Outcome
 from commandline.distribution import version
 from commandline.reports.escaping import in_repository, write_json
 from commandline.reports.text import skipped
+from resourceapi.phrases import number
 from validation import requests
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -40,12 +41,19 @@ _RULES = {
 }
 # to a location of the report by its number, or to another site
 _link = re.compile(r"\[(?=[^\[\]]*\]\((?:\d+\)|[A-Za-z][A-Za-z0-9+.-]*:|/))")
+#: GitHub's code scanning refuses a run with more.
+MOST_RESULTS = 25_000
+_WORST_FIRST = (ERROR, WARNING, NOTE)
 _HELP = "The message is that of kubectl or kube-apiserver; a hint, if there is one, says how to fix it."
 
 
 def write(outcome: Outcome, stream: TextIO) -> None:
     """Write the report as one SARIF log with one run."""
-    rules = sorted({finding.rule for _, finding in chain(outcome.findings(), outcome.afterwards())})
+    found, later = [*outcome.findings()], [*outcome.afterwards()]
+    rules = sorted({finding.rule for _, finding in chain(found, later)})
+    more = len(found) + len(later) - MOST_RESULTS
+    if more > 0:
+        found.sort(key=lambda each: _WORST_FIRST.index(each[1].severity))
     run = {
         "tool": {
             "driver": {
@@ -58,20 +66,28 @@ def write(outcome: Outcome, stream: TextIO) -> None:
         "invocations": [
             {
                 "executionSuccessful": not outcome.failures,
-                "toolExecutionNotifications": [*_notifications(outcome)],
+                "toolExecutionNotifications": [*_notifications(outcome, more)],
             }
         ],
         "properties": {"kubernetesRelease": outcome.release},
         "results": [
-            *(_result(result, finding, rules) for result, finding in outcome.findings()),
-            *(_later_result(result, finding, rules) for result, finding in outcome.afterwards()),
+            *(_result(result, finding, rules) for result, finding in found[:MOST_RESULTS]),
+            *(
+                _later_result(result, finding, rules)
+                for result, finding in later[: max(0, MOST_RESULTS - len(found))]
+            ),
         ],
     }
     write_json({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, stream)
 
 
-def _notifications(outcome: Outcome) -> Iterator[dict[str, Any]]:
-    """What could not be read, and what was not looked at."""
+def _notifications(outcome: Outcome, more: int) -> Iterator[dict[str, Any]]:
+    """What could not be read, what was not looked at, and how many findings are left out."""
+    if more > 0:
+        yield {
+            "level": WARNING,
+            "message": {"text": f"{number(more, 'more finding')} left out (see -o json)"},
+        }
     for failure in outcome.failures:
         text = _without_links(f"{failure.file}: {failure.message}")
         yield {"level": "error", "message": {"text": text}}

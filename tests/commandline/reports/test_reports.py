@@ -6,6 +6,7 @@ What does not follow from the report's own format is checked besides: that reade
 from __future__ import annotations
 
 import json
+from io import StringIO
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -13,7 +14,11 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 
+from advice.findings import ERROR, WARNING, Finding, Result
+from claimcheck.answers.outcome import Outcome
 from commandline.main import main
+from commandline.reports import sarif
+from documents.manifest import Unwritten
 from tests.commandline.snapshot_files import DIRECTORY, assert_snapshot
 
 HERE = DIRECTORY / "validate"
@@ -87,6 +92,21 @@ def test_sarif_is_well_formed(capsys: pytest.CaptureFixture[str], monkeypatch: p
         assert result["message"]["text"]
         for location in result["locations"]:
             _check_location(location["physicalLocation"])
+
+
+def test_sarif_has_as_many_results_as_are_taken() -> None:
+    """GitHub refuses a log with more, and would show nothing of it: errors come first, and the rest is counted."""
+    result = Result("a.yaml", 1, Unwritten("a.yaml", {}))
+    result.findings += [Finding(WARNING, "CC001", "w")] * 25_000 + [Finding(ERROR, "FieldValueInvalid", "e")]
+    outcome = Outcome("1.37")
+    outcome.results.append(result)
+    stream = StringIO()
+    sarif.write(outcome, stream)
+    [run] = json.loads(stream.getvalue())["runs"]
+    assert len(run["results"]) == 25_000
+    assert run["results"][0]["level"] == "error"
+    [told] = run["invocations"][0]["toolExecutionNotifications"]
+    assert told == {"level": "warning", "message": {"text": "1 more finding left out (see -o json)"}}
 
 
 def _check_location(location: dict[str, Any]) -> None:
