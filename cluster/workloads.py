@@ -40,6 +40,7 @@ from resourceapi.records.classes import EXTENDED_RESOURCES_GATE
 from resourceapi.records.pod_groups import KIND as POD_GROUP
 from resourceapi.records.pod_groups import PodGroup
 from resourceapi.records.pods import PodClaim, containers_using, read_pod
+from validation.device_claims import check_admin_access
 from validation.requests import create_request
 from validation.workloads import template_of
 
@@ -372,6 +373,9 @@ class WorkloadReader:
                 found = claim_from_template(found, workload.namespace, f"{workload.name}-{entry.entry}")
             else:
                 found = _claim_of_group(found, group, entry.entry)
+            if refusal := self._refusal(found, workload.namespace):
+                of = f"template {workload.namespace}/{name}"
+                workload.missing.append(f"a claim from {of}, which the API server refuses: {refusal}")
         claim = Claim(found)
         # the pod as the server would create it has none
         user = workload.pod._replace(uid=uid_of(workload.manifest.value) if workload.kind == "Pod" else "")
@@ -383,6 +387,15 @@ class WorkloadReader:
             workload.shared.add(claim.key)
         if entry.template:
             workload.templates[claim.key] = f"{workload.namespace}/{entry.template}"
+
+    def _refusal(self, claim: Object, namespace: str) -> str:
+        """Why no claim is made from a template that is there: its namespace may have lost the label that it had."""
+        labels = self._objects.namespaces.objects.get(namespace)
+        if labels is None:  # files need not have it
+            return ""
+        checks = self._objects.server.checks()
+        check_admin_access(mapping(claim, "spec"), checks, labels)
+        return next((each.detail for each in checks.errors), "")
 
     @cached_property
     def _made_for_groups(self) -> dict[tuple[str, str], str]:

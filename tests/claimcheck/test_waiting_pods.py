@@ -110,3 +110,24 @@ def test_the_same_question(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
         assert cause.partition(": ")[2] in _said(command, inventory, capsys)
     inventory = _inventory(tmp_path, _claim("a"), _pod("a"), devices=0)
     assert "more: claimcheck explain pod/a -n team" in _said("doctor", inventory, capsys)
+
+
+def test_admin_access(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """No claim is made from a template with admin access once its namespace has lost the label, whoever asks."""
+    requests = [{"name": "g", "exactly": {"deviceClassName": "gpu", "adminAccess": True}}]
+    template = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaimTemplate",
+        "metadata": {"name": "admin", "namespace": "team"},
+        "spec": {"spec": {"devices": {"requests": requests}}},
+    }
+    pod = _pod("monitor")
+    pod["spec"]["resourceClaims"] = [{"name": "g", "resourceClaimTemplateName": "admin"}]
+    label = {"resource.kubernetes.io/admin-access": "true"}
+    for labels, waits in (({}, True), (label, False)):
+        namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team", "labels": labels}}
+        inventory = _inventory(tmp_path, namespace, template, pod)
+        for command in ("explain -A", "simulate -A", "doctor"):
+            said = _said(command, inventory, capsys)
+            refused = "waits for a claim from template team/admin, which the API server refuses: admin access"
+            assert (refused in said) == waits, said
