@@ -7,7 +7,7 @@ a form that :func:`advice.hints.hint.changed` can make.
 
 from __future__ import annotations
 
-from functools import cache
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from resourceapi.field_errors import (
@@ -57,9 +57,9 @@ CLASSIC_MODULES = {
 }
 
 
-@cache
-def hints_about(rule: str, *, classic: bool = False) -> tuple[Hint, ...]:
-    """The hints for a rule, in the order in which they are tried.
+@lru_cache(maxsize=256)  # a file's errors, of which there may be 200,000, are at few places
+def hints_about(rule: str, place: str, *, classic: bool = False) -> tuple[Hint, ...]:
+    """The hints for a rule at a place (:attr:`Problem.place`), in the order in which they are tried.
 
     :param classic: those for the release of classic DRA.
     """
@@ -70,7 +70,7 @@ def hints_about(rule: str, *, classic: bool = False) -> tuple[Hint, ...]:
         for module, rules in (CLASSIC_MODULES if classic else MODULES).items()
         if rule in rules
         for hint in import_module(f"advice.hints.{module}").HINTS
-        if rule in hint.rules
+        if hint.is_for(rule, place)
     )
 
 
@@ -78,7 +78,7 @@ def hint_for(problem: Problem) -> tuple[str, Advice]:
     """The first hint that applies: its name and its advice, both empty if there is none."""
     from advice.hints.hint import NO_ADVICE
 
-    for hint in hints_about(problem.rule, classic=problem.profile.is_classic):
+    for hint in hints_about(problem.rule, problem.place, classic=problem.profile.is_classic):
         advice = hint.advice(problem)
         if advice.text:
             return hint.name, advice

@@ -10,7 +10,7 @@ from advice.hints.hint import Hint, Problem
 from resourceapi.decoding import fields_of
 from resourceapi.field_errors import INVALID, NOT_FOUND, NOT_SUPPORTED, REQUIRED, Path
 from resourceapi.gates import DEPENDS_ON, GATES, UNRELEASED_GATES, GateError, effective, stage_of
-from resourceapi.manifests import MISSING, value_at
+from resourceapi.manifests import value_at
 from resourceapi.measured import NEWEST
 from resourceapi.releases import PROPOSALS, PROPOSED_GATES, Profile
 from resourceapi.schema import Field
@@ -84,8 +84,7 @@ def _dropped_subrequest(problem: Problem) -> str:
 
 def _written_but_off(problem: Problem, path: Path) -> Iterator[tuple[str, str]]:
     written: Any = value_at(problem.object, path)
-    schema = problem.schema
-    if schema is None or written is MISSING or not isinstance(written, dict):
+    if not isinstance(written, dict) or (schema := problem.schema) is None:
         return
     struct = schema_walk.struct_at(schema, problem.kind, path)
     for field in fields_of(schema, struct.name).values() if struct is not None else ():

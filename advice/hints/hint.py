@@ -202,15 +202,16 @@ class Hint:
         self.place = place
         self.message = message
 
-    def advice(self, problem: Problem) -> Advice:
-        """What to do about this problem; without a text if the hint does not apply."""
-        if problem.rule not in self.rules or self.message not in problem.message:
-            return NO_ADVICE
-        if self.place:
-            import re
+    def is_for(self, rule: str, place: str) -> bool:
+        """Whether it may apply to problems with this rule at this place."""
+        import re
 
-            if not re.search(self.place, problem.place):
-                return NO_ADVICE
+        return rule in self.rules and re.search(self.place, place) is not None
+
+    def advice(self, problem: Problem) -> Advice:
+        """What to do about a problem that it may apply to; without a text if it does not apply."""
+        if self.message not in problem.message:
+            return NO_ADVICE
         if not isinstance(self._advice, str):
             found = self._advice(problem)
             return Advice(found) if isinstance(found, str) else found

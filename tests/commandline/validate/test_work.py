@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from advice.findings import Result
+from advice.hints import hints_about
 from claimcheck.answers.reading import Text, read_files
 from commandline.main import main
 from resourceapi.recognition import item_problems, list_problems
@@ -116,6 +117,22 @@ def test_errors_of_a_file_share_its_lines() -> None:
     assert first.source is not None
     assert second.source is not None
     assert first.source.lines is second.source.lines  # type: ignore[attr-defined]
+
+
+def test_hints_are_chosen_once_for_a_place(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of hundreds of thousands of errors most are at the same places of different objects."""
+    chosen = []
+    for count in (1, 50):
+        hints_about.cache_clear()
+        file = tmp_path / f"{count}.yaml"
+        document = (
+            "---\napiVersion: resource.k8s.io/v1\nkind: ResourceSlice\nspec: {devices: [{},{},{},{}]}\n"
+        )
+        file.write_text(document * count)
+        assert main(["validate", str(file)]) == 1
+        chosen.append(hints_about.cache_info().misses)
+    assert chosen[0] == chosen[1] < 30
+    capsys.readouterr()
 
 
 def test_what_kubectl_finds_in_lists_is_limited() -> None:
