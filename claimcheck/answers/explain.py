@@ -152,18 +152,28 @@ def explain_all(
     :param step: called before each of them.
     :param seconds: how long each of them may take.
     """
-    explained = []
-    gangs = {} if node else gang_answers(scenario, limit)
-    for workload in scenario.workloads:
-        step()
-        gang = gangs.get(workload.gang.name) if workload.gang is not None else None
-        explained.append(_explain(scenario, workload, gang, limit.part(seconds), node))
+    explained = list(explain_each(scenario, node, limit, step, seconds))
     late = sum(each.verdict == UNDECIDED for each in explained) if limit.is_over else 0
     if not all(each.bound for each in explained):
         return Answer(explained, scenario.failures, scenario.checked(limit), late)
     # Nothing has been checked, nor do lists matter that could not be read.
     failures = [each for each in scenario.failures if not (explained and isinstance(each, Unread))]
     return Answer(explained, failures, [])
+
+
+def explain_each(
+    scenario: Scenario,
+    node: str = "",
+    limit: TimeLimit = UNLIMITED,
+    step: Callable[[], None] = lambda: None,
+    seconds: float = POD_SECONDS,
+) -> Iterator[Explained]:
+    """Like :func:`explain_all`, one workload after the other, and nothing else."""
+    gangs = {} if node else gang_answers(scenario, limit)
+    for workload in scenario.workloads:
+        step()
+        gang = gangs.get(workload.gang.name) if workload.gang is not None else None
+        yield _explain(scenario, workload, gang, limit.part(seconds), node)
 
 
 def _explain(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from copy import copy
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -61,6 +62,14 @@ class Scenario:
         self.failures = state.failures
         #: what nodes have left beside devices
         self.node_resources = state.node_resources()
+
+    def only(self, workloads: list[Workload]) -> Scenario:
+        """One with some of the workloads, and those of their PodGroups."""
+        groups = {each.group.key for each in workloads if each.group is not None}
+        other = copy(self)
+        other.workloads = workloads
+        other.fellows = [each for each in self.fellows if each.group is not None and each.group.key in groups]
+        return other
 
     @property
     def is_whole(self) -> bool:

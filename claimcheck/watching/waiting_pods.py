@@ -7,17 +7,19 @@ half minute as long as something changes. Namespaces take turns.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import islice
 from time import monotonic
 
 from allocator.explaining import for_tenants
 from allocator.explaining.explanation import ERROR, FITS, MISFIT, UNDECIDED
 from allocator.time_limit import OutOfTime, TimeLimit
-from claimcheck.answers.explain import Explained, explain_all
+from claimcheck.answers.explain import Explained, explain_each
 from claimcheck.answers.scenario import Scenario, fellows_in, snapshot_of, workloads_in
 from claimcheck.watching.followed_cluster import DEFAULT_NAMESPACE, FollowedCluster, WaitingPod
 from cluster.event_writer import Subject
+from cluster.workloads import Workload
+from resourceapi.logs import LOGGER
 from resourceapi.manifests import key_of
 from resourceapi.records.pods import Pod
 
@@ -25,7 +27,7 @@ from resourceapi.records.pods import Pod
 QUIET_SECONDS, REPEAT_SECONDS = 2.0, 30.0
 #: The same words are told again after so long: an API server keeps events for an hour.
 SAME_WORDS_SECONDS = 600.0
-#: How long pods are explained at a time, and each of them; and how many at a time.
+#: How long pods are explained at a time, each of them or all of a PodGroup; and how many at a time.
 SECONDS, POD_SECONDS, MOST_PODS = 6.0, 2.0, 200
 
 
@@ -99,9 +101,19 @@ class WaitingPods:
         fellows = fellows_in(state, manifests, workloads, DEFAULT_NAMESPACE)
         scenario = Scenario(state, snapshot, workloads, fellows)
         limit = TimeLimit(SECONDS)
-        for explained in explain_all(scenario, limit=limit, seconds=POD_SECONDS).explained:
-            pod = keys[explained.workload.full_name].pod
-            self._explained(pod, explained, changes, in_time=not limit.is_over)
+        for together in _by_groups(workloads):
+            if limit.is_over:
+                return
+            pods = [keys[each.full_name].pod for each in together]
+            try:
+                for pod, explained in zip(
+                    pods, explain_each(scenario.only(together), limit=limit.part(POD_SECONDS)), strict=True
+                ):
+                    self._explained(pod, explained, changes, in_time=not limit.is_over)
+            except Exception:  # noqa: BLE001 - whatever is wrong with a pod, others are told
+                LOGGER.exception("pod not explained", extra={"fields": {"name": pods[0].key}})
+                for pod in pods:
+                    self._known[pod.uid].explained = self._clock()
 
     def _due(self, changes: int) -> list[WaitingPod]:
         """The pods whose turn it is, first those that were never explained or longest ago, of each namespace one after the other."""
@@ -145,6 +157,14 @@ def note_on(explained: Explained) -> str:
     if explanation.verdict == UNDECIDED and not explanation.complete:
         return for_tenants.no_time(workload.namespace, workload.name)
     return f"{group}fits by itself" if group and explanation.verdict == FITS else ""
+
+
+def _by_groups(workloads: Iterable[Workload]) -> Iterable[list[Workload]]:
+    """Pods that are explained together: those of a PodGroup, and each other one by itself."""
+    found: dict[str, list[Workload]] = defaultdict(list)
+    for each in workloads:
+        found[f"group {each.group.key}" if each.group is not None else each.full_name].append(each)
+    return found.values()
 
 
 def _in_turns(queues: list[list[WaitingPod]]) -> Iterator[WaitingPod]:

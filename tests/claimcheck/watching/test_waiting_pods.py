@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
 
+from allocator.time_limit import TimeLimit
+from claimcheck.answers import explain
+from claimcheck.answers.gangs import GangAnswer
+from claimcheck.answers.scenario import Scenario
+from claimcheck.watching import waiting_pods
 from claimcheck.watching.followed_cluster import FollowedCluster
 from claimcheck.watching.waiting_pods import (
     MOST_PODS,
@@ -192,6 +197,34 @@ def test_namespaces_take_turns() -> None:
     assert "other/alone" in first
     second = [name for name, _ in watched.after(0.0)]
     assert set(first).isdisjoint(second)
+
+
+def _fails(scenario: Scenario, _limit: TimeLimit) -> dict[str, GangAnswer]:
+    if any(each.name == "hard" for each in scenario.workloads):
+        raise RecursionError
+    return {}
+
+
+def _takes_long(scenario: Scenario, limit: TimeLimit) -> dict[str, GangAnswer]:
+    while any(each.name == "hard" for each in scenario.workloads) and not limit.is_over:
+        pass
+    return {}
+
+
+@pytest.mark.parametrize("try_gangs", [_fails, _takes_long])
+def test_others_are_told_whatever_becomes_of_a_pod(
+    try_gangs: Callable[[Scenario, TimeLimit], dict[str, GangAnswer]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(explain, "gang_answers", try_gangs)
+    monkeypatch.setattr(waiting_pods, "POD_SECONDS", 0.1)
+    watched = Watched()
+    watched.waits("hard", "attacker")
+    watched.waits("next")
+    watched.waits("other", "other")
+    watched.after(0.0)
+    told = {name for name, _ in watched.after(QUIET_SECONDS)}
+    assert told - {"attacker/hard"} == {"team/next", "other/other"}
+    assert not watched.after(REPEAT_SECONDS / 2)  # it is tried again as late as others
 
 
 def test_nothing_of_other_namespaces_is_named() -> None:
