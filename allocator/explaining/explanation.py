@@ -24,10 +24,11 @@ from allocator.explaining.holders import Holder, holder
 from allocator.explaining.mistakes import Mistake
 from allocator.explaining.patched_values import PatchedValue
 from allocator.explaining.snapshot import Snapshot, unknown_classes
-from allocator.explaining.steps import NodeView, Passed, Step
+from allocator.explaining.steps import POOL, NodeView, Passed, Step
 from allocator.explaining.trials import Trials, Undecided
 from allocator.node_fit import NO_POD, PodOnNode
 from allocator.pod_claims import ClaimsOnNodes
+from allocator.rules import RULES
 from allocator.rules.selector_outcomes import SelectorOutcomes
 from allocator.scheduling_outcome import SchedulingOutcome
 from allocator.time_limit import OutOfTime, TimeLimit
@@ -44,6 +45,8 @@ MAX_PATCHED_NODES = 16
 MAX_FAILING = 8
 #: How much of an explanation's time may be spent on why selectors do not choose devices.
 SECONDS_FOR_REASONS = 4.0
+#: The order in which devices are refused: that of pools, then of rules.
+_PLACES = {name: place for place, name in enumerate((POOL, *(rule.name for rule in RULES)))}
 
 
 class RequestSteps(NamedTuple):
@@ -481,6 +484,12 @@ def _selected(steps: Sequence[Step]) -> int:
     return [step.left for step in steps if step.selects][-1]
 
 
+def _reached(steps: Sequence[Step]) -> int:
+    """The place of the rule because of which no device matches; that after all rules if some do."""
+    last = [step for step in steps if step.selects][-1]
+    return len(_PLACES) if last.left else _PLACES[last.rule]
+
+
 def _signature(kind: NodeKind) -> object:
     """Equal for nodes of one kind, on which names of claims and devices may differ."""
     requests = tuple(
@@ -502,8 +511,8 @@ def _signature(kind: NodeKind) -> object:
     return requests, constraint_checks, bool(kind.error), kind.lacks
 
 
-def _missing(kind: NodeKind) -> tuple[bool, int, int, int]:
-    """A sort key: how many of the needed devices are not available, then how many do not even match.
+def _missing(kind: NodeKind) -> tuple[bool, int, int, int, int]:
+    """A sort key: how many of the needed devices are not available, how many do not even match, then how early they are refused.
 
     Of a request, the best alternative counts.
     """
@@ -517,4 +526,5 @@ def _missing(kind: NodeKind) -> tuple[bool, int, int, int]:
         best[key] = min(best.get(key, lacking), lacking)
     devices = sum(request.steps[0].left for request in kind.requests)
     unavailable, unmatched = (sum(each[place] for each in best.values()) for place in (0, 1))
-    return bool(kind.error), unavailable, unmatched, -devices
+    reached = sum(_reached(request.steps) for request in kind.requests)
+    return bool(kind.error), unavailable, unmatched, -reached, -devices

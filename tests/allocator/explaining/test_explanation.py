@@ -142,6 +142,23 @@ def test_closest_node() -> None:
     assert [kind.nodes for kind in found.kinds] == [("n1",), ("n0",)]
 
 
+def test_the_closest_node_has_devices_of_the_class() -> None:
+    """Of nodes on which no device matches, those come first whose devices pass more rules, not those with more devices."""
+    of_class = f"'model' in device.attributes['{DRIVER}']"
+    slices = [
+        slice_of("other-0", "other-1", name="n0", pool="n0", nodeName="n0"),
+        slice_of(device("g0", attributes={"model": "g"}), name="n1", pool="n1", nodeName="n1"),
+    ]
+    nodes = Snapshot(
+        ALL_FEATURES,
+        ClusterContent([node("n0"), node("n1")], {"any": device_class(selectors=[of_class])}, slices),
+        time_limit=UNLIMITED,
+    )
+    wanted = exactly("h", selectors=[f"device.attributes['{DRIVER}'].model == 'h'"])
+    found = explain(nodes, [Claim(claim(wanted))], UNLIMITED)
+    assert [kind.nodes for kind in found.kinds] == [("n1",), ("n0",)]
+
+
 @pytest.mark.parametrize(
     ("counts", "names"),
     [
