@@ -28,6 +28,7 @@ QUIET_SECONDS, REPEAT_SECONDS = 2.0, 30.0
 #: The same words are told again after so long: an API server keeps events for an hour.
 SAME_WORDS_SECONDS = 600.0
 #: How long pods are explained at a time, each of them or all of a PodGroup; and how many at a time.
+#: A namespace whose pods have taken as long as one may has to wait for the next time.
 SECONDS, POD_SECONDS, MOST_PODS = 6.0, 2.0, 200
 
 
@@ -101,9 +102,13 @@ class WaitingPods:
         fellows = fellows_in(state, manifests, workloads, DEFAULT_NAMESPACE)
         scenario = Scenario(state, snapshot, workloads, fellows)
         limit = TimeLimit(SECONDS)
+        spent: dict[str, float] = defaultdict(float)
         for together in _by_groups(workloads):
             if limit.is_over:
                 return
+            namespace, begun = together[0].namespace, monotonic()
+            if spent[namespace] >= POD_SECONDS:
+                continue
             pods = [keys[each.full_name].pod for each in together]
             try:
                 for pod, explained in zip(
@@ -114,6 +119,7 @@ class WaitingPods:
                 LOGGER.exception("pod not explained", extra={"fields": {"name": pods[0].key}})
                 for pod in pods:
                     self._known[pod.uid].explained = self._clock()
+            spent[namespace] += monotonic() - begun
 
     def _due(self, changes: int) -> list[WaitingPod]:
         """The pods whose turn it is, first those that were never explained or longest ago, of each namespace one after the other."""

@@ -200,13 +200,13 @@ def test_namespaces_take_turns() -> None:
 
 
 def _fails(scenario: Scenario, _limit: TimeLimit) -> dict[str, GangAnswer]:
-    if any(each.name == "hard" for each in scenario.workloads):
+    if any(each.name.startswith("hard") for each in scenario.workloads):
         raise RecursionError
     return {}
 
 
 def _takes_long(scenario: Scenario, limit: TimeLimit) -> dict[str, GangAnswer]:
-    while any(each.name == "hard" for each in scenario.workloads) and not limit.is_over:
+    while any(each.name.startswith("hard") for each in scenario.workloads) and not limit.is_over:
         pass
     return {}
 
@@ -225,6 +225,20 @@ def test_others_are_told_whatever_becomes_of_a_pod(
     told = {name for name, _ in watched.after(QUIET_SECONDS)}
     assert told - {"attacker/hard"} == {"team/next", "other/other"}
     assert not watched.after(REPEAT_SECONDS / 2)  # it is tried again as late as others
+
+
+def test_who_takes_long_does_not_take_the_time_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(explain, "gang_answers", _takes_long)
+    monkeypatch.setattr(waiting_pods, "POD_SECONDS", 0.2)
+    monkeypatch.setattr(waiting_pods, "SECONDS", 2.0)
+    watched = Watched()
+    for number in range(20):
+        watched.waits(f"hard-{number}", "attacker")
+        watched.waits(f"next-{number}")
+    watched.after(0.0)
+    told = [name for name, _ in watched.after(QUIET_SECONDS)]
+    assert sum(name.startswith("team/") for name in told) == 20
+    assert sum(name.startswith("attacker/") for name in told) < 3
 
 
 def test_nothing_of_other_namespaces_is_named() -> None:
