@@ -143,16 +143,14 @@ def explain_all(
     node: str = "",
     limit: TimeLimit = UNLIMITED,
     step: Callable[[], None] = lambda: None,
-    seconds: float = POD_SECONDS,
 ) -> Answer:
     """Explain each workload by itself, as if the others did not exist but for those of its gang.
 
     :param node: the only node to consider; empty: all.
     :param limit: how long all of them may take.
     :param step: called before each of them.
-    :param seconds: how long each of them may take.
     """
-    explained = list(explain_each(scenario, node, limit, step, seconds))
+    explained = list(explain_each(scenario, node, limit, step))
     late = sum(each.verdict == UNDECIDED for each in explained) if limit.is_over else 0
     if not all(each.bound for each in explained):
         return Answer(explained, scenario.failures, scenario.checked(limit), late)
@@ -166,14 +164,13 @@ def explain_each(
     node: str = "",
     limit: TimeLimit = UNLIMITED,
     step: Callable[[], None] = lambda: None,
-    seconds: float = POD_SECONDS,
 ) -> Iterator[Explained]:
     """Like :func:`explain_all`, one workload after the other, and nothing else."""
     gangs = {} if node else gang_answers(scenario, limit)
     for workload in scenario.workloads:
         step()
         gang = gangs.get(workload.gang.name) if workload.gang is not None else None
-        yield _explain(scenario, workload, gang, limit.part(seconds), node)
+        yield _explain(scenario, workload, gang, limit.part(POD_SECONDS), node)
 
 
 def _explain(

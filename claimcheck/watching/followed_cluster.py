@@ -71,7 +71,10 @@ class FollowedCluster:
     def waiting(self) -> list[WaitingPod]:
         """The pods that wait."""
         held = [
-            each for collection in self.collections.values() for each in list(collection.objects.values())
+            each
+            for resource, collection in self.collections.items()
+            if resource.kind == "Pod"
+            for each in list(collection.objects.values())
         ]
         return [each.waiting for each in held if each.waiting is not None]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 from claimcheck.answers.cluster_state import ClusterState
@@ -146,7 +147,7 @@ class ChangedObjects:
             return
         id = self._id(manifest.value)
         old = self.get(id)
-        if _makes_pods(manifest.value) and not self._has_pods(id):
+        if _makes_pods(manifest.value) and id not in self._with_pods:
             self.workloads[id] = manifest
             return
         is_bound = id.kind == POD and bool(mapping(manifest.value, "spec").get("nodeName"))
@@ -182,10 +183,14 @@ class ChangedObjects:
             self.applied_nodes.setdefault(id.name, old or {})
         self._objects[id] = Unwritten(manifest.file, value)
 
-    def _has_pods(self, workload: ObjectId) -> bool:
-        """Whether a workload has pods, on nodes or not."""
-        pods = (read_pod(value) for id, value in self.of(POD) if id.namespace == workload.namespace)
-        return any((workload.kind, workload.name) in each.workloads for each in pods)
+    @cached_property
+    def _with_pods(self) -> set[ObjectId]:
+        """The workloads that have pods, on nodes or not; new pods of a change have no owners."""
+        return {
+            ObjectId(kind, id.namespace, name)
+            for id, value in self.of(POD)
+            for kind, name in read_pod(value).workloads
+        }
 
     def _cordon(self, name: str) -> None:
         id = ObjectId(NODE, "", name)
