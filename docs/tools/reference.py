@@ -18,7 +18,7 @@ from claimcheck.answers.doctor.checks import CHECKS
 from commandline.config_file import NAMES, PAIRS, SETTINGS
 from commandline.subcommands import CONFIGURABLE, SUBCOMMANDS, parser_of
 from deviceselectors.libraries import described
-from docs.tools import python_reference
+from docs.tools import outcomes, python_reference
 from resourceapi import limits, rules
 from resourceapi.classic_kinds import KINDS as CLASSIC_KINDS
 from resourceapi.decoding import fields_of
@@ -47,6 +47,7 @@ def pages() -> dict[str, str]:
     made["config-file.md"] = _config_file_page()
     made["checks.md"] = _checks_page()
     made["python.md"] = _page("The Python API", *python_reference.blocks())
+    made["outcomes.md"] = _outcomes_page()
     made["common-options.md"] = _common_options_page()
     made |= {f"claimcheck-{name}.md": _command_page(name) for name in SUBCOMMANDS}
     return made
@@ -69,6 +70,13 @@ def _table(columns: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
     filled = [any(line[index] for line in lines[2:]) for index in range(len(columns))]
     kept = ([cell for cell, is_filled in zip(line, filled, strict=True) if is_filled] for line in lines)
     return "\n".join("| " + " | ".join(line) + " |" for line in kept)
+
+
+def _outcomes_page() -> str:
+    blocks = [*outcomes.introduction(), _table(outcomes.COLUMNS, outcomes.summary())]
+    for title, about, rows in outcomes.lists():
+        blocks += [f"## {title}", about, _table(outcomes.OF_CASE, rows)]
+    return _page("Outcomes compared with kube-scheduler", *blocks)
 
 
 # --- kinds ---------------------------------------------------------------------------------------------------------

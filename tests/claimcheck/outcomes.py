@@ -1,46 +1,80 @@
 """Small clusters with pods that are scheduled one after the other, and what a real kube-scheduler of 1.37 made of them.
 
-A file of `data/outcomes` is about one subject. In a case, `nodes` gives what each node has, `devices` those of each node, `claims`
-their requests, and `pods` what each pod needs: how many of its containers use each claim (`uses`), and what the first container
-(`requests`) and the pod as a whole (`whole`) request. `expect` says of each pod its node and what its claims take of the node, or
-how many nodes kube-scheduler turned down for which reasons. CASE stands for the name of the case, which sets its objects
-apart from those of others in one cluster.
+A file of `data/outcomes` is about one subject. In a case, `nodes` gives what each node has, `devices` those of each node (`slices`
+other ones), `claims` their requests, `running` the pods that are on nodes already, and `pods` what each pod needs;
+`outcome_objects.py` says how they are written. CASE stands for the name of the case, which sets its objects apart from those of
+others in one cluster. `like` names cases of upstream's tests that ask the same.
+
+`expect` is recorded (`python -m tests.e2e.record_outcomes`): of each pod its node, what its claims got, and what they take of the
+node; or how many nodes kube-scheduler turned down for which reasons, or what else it said; or that it waits.
+`differs` says why Claimcheck's answer is another one, and which.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import yaml
+from resourceapi.manifests import mapping
+from tests.case_files import read_yaml
+from tests.claimcheck.outcome_objects import Object, objects_of, pod_of
 
-Object = dict[str, Any]
 DIRECTORY = Path(__file__).parent / "data" / "outcomes"
-GROUP = "resource.k8s.io/v1"
-LABEL = "outcome"
 #: What is said of nodes of other cases, and of the one that each server of the tests has.
-_OF_OTHER_NODES = ("node(s) didn't match Pod's node affinity/selector", "node(s) had untolerated taint(s)")
-#: What nodes have besides.
-_USUAL = {"pods": "110"}
+_OF_OTHER_NODES = (
+    "node(s) didn't match Pod's node affinity/selector",
+    "node(s) had untolerated taint(s)",
+    "node(s) were unschedulable",
+)
+#: What stands before an error on a node: kube-scheduler names the plugin, Claimcheck the node.
+_BEFORE_ERROR = re.compile(r'^.*?(running "DynamicResources" filter plugin|fails the attempt): ')
 
 
 class Case(NamedTuple):
-    """One cluster; `expected`: what becomes of each pod, in the order in which they come."""
+    """One cluster.
+
+    :param objects: all but the pods that come.
+    :param pods: these, by their short names, in the order in which they come.
+    :param expected: what kube-scheduler made of each of them; empty as long as nobody has asked.
+    :param ours: where Claimcheck's answer is another one, that.
+    """
 
     name: str
+    subject: str
     gates: Sequence[str]
+    like: Sequence[str]
     objects: Sequence[Object]
-    pods: Sequence[Object]
-    expected: Sequence[Object]
+    pods: Mapping[str, Object]
+    expected: Mapping[str, Object]
+    ours: Mapping[str, Object]
+
+
+class Subject(NamedTuple):
+    """A file: what it is about, and upstream's files that ask the same."""
+
+    name: str
+    about: str
+    upstream: Sequence[str]
+    cases: Sequence[Case]
+
+
+def subjects() -> Iterator[Subject]:
+    """All files."""
+    for path in sorted(DIRECTORY.glob("*.yaml")):
+        document = read_yaml(path)
+        found = [
+            _case(_named(each, each["case"]), path.stem, document.get("gates", ()))
+            for each in document["cases"]
+        ]
+        yield Subject(path.stem, document["about"], document.get("upstream", ()), found)
 
 
 def cases() -> Iterator[Case]:
     """All of them."""
-    for path in sorted(DIRECTORY.glob("*.yaml")):
-        document = yaml.safe_load(path.read_text())
-        for each in document["cases"]:
-            yield _case(_named(each, each["case"]), document["gates"])
+    for subject in subjects():
+        yield from subject.cases
 
 
 def _named(value: Any, name: str) -> Any:
@@ -52,112 +86,82 @@ def _named(value: Any, name: str) -> Any:
     return value.replace("CASE", name) if isinstance(value, str) else value
 
 
-def _case(case: Object, gates: Sequence[str]) -> Case:
+def _case(case: Object, subject: str, gates: Sequence[str]) -> Case:
     name = case["case"]
-    objects = [_class(name)]
-    for node, has in case["nodes"].items():
-        objects.append(_node(name, node, {**_USUAL, **has}))
-    for node, devices in case["devices"].items():
-        objects.append(_slice(name, f"{name}-{node}", devices))
-    for claim, requests in case["claims"].items():
-        objects.append(_claim(name, f"{name}-{claim}", requests))
-    pods = [_pod(name, pod, needs) for pod, needs in case["pods"].items()]
-    return Case(name, gates, objects, pods, [_expected(name, case["expect"][pod]) for pod in case["pods"]])
+    pods = {pod: pod_of(name, pod, needs) for pod, needs in case["pods"].items()}
+    like = case.get("like", ())
+    return Case(
+        name,
+        subject,
+        gates,
+        [like] if isinstance(like, str) else like,
+        list(objects_of(case)),
+        pods,
+        case.get("expect", {}),
+        case.get("differs", {}).get("ours", {}),
+    )
 
 
-def _class(name: str) -> Object:
-    selectors = [{"cel": {"expression": f'device.driver == "{name}.example.com"'}}]
-    return _object(GROUP, "DeviceClass", name, {"selectors": selectors})
-
-
-def _node(case: str, name: str, has: Object) -> Object:
-    found = _object("v1", "Node", f"{case}-{name}", {})
-    found["metadata"]["labels"] = {LABEL: case}
-    found["status"] = {
-        "capacity": has,
-        "allocatable": has,
-        "declaredFeatures": ["DRANodeAllocatableResources"],
-    }
-    return found
-
-
-def _slice(case: str, node: str, devices: Sequence[Object]) -> Object:
-    pool = {"name": node, "generation": 1, "resourceSliceCount": 1}
-    spec = {"driver": f"{case}.example.com", "nodeName": node, "pool": pool, "devices": devices}
-    return _object(GROUP, "ResourceSlice", node, spec)
-
-
-def _claim(case: str, name: str, requests: Sequence[Object]) -> Object:
-    for request in requests:
-        for details in request.get("firstAvailable") or [request["exactly"]]:
-            details["deviceClassName"] = case
-    return _object(GROUP, "ResourceClaim", name, {"devices": {"requests": list(requests)}}, namespaced=True)
-
-
-def _pod(case: str, name: str, needs: Object) -> Object:
-    uses = needs.get("uses", {})
-    containers = [
-        {
-            "name": f"c{place}",
-            "image": "x",
-            "resources": {
-                "requests": needs.get("requests", {}) if not place else {},
-                "claims": [{"name": claim} for claim, count in uses.items() if count > place],
-            },
-        }
-        for place in range(max([1, *uses.values()]))
-    ]
-    spec = {
-        "nodeSelector": {LABEL: case},
-        "containers": containers,
-        "resourceClaims": [{"name": claim, "resourceClaimName": f"{case}-{claim}"} for claim in uses],
-    }
-    if "whole" in needs:
-        spec["resources"] = {"requests": needs["whole"]}
-    return _object("v1", "Pod", f"{case}-{name}", spec, namespaced=True)
-
-
-def _object(version: str, kind: str, name: str, spec: Object, *, namespaced: bool = False) -> Object:
-    metadata = {"name": name, **({"namespace": "default"} if namespaced else {})}
-    return {"apiVersion": version, "kind": kind, "metadata": metadata, "spec": spec}
-
-
-def _expected(case: str, outcome: Object) -> Object:
-    """The outcome as :func:`outcome_of` has it."""
-    if "reasons" in outcome:
-        return {"reasons": outcome["reasons"]}
-    return {
-        "node": f"{case}-{outcome['node']}",
-        "takes": [_taken(case, each) for each in outcome.get("takes", ())],
-    }
-
-
-def _taken(case: str, taken: Object) -> Object:
-    status: Object = {"resourceClaimName": f"{case}-{taken['claim']}"}
-    if "containers" in taken:
-        status["containers"] = taken["containers"]
-    if "mapping" in taken:
-        mapping = sorted(taken["mapping"].items())
-        status["mapping"] = [{"name": name, "quantity": amount} for name, amount in mapping]
-    if "overhead" in taken:
-        overhead = sorted(taken["overhead"].items())
-        status["overhead"] = [{"name": name, **amounts} for name, amounts in overhead]
-    return status
-
-
-def outcome_of(node: str, message: str, status: Mapping[str, Any]) -> Object:
-    """What became of a pod.
-
-    :param node: the node that it is bound to; empty if it is not.
-    :param message: what kube-scheduler said of it then.
-    :param status: its `status`.
-    """
-    if node:
-        return {"node": node, "takes": status.get("nodeAllocatableResourceClaimStatuses", [])}
+def unbound(case: str, message: str) -> Object:
+    """What kube-scheduler said of a pod that it did not bind: for how many nodes of the case which reason, or the message."""
+    available = message.partition("are available: ")[2]
+    counted = available.partition(" preemption: ")[0].removesuffix(".")
     reasons: dict[str, int] = {}
-    counted = message.partition("are available: ")[2].partition(".")[0]
     for each in counted.split(", "):
         count, _, reason = each.partition(" ")
+        if not count.isdigit():
+            return {"says": counted or _BEFORE_ERROR.sub("", message)}
         if reason not in _OF_OTHER_NODES:
             reasons[reason] = int(count)
     return {"reasons": reasons}
+
+
+def bound(
+    case: str, pod: Object, node: str, status: Mapping[str, Any], claims: Mapping[str, Mapping[str, Any]]
+) -> Object:
+    """What became of a pod that has a node.
+
+    :param status: its own.
+    :param claims: the `status` of each claim that it uses, by the name that it has in the pod.
+    """
+    found: Object = {"node": node.removeprefix(f"{case}-")}
+    held = {name: _held(case, pod, node, each) for name, each in claims.items() if each}
+    if held:
+        found["claims"] = held
+    takes = status.get("nodeAllocatableResourceClaimStatuses") or []
+    return found | ({"takes": takes} if takes else {})
+
+
+def _held(case: str, pod: Object, node: str, status: Mapping[str, Any]) -> Any:
+    """What a claim has got: its devices, and what is unusual besides."""
+    allocation = mapping(status, "allocation")
+    devices = mapping(allocation, "devices")
+    results = [_result(case, each) for each in devices.get("results", ())]
+    more: Object = {}
+    users = [each["name"].removeprefix(f"{case}-") for each in status.get("reservedFor", ())]
+    if users != [pod["metadata"]["name"].removeprefix(f"{case}-")]:
+        more["for"] = users
+    if devices.get("config"):
+        more["config"] = [
+            {key: value for key, value in each.items() if key in ("source", "requests")}
+            for each in devices["config"]
+        ]
+    selector = allocation.get("nodeSelector")
+    here = {"key": "metadata.name", "operator": "In", "values": [node]}
+    if selector != {"nodeSelectorTerms": [{"matchFields": [here]}]}:
+        more["selector"] = selector and [
+            each for term in selector["nodeSelectorTerms"] for part in term.values() for each in part
+        ]
+    return {"devices": results, **more} if more else results
+
+
+def _result(case: str, result: Object) -> Any:
+    where = f"{result['pool'].removeprefix(f'{case}-')}/{result['device']}"
+    if result["driver"] != f"{case}.example.com":
+        where = f"{result['driver']}/{where}"
+    text = f"{result['request']} {where}"
+    usual = ("request", "driver", "pool", "device", "shareID")
+    more = {key: value for key, value in result.items() if key not in usual}
+    if "consumedCapacity" in more:
+        more["consumedCapacity"] = {name: str(value) for name, value in more["consumedCapacity"].items()}
+    return {"device": text, **more} if more else text
