@@ -87,12 +87,12 @@ class Filtering:
             claims = pod.on.get(entry.name, pod.elsewhere)
             node_class = entry.node_class
             # a driver's node selector may have thousands of requirements
-            if claims.selectors or node_class is None:
+            if claims.choose_nodes or node_class is None:
                 is_over = is_over or limit.is_over
                 if is_over:
                     places.append((None, False))
                     continue
-            is_away = bool(claims.selectors) and claims.is_away_from(entry.node)
+            is_away = claims.choose_nodes and claims.is_away_from(entry.node)
             if is_away and not claims.unallocated:
                 places.append((None, True))
                 continue

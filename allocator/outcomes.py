@@ -60,7 +60,7 @@ class Outcomes:
         pod = self._pod
         claims = pod.on.get(entry.name, pod.elsewhere) if pod.on else pod.elsewhere
         is_away = False
-        if claims.selectors:
+        if claims.choose_nodes:
             self._time_limit.check()  # as of the slices below
             is_away = claims.is_away_from(entry.node)
             if is_away and not (self._filters and claims.unallocated):

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from allocator.node_resources import NodeResources, PodNeeds
 from allocator.results import only_node_of
+from allocator.rules.standing import declares_node_operations
 from resourceapi import times
 from resourceapi.model.claims import EXACT_COUNT
 from resourceapi.node_selection import selects
@@ -28,11 +29,16 @@ class ClaimsOnNodes(NamedTuple):
 
 
 class ClaimsOnNode(NamedTuple):
-    """A pod's claims that are to be allocated, those that are, and the node selectors of these."""
+    """A pod's claims that are to be allocated, those that are, and what these ask of nodes.
+
+    :param selectors: their node selectors.
+    :param skips_operations: whether a device of theirs needs a node that can leave out operations.
+    """
 
     unallocated: Sequence[Claim]
     allocated: Sequence[Claim]
     selectors: Sequence[Object]
+    skips_operations: bool = False
 
     @classmethod
     def of(cls, claims: Sequence[Claim]) -> ClaimsOnNode:
@@ -42,7 +48,13 @@ class ClaimsOnNode(NamedTuple):
             return cls(unallocated, (), ())
         held = [each.allocation.node_selector for each in claims if each.allocation is not None]
         allocated = [each for each in claims if each.allocation is not None]
-        return cls(unallocated, allocated, [selector for selector in held if selector is not None])
+        skips = any(each.object.get("skipNodeOperations") for claim in allocated for each in claim.results)
+        return cls(unallocated, allocated, [selector for selector in held if selector is not None], skips)
+
+    @property
+    def choose_nodes(self) -> bool:
+        """Whether allocated claims may not be available on some nodes."""
+        return bool(self.selectors) or self.skips_operations
 
     @property
     def only_node(self) -> str | None:
@@ -53,6 +65,8 @@ class ClaimsOnNode(NamedTuple):
 
     def is_away_from(self, node: Node) -> bool:
         """Whether an allocated claim is not available on a node."""
+        if self.skips_operations and not declares_node_operations(node):
+            return True
         return not all(selects(selector, node) for selector in self.selectors)
 
 

@@ -41,7 +41,6 @@ from claimcheck.answers.scenario import Scenario
 from claimcheck.answers.tried import beside_fellows
 from cluster.workloads import Workload
 from resourceapi.gates import switchable
-from resourceapi.node_selection import selects
 from resourceapi.objects import Object
 from resourceapi.phrases import nearest
 from resourceapi.records.claims import Claim
@@ -413,11 +412,11 @@ def _nodes_of(snapshot: Snapshot, claims: Iterable[Claim], limit: TimeLimit) -> 
 
     :raises OutOfTime: if the time is over before all have been looked at: a selector may have thousands of requirements.
     """
-    selectors = [each.allocation.node_selector for each in claims if each.allocation is not None]
+    on_node = ClaimsOnNode.of(list(claims))
     found = []
     for name, node in snapshot.nodes.items():
         limit.check()
-        if all(selector is None or selects(selector, node) for selector in selectors):
+        if not on_node.is_away_from(node):
             found.append(name)
     return found
 

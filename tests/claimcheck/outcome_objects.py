@@ -65,7 +65,7 @@ def pod_of(case: str, name: str, needs: Object, uid: str = "") -> Object:
             "image": "x",
             "resources": {
                 **({"limits": needs["limits"]} if "limits" in needs and not place else {}),
-                "requests": needs.get("requests", {}) if not place else {},
+                "requests": {**needs.get("limits", {}), **needs.get("requests", {})} if not place else {},
                 "claims": [{"name": claim} for claim, count in claims.items() if count > place],
             },
         }
@@ -208,11 +208,11 @@ def _selected(spec: Object) -> Object:
 def _claim(case: str, name: str, spec: Object | Sequence[Any]) -> Object:
     """A claim: its requests, or a mapping with more of its spec and what it holds.
 
-    `holds`: devices as `request pool/device`, with more of a result if it is a mapping; `on`: the node on which alone it can be
+    `holds`: devices as `request pool/device`, with more of a result if it is a mapping; `at`: the node on which alone it can be
     used; `for`: the running pods that have reserved it; `leaving`: whether it is being deleted.
     """
     written = {} if isinstance(spec, list) else dict(spec)
-    holds, on, users = written.pop("holds", None), written.pop("on", ""), written.pop("for", ())
+    holds, on, users = written.pop("holds", None), written.pop("at", ""), written.pop("for", ())
     leaving = written.pop("leaving", False)
     found = _object(
         GROUP,
