@@ -72,7 +72,7 @@ class InConfiguration:
         devices = allocation["devices"]
         results = devices.get("results") or ()
         groups = [(place, each[FIELD]) for place, each in enumerate(results) if each.get(FIELD)]
-        config = [entry for entry in devices.get("config") or () if not _may_be_snapshot(entry)]
+        config = [entry for entry in devices.get("config") or () if not may_be_snapshot(entry)]
         entries = _entries(uid, groups)
         if entries and len(config) + len(entries) > limits.ALLOCATION_CONFIGS:
             raise NoPlace(
@@ -132,7 +132,7 @@ def with_remembered_groups(claim: Object, ignored: Callable[[str], None] = lambd
     status = claim.get("status") or EMPTY
     allocation = status.get("allocation") or EMPTY
     devices = allocation.get("devices") or EMPTY
-    entries = [entry for entry in devices.get("config") or () if _may_be_snapshot(entry)]
+    entries = [entry for entry in devices.get("config") or () if may_be_snapshot(entry)]
     if not entries:
         return claim
     results = devices.get("results") or ()
@@ -162,7 +162,7 @@ def _without_field(result: Object) -> Object:
     return {name: value for name, value in result.items() if name != FIELD}
 
 
-def _may_be_snapshot(entry: Object) -> bool:
+def may_be_snapshot(entry: Object) -> bool:
     """Whether an entry of an allocation's configuration is for the driver, and not from the author of the claim."""
     return entry.get("source") == SOURCE and (entry.get("opaque") or EMPTY).get("driver") == DRIVER
 

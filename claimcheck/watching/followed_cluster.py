@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from functools import partial
 from threading import Event, Lock, Thread
 from typing import Any, NamedTuple
 
 from claimcheck.answers.cluster_state import ClusterState, is_pending
+from claimcheck.watching.held_objects import held_of
 from cluster.client import Client
 from cluster.live_objects import LiveObject, Resource
 from cluster.reflector import Reflector
-from cluster.store import Change, Collection
+from cluster.store import MAX_REASON, Change, Collection
 from documents.manifest import Manifest
+from resourceapi.caches import remember
 from resourceapi.json_text import PackedRaw, Raw
-from resourceapi.manifests import entries, mapping, text
+from resourceapi.logs import log
+from resourceapi.manifests import entries, has_ended, mapping, text
 from resourceapi.objects import Object
+from resourceapi.phrases import shortened
 from resourceapi.records.pods import Pod, read_pod
 from resourceapi.releases import Profile
 
 DEFAULT_NAMESPACE = "default"
+#: So many objects that cannot be read are known to have been named in the log.
+_MOST_IGNORED = 1_000
 
 
 class WaitingPod(NamedTuple):
@@ -48,6 +56,7 @@ class FollowedCluster:
         self._profile = profile
         self._lock = Lock()
         self._changes = 0
+        self._ignored: dict[tuple[Resource, str], _Held] = {}
         self.collections = {each: Collection(partial(_held, each)) for each in resources}
         for each in self.collections.values():
             each.listen(self._note)
@@ -79,16 +88,31 @@ class FollowedCluster:
         return [each.waiting for each in held if each.waiting is not None]
 
     def state(self) -> tuple[ClusterState, list[Manifest]]:
-        """The cluster as commands that ask once have it, and those of its objects that request devices."""
-        state = ClusterState(self._profile, DEFAULT_NAMESPACE)
-        return state, state.learn(
-            (
-                LiveObject(self._name, resource.name, each.text.value)
-                for resource, collection in self.collections.items()
-                for each in list(collection.objects.values())
-            ),
-            live=True,
-        )
+        """The cluster as commands that ask once have it, and the pods that wait or may do so."""
+        state, texts = ClusterState(self._profile, DEFAULT_NAMESPACE), dict[str, str]()
+        pods: list[Manifest] = []
+        for resource, collection in self.collections.items():
+            for key, held in list(collection.objects.items()):
+                try:
+                    requesting = state.learn([self._live_object(resource, held, texts)], live=True)
+                except Exception as error:  # noqa: BLE001 - one object does not keep the others from being read
+                    self._ignore(resource, key, held, error)
+                    continue
+                pods += requesting if resource.kind == "Pod" else ()
+        return state, pods
+
+    def _live_object(self, resource: Resource, held: _Held, texts: dict[str, str]) -> LiveObject:
+        value = held.text.value
+        with suppress(RecursionError):  # as deep as only what nobody looks into
+            value = _with_shared(texts, value)
+        return LiveObject(self._name, resource.name, value)
+
+    def _ignore(self, resource: Resource, key: str, held: _Held, error: Exception) -> None:
+        """Say once of an object that it cannot be read, as it is now."""
+        if self._ignored.get((resource, key)) is not held:
+            remember(self._ignored, (resource, key), held, _MOST_IGNORED)
+            reason = shortened(f"{type(error).__name__}: {error}", MAX_REASON)
+            log(logging.WARNING, "object ignored", kind=resource.kind, name=key, reason=reason)
 
     def _note(self, changes: Sequence[Change[Any]]) -> None:
         with self._lock:
@@ -102,9 +126,22 @@ class _Held(NamedTuple):
     waiting: WaitingPod | None
 
 
-def _held(resource: Resource, item: Object) -> _Held:
-    value = resource.object(item)
+def _held(resource: Resource, item: Object) -> _Held | None:
+    if resource.kind == "Pod" and has_ended(item):
+        return None  # it has no devices, and waits for none
+    value = held_of(resource, item)
     return _Held(PackedRaw(Raw(value)), _waiting(value) if resource.kind == "Pod" else None)
+
+
+def _with_shared(texts: dict[str, str], value: Any) -> Any:
+    """A value that has each text once: most names and texts are in thousands of objects."""
+    if type(value) is str:
+        return texts.setdefault(value, value)
+    if type(value) is list:
+        return [_with_shared(texts, each) for each in value]
+    if type(value) is dict:
+        return {_with_shared(texts, name): _with_shared(texts, each) for name, each in value.items()}
+    return value
 
 
 def _waiting(value: Object) -> WaitingPod | None:

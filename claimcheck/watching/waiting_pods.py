@@ -6,6 +6,7 @@ half minute as long as something changes. Namespaces take turns.
 
 from __future__ import annotations
 
+import logging
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import islice
@@ -19,9 +20,10 @@ from claimcheck.answers.scenario import Scenario, fellows_in, snapshot_of, workl
 from claimcheck.watching.followed_cluster import DEFAULT_NAMESPACE, FollowedCluster, WaitingPod
 from cluster.event_writer import Subject
 from cluster.workloads import Workload
-from resourceapi.logs import LOGGER
+from documents.manifest import Manifest
+from resourceapi.logs import LOGGER, log
 from resourceapi.manifests import key_of
-from resourceapi.records.pods import Pod
+from resourceapi.records.pods import Pod, read_pod
 
 #: A pod is looked at when it has waited for so long, and then no more often than that.
 QUIET_SECONDS, REPEAT_SECONDS = 2.0, 30.0
@@ -74,6 +76,7 @@ class WaitingPods:
         self._namespace = namespace
         self._clock = clock
         self._known: dict[str, _Waiting] = {}
+        self._is_late = False
 
     def look(self) -> None:
         """Explain the pods that are due, as far as the time reaches; the others come next."""
@@ -84,10 +87,10 @@ class WaitingPods:
         state, manifests = self._cluster.state()
         keys = {each.pod.key: each for each in due}
         places = {key: place for place, key in enumerate(keys)}
-        asked = [each for each in manifests if each.value["kind"] == "Pod" and key_of(each.value) in places]
+        asked = [each for each in manifests if key_of(each.value) in places]
         asked.sort(key=lambda each: places[key_of(each.value)])
         workloads = []
-        for workload in workloads_in(state, asked, DEFAULT_NAMESPACE):
+        for workload in self._read(lambda pods: workloads_in(state, pods, DEFAULT_NAMESPACE), asked):
             each = keys[workload.full_name]
             if each.refused or workload.waits_for:
                 workloads.append(workload)
@@ -97,9 +100,15 @@ class WaitingPods:
             return
         try:
             snapshot = snapshot_of(state, TimeLimit(SECONDS))
-        except OutOfTime:  # where patches change very many devices
+        except OutOfTime:
+            if not self._is_late:
+                log(
+                    logging.WARNING, "pods not looked at: ResourceSlicePatches take too long", seconds=SECONDS
+                )
+            self._is_late = True
             return
-        fellows = fellows_in(state, manifests, workloads, DEFAULT_NAMESPACE)
+        self._is_late = False
+        fellows = self._read(lambda pods: fellows_in(state, pods, workloads, DEFAULT_NAMESPACE), manifests)
         scenario = Scenario(state, snapshot, workloads, fellows)
         limit = TimeLimit(SECONDS)
         spent: dict[str, float] = defaultdict(float)
@@ -116,10 +125,28 @@ class WaitingPods:
                 ):
                     self._explained(pod, explained, changes, in_time=not limit.is_over)
             except Exception:  # noqa: BLE001 - whatever is wrong with a pod, others are told
-                LOGGER.exception("pod not explained", extra={"fields": {"name": pods[0].key}})
-                for pod in pods:
-                    self._known[pod.uid].explained = self._clock()
+                self._failed(pods)
             spent[namespace] += monotonic() - begun
+
+    def _read(self, read: Callable[[list[Manifest]], list[Workload]], pods: list[Manifest]) -> list[Workload]:
+        """Read pods together, or if that fails one by one: those with which it does are left out."""
+        try:
+            return read(pods)
+        except Exception:  # noqa: BLE001 - it is said below with which
+            found = []
+        for each in pods:
+            try:
+                found += read([each])
+            except Exception:  # noqa: BLE001 - whatever is wrong with a pod, others are told
+                self._failed([read_pod(each.value)])
+        return found
+
+    def _failed(self, pods: list[Pod]) -> None:
+        """Say which pods cannot be explained, called while handling why; they are tried again as late as others."""
+        LOGGER.exception("pod not explained", extra={"fields": {"name": pods[0].key}})
+        for pod in pods:
+            if pod.uid in self._known:
+                self._known[pod.uid].explained = self._clock()
 
     def _due(self, changes: int) -> list[WaitingPod]:
         """The pods whose turn it is, first those that were never explained or longest ago, of each namespace one after the other."""

@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 
-from allocator.time_limit import TimeLimit
+from allocator.explaining.snapshot import Snapshot
+from allocator.time_limit import OutOfTime, TimeLimit
 from claimcheck.answers import explain
+from claimcheck.answers.cluster_state import ClusterState
 from claimcheck.answers.gangs import GangAnswer
 from claimcheck.answers.scenario import Scenario
 from claimcheck.watching import waiting_pods
@@ -24,6 +26,9 @@ from claimcheck.watching.waiting_pods import (
 )
 from cluster.event_writer import Subject
 from cluster.live_objects import Resource
+from cluster.workloads import Workload
+from documents.manifest import Manifest
+from resourceapi.manifests import name_of
 from resourceapi.objects import Object
 from resourceapi.releases import Profile
 
@@ -229,10 +234,76 @@ def test_others_are_told_whatever_becomes_of_a_pod(
     assert not watched.after(REPEAT_SECONDS / 2)  # it is tried again as late as others
 
 
+def _refuse_hard(
+    state: ClusterState, pods: Sequence[Manifest], *rest: Any, real: Callable[..., list[Workload]]
+) -> list[Workload]:
+    if any(name_of(each.value).startswith("hard") for each in pods):
+        raise RecursionError
+    return real(state, pods, *rest)
+
+
+@pytest.mark.parametrize("reader", ["workloads_in", "fellows_in"])
+def test_others_are_told_whatever_a_pod_cannot_be_read_for(
+    reader: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(waiting_pods, reader, partial(_refuse_hard, real=getattr(waiting_pods, reader)))
+    watched = Watched()
+    watched.waits("hard", "attacker")
+    watched.waits("next")
+    watched.after(0.0)
+    told = {name for name, _ in watched.after(QUIET_SECONDS)}
+    assert told - {"attacker/hard"} == {"team/next"}
+
+
+def test_others_are_told_whatever_is_wrong_with_an_object(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """What cannot be read counts as absent, and is named once."""
+    learn = ClusterState.learn
+
+    def refuse_hard(state: ClusterState, found: list[Manifest], **options: Any) -> list[Manifest]:
+        if name_of(found[0].value) == "hard":
+            raise RecursionError
+        return learn(state, found, **options)
+
+    monkeypatch.setattr(ClusterState, "learn", refuse_hard)
+    watched = Watched()
+    watched.waits("hard")
+    watched.waits("next")
+    watched.after(0.0)
+    assert [name for name, _ in watched.after(QUIET_SECONDS)] == ["team/next"]
+    watched.claim("next", count=2)
+    assert len(watched.after(REPEAT_SECONDS)) == 1
+    ignored = [each.fields for each in caplog.records if each.message == "object ignored"]  # type: ignore[attr-defined]
+    assert [(each["kind"], each["name"]) for each in ignored] == [
+        ("ResourceClaim", "team/hard"),
+        ("Pod", "team/hard"),
+    ]
+
+
+def test_patches_that_take_too_long_are_logged(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Once, until they do not: nobody is told anything meanwhile."""
+
+    def late(state: ClusterState, limit: TimeLimit) -> Snapshot:
+        raise OutOfTime
+
+    monkeypatch.setattr(waiting_pods, "snapshot_of", late)
+    watched = Watched()
+    watched.waits("next")
+    watched.after(0.0)
+    assert not watched.after(QUIET_SECONDS)
+    assert not watched.after(0.0)
+    assert [each.message for each in caplog.records] == [
+        "pods not looked at: ResourceSlicePatches take too long"
+    ]
+
+
 def test_who_takes_long_does_not_take_the_time_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(explain, "gang_answers", _takes_long)
-    monkeypatch.setattr(waiting_pods, "POD_SECONDS", 0.2)
-    monkeypatch.setattr(waiting_pods, "SECONDS", 2.0)
+    monkeypatch.setattr(waiting_pods, "POD_SECONDS", 1.0)  # far more than those take that take no time
+    monkeypatch.setattr(waiting_pods, "SECONDS", 10.0)
     # what else the machine does takes none of it
     monkeypatch.setattr(waiting_pods, "TimeLimit", partial(TimeLimit, clock=thread_time))
     monkeypatch.setattr(waiting_pods, "monotonic", thread_time)

@@ -1,0 +1,111 @@
+"""What is held of each object: the fields that scheduling depends on, and that answers name.
+
+What else an object has costs nothing, however large it is (annotations, managedFields, images of nodes, environments of containers,
+parameters for drivers), and nothing is looked at again when it changes, as the heartbeats of nodes do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from cluster.group_snapshots import may_be_snapshot
+from cluster.live_objects import Resource
+from resourceapi.manifests import entries, mapping
+from resourceapi.objects import Object
+from resourceapi.records.claims import POD_CLAIM_NAME
+
+_Fields = Mapping[str, Any]
+"""Names of fields, each with the fields that are held of it, or of each entry if it is a list; with None for all of it."""
+
+
+def _all(*names: str, **parts: _Fields) -> _Fields:
+    return MappingProxyType({**dict.fromkeys(names), **parts})
+
+
+_METADATA = ("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "ownerReferences")
+_ANNOTATIONS = MappingProxyType({"annotations": _all(POD_CLAIM_NAME)})
+_WITH_LABELS = _all(*_METADATA, "labels")
+_CONTAINERS = _all("name", "resources", "restartPolicy")
+_POD_STATUSES = (
+    "phase",
+    "startTime",
+    "nominatedNodeName",
+    "resourceClaimStatuses",
+    "extendedResourceClaimStatus",
+)
+_CONDITIONS = _all("type", "status", "reason", "message")
+_POD = _all(
+    metadata=_all(*_METADATA, labels=_all("pod-template-hash")),
+    spec=_all(
+        *("nodeName", "schedulerName", "priority", "resourceClaims", "schedulingGates", "schedulingGroup"),
+        *("resources", "overhead", "nodeSelector", "affinity", "tolerations", "topologySpreadConstraints"),
+        containers=_CONTAINERS,
+        initContainers=_CONTAINERS,
+    ),
+    status=_all(*_POD_STATUSES, "nodeAllocatableResourceClaimStatuses", conditions=_CONDITIONS),
+)
+_CLAIM_SPEC = _all(devices=_all("requests", "constraints"))
+_FIELDS: Mapping[str, _Fields] = {
+    "Namespace": _all(metadata=_WITH_LABELS),
+    "Node": _all(
+        metadata=_WITH_LABELS,
+        spec=_all("taints", "unschedulable"),
+        status=_all("declaredFeatures", "allocatable", "capacity"),
+    ),
+    "Pod": _POD,
+    "ResourceClaim": _all(
+        metadata=_all(*_METADATA, **_ANNOTATIONS),
+        spec=_CLAIM_SPEC,
+        status=_all(
+            "reservedFor",
+            allocation=_all("nodeSelector", "allocationTimestamp", devices=_all("results", "config")),
+            devices=_all("driver", "pool", "device", "shareID", "conditions"),
+        ),
+    ),
+    "ResourceClaimTemplate": _all(metadata=_all(*_METADATA), spec=_all(spec=_CLAIM_SPEC)),
+}
+_OTHERS = _all("spec", "status", metadata=_all(*_METADATA))
+#: What a pod on a node does not need any more: it is not placed.
+_OF_WAITING = ("nodeSelector", "affinity", "tolerations", "topologySpreadConstraints")
+
+
+def held_of(resource: Resource, item: Object) -> Object:
+    """What is held of an object of a list, with its kind and version."""
+    held = _picked(item, _FIELDS.get(resource.kind, _OTHERS))
+    if resource.kind == "Pod":
+        _shorten_pod(held)
+    if resource.kind == "ResourceClaim":
+        _shorten_allocation(mapping(held, "status", "allocation", "devices"))
+    return {**held, "apiVersion": resource.api_version, "kind": resource.kind}
+
+
+def _picked(value: Any, fields: _Fields | None) -> Any:
+    if fields is None:
+        return value
+    if isinstance(value, list):
+        return [_picked(each, fields) for each in value]
+    if not isinstance(value, dict):
+        return value
+    return {name: _picked(value[name], inside) for name, inside in fields.items() if name in value}
+
+
+def _shorten_pod(held: Object) -> None:
+    spec, status = mapping(held, "spec"), mapping(held, "status")
+    for kind in ("containers", "initContainers"):
+        for each in entries(spec, kind):
+            if isinstance(each, dict):
+                each["image"] = "-"  # every container has one, and nothing depends on which
+    if spec.get("nodeName"):
+        for part, names in ((spec, _OF_WAITING), (status, ("conditions",))):
+            for name in part.keys() & set(names):
+                del part[name]
+
+
+def _shorten_allocation(devices: Object) -> None:
+    """Hold of what classes and claims configure only the snapshots of compatibility groups."""
+    if "config" in devices:
+        devices["config"] = [
+            each for each in entries(devices, "config") if isinstance(each, dict) and may_be_snapshot(each)
+        ]

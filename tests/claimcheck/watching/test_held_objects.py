@@ -1,0 +1,125 @@
+"""What `watch` holds of objects: as much as answers depend on, and no more."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import pytest
+
+from allocator.time_limit import UNLIMITED
+from claimcheck.answers.cluster_state import ClusterState
+from claimcheck.answers.explain import explain_each
+from claimcheck.answers.scenario import Scenario, snapshot_of, workloads_in
+from claimcheck.watching.followed_cluster import FollowedCluster
+from claimcheck.watching.held_objects import held_of
+from claimcheck.watching.waiting_pods import note_on
+from cluster.live_objects import LiveObject, Resource
+from cluster.workloads import Workload
+from resourceapi.manifests import text
+from resourceapi.objects import Object
+from resourceapi.releases import Profile
+from tests.claimcheck.watching.test_waiting_pods import DRIVER, RESOURCES, pod
+from tests.corpus.cases import valid_object
+from tests.corpus.parts import Parts
+from tests.e2e.random_waiting import objects_of
+from validation.requests import create_request
+from validation.server import Server
+
+_LONG = "x" * 250_000
+_MANAGERS = [{"manager": "kubelet", "apiVersion": "v1", "fieldsV1": {"f:spec": {f"f:{_LONG}": {}}}}]
+_ENVIRONMENT = [{"name": "A", "value": _LONG}]
+_PARAMETERS = {"driver": DRIVER, "parameters": {"note": _LONG}}
+
+
+def _resource(obj: Object) -> Resource:
+    return Resource(text(obj, "apiVersion"), obj["kind"], "objects")
+
+
+def _claim(**devices: Any) -> Object:
+    requests = [{"name": "gpu", "exactly": {"deviceClassName": "gpu"}}]
+    return {"devices": {"requests": requests, **devices}}
+
+
+@pytest.mark.parametrize(
+    ("kind", "parts"),
+    [
+        ("Pod", pod("train", node="node-1") | {"metadata": {}}),
+        ("Pod", pod("train", spec={"containers": [{"name": "c", "image": "i", "env": _ENVIRONMENT}]})),
+        ("Pod", pod("train", spec={"volumes": [{"name": _LONG}]})),
+        ("Node", {"spec": {}, "status": {"images": [{"names": [_LONG]}], "capacity": {"cpu": "8"}}}),
+        ("ResourceClaim", {"spec": _claim(config=[{"opaque": _PARAMETERS}])}),
+        (
+            "ResourceClaim",
+            {
+                "spec": _claim(),
+                "status": {
+                    "allocation": {"devices": {"config": [{"source": "FromClaim", "opaque": _PARAMETERS}]}},
+                    "devices": [{"driver": DRIVER, "pool": "p", "device": "d", "data": {"note": _LONG}}],
+                },
+            },
+        ),
+        ("ResourceClaimTemplate", {"spec": {"metadata": {"annotations": {"a": _LONG}}, "spec": _claim()}}),
+        ("ResourceSlice", {"spec": {"driver": DRIVER, "pool": {"name": "p"}}}),
+        ("Namespace", {}),
+    ],
+)
+def test_what_nothing_depends_on_is_not_held(kind: str, parts: Object) -> None:
+    resource = next(each for each in RESOURCES if each.kind == kind)
+    metadata = {"name": "a", "annotations": {"note": _LONG}, "managedFields": _MANAGERS}
+    cluster = FollowedCluster("cluster", Profile(), RESOURCES)
+    cluster.collections[resource].put({**parts, "metadata": metadata})
+    (held,) = cluster.collections[resource].objects.values()
+    assert len(held.text.source) < 1_000
+
+
+def test_a_change_of_what_is_not_held_is_none() -> None:
+    """As when kubelet reports that a node is still there."""
+    cluster = FollowedCluster("cluster", Profile(), RESOURCES)
+    nodes = cluster.collections[RESOURCES[1]]
+    for beat in ("2026-01-01T00:00:00Z", "2026-01-01T00:05:00Z"):
+        condition = {"type": "Ready", "status": "True", "lastHeartbeatTime": beat}
+        nodes.put(
+            {"metadata": {"name": "node-1", "resourceVersion": beat}, "status": {"conditions": [condition]}}
+        )
+    assert cluster.changes == 1
+
+
+def test_pods_that_have_ended_are_not_held() -> None:
+    cluster = FollowedCluster("cluster", Profile(), RESOURCES)
+    pods = cluster.collections[RESOURCES[-1]]
+    pods.put(pod("train"))
+    pods.put(pod("train") | {"status": {"phase": "Succeeded"}})
+    assert not pods.objects
+
+
+def test_the_server_accepts_what_is_held_of_a_pod() -> None:
+    """Else it would be told that it cannot be answered."""
+    server = Server(Profile(), namespaces={"default": {}})
+    for seed in range(200):
+        whole = valid_object(Parts(Random(seed)), "Pod", "v1")
+        if server.handle(create_request(whole, "default")).accepted:
+            held = held_of(_resource(whole), whole)
+            assert server.handle(create_request(held, "default")).message == ""
+
+
+def test_the_same_is_said_as_of_whole_objects() -> None:
+    """Of random clusters in each of which something is wrong."""
+    notes = {seed: (_notes(seed, held=False), _notes(seed, held=True)) for seed in range(60)}
+    assert all(whole == held for whole, held in notes.values())
+    assert sum(bool(whole) for whole, _ in notes.values()) > 30
+
+
+def _notes(seed: int, *, held: bool) -> list[str]:
+    state = ClusterState(Profile(), "team")
+    found = []
+    for each in objects_of(seed):
+        if each["kind"] in ("Deployment", "StatefulSet", "DaemonSet", "Job"):
+            continue
+        value = {**each, "metadata": {**each["metadata"], "annotations": {"note": "n"}}}
+        value = held_of(_resource(each), value) if held else value
+        found.append(LiveObject("cluster", _resource(each).name, value))
+    requesting = state.learn(found, live=True)
+    workloads: list[Workload] = workloads_in(state, requesting, "team")
+    scenario = Scenario(state, snapshot_of(state, UNLIMITED), workloads)
+    return [f"{each.workload.title}: {note_on(each)}" for each in explain_each(scenario) if note_on(each)]
