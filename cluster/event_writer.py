@@ -107,6 +107,8 @@ class EventWriter:
         :param instance: which replica of it.
         :param per_second: so many events at most.
         """
+        #: how many events were written, and how many could not be
+        self.written = self.failed = 0
         self._pause = 1 / per_second
         self._api = api
         self._controller = controller
@@ -157,9 +159,11 @@ class EventWriter:
         try:
             name = self._write(subject, told.note, name, count)
         except Unavailable as error:
+            self.failed += 1
             about = f"{subject.namespace}/{subject.name}".lstrip("/")
             log(logging.WARNING, "event not written", kind=subject.kind, name=about, reason=error.reason)
             return True
+        self.written += 1
         with self._lock:
             told.name, told.written = name, count
         return True

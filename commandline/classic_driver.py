@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from classic.kubelet import CDI_SPECS, KUBELET
 from commandline.errors import SUCCESS, UNFINISHED, UsageError
 from commandline.options import add_cluster, asks_for_cluster
+from commandline.plain_http import LOOPBACK, address_of, listener_on, port_of
 
 if TYPE_CHECKING:
     import socket
@@ -39,7 +39,6 @@ exit codes: 0 stopped by a signal, 2 it could not be started, or no longer holds
 GPU = "gpu"
 EXAMPLE_DRIVERS = (GPU,)
 DRIVER_NAME = "gpu.example.com"
-HEALTH_ADDRESS = "127.0.0.1"
 LEVELS = ("debug", "info", "warning", "error")
 
 
@@ -98,8 +97,8 @@ def _add_controller(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--health-address",
         metavar="ADDRESS",
-        default=HEALTH_ADDRESS,
-        help=f"the IP address to serve them on; kubelet asks at that of the pod; default: {HEALTH_ADDRESS}",
+        default=LOOPBACK,
+        help=f"the IP address to serve them on; kubelet asks at that of the pod; default: {LOOPBACK}",
     )
 
 
@@ -134,7 +133,6 @@ def _add_node_plugin(parser: ArgumentParser) -> None:
 LEASE_SECONDS = 15
 #: A renewal that takes longer is given up: then there is time for another one before the Lease expires.
 PART_OF_LEASE = 1 / 3
-MOST_PORT = 65535
 
 
 def run(options: Namespace) -> int:
@@ -167,7 +165,9 @@ def _run_controller(options: Namespace) -> int:
     from commandline.live_cluster import live_cluster
     from commandline.reports.escaping import complain
 
-    settings, address, port = _settings(options), _address(options.health_address), _port(options.health_port)
+    settings = _settings(options)
+    address = address_of("classic-driver: --health-address", options.health_address)
+    port = port_of("classic-driver: --health-port", options.health_port)
     if not asks_for_cluster(options):
         raise UsageError("classic-driver: name the cluster with --kubeconfig FILE, --context NAME or --live")
     cluster = live_cluster(options)
@@ -175,7 +175,8 @@ def _run_controller(options: Namespace) -> int:
     client = cluster.client.within(None)  # it serves for ever, unlike a command
     controller = GPUController(settings, client)
     candidate = _candidate(options, cluster)
-    listener = _listener(address, port) if port else None
+    where = f"classic-driver: --health-address {address}, --health-port {port}"
+    listener = listener_on(address, port, where) if port else None
 
     async def serve() -> None:
         async with _health(listener, controller):
@@ -187,17 +188,6 @@ def _run_controller(options: Namespace) -> int:
         complain(f"claimcheck: classic-driver: {error}; start it again")
         return UNFINISHED
     return SUCCESS
-
-
-def _listener(address: str, port: int) -> socket.socket:
-    from serving.listening import listen
-
-    try:
-        return listen(address, port)
-    except OSError as error:
-        raise UsageError(
-            f"classic-driver: --health-address {address}, --health-port {port}: {error.strerror or error}"
-        ) from None
 
 
 def _health(listener: socket.socket | None, controller: GPUController) -> AbstractAsyncContextManager[None]:
@@ -238,22 +228,6 @@ def _settings(options: Namespace) -> Settings:
     except ParametersError as error:
         raise UsageError(f"classic-driver: {error}") from None
     return Settings(options.driver_name, GPUs(count, memory))
-
-
-def _port(given: str) -> int:
-    is_number = given.isascii() and given.isdigit() and len(given) <= len(str(MOST_PORT))
-    if not is_number or int(given) > MOST_PORT:
-        raise UsageError(
-            f"classic-driver: --health-port {given}: expected a number from 0, for none, to {MOST_PORT}"
-        )
-    return int(given)
-
-
-def _address(given: str) -> str:
-    try:
-        return str(ip_address(given))
-    except ValueError:
-        raise UsageError(f"classic-driver: --health-address {given}: expected an IP address") from None
 
 
 def _candidate(options: Namespace, cluster: LiveCluster) -> Candidate | None:

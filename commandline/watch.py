@@ -6,16 +6,18 @@ from typing import TYPE_CHECKING
 
 from commandline.errors import SUCCESS, UsageError
 from commandline.options import add_cluster, add_server_options
+from commandline.plain_http import LOOPBACK, address_of, listener_on, port_of
 
 if TYPE_CHECKING:
+    import socket
     from argparse import ArgumentParser, Namespace
     from collections.abc import Callable
     from threading import Event
 
     from claimcheck.watching.followed_cluster import FollowedCluster
+    from claimcheck.watching.metrics import Metrics
     from claimcheck.watching.waiting_pods import WaitingPods
-    from cluster.client import Client
-    from cluster.event_writer import Subject
+    from cluster.event_writer import EventWriter, Subject
 
 DESCRIPTION = (
     "Follow a cluster, and write an Event on each pod that waits for devices: what is in the way, and what would help. It runs beside "
@@ -26,6 +28,7 @@ EXAMPLES = """examples:
   claimcheck watch                       in a pod: the cluster in which it runs
   claimcheck watch -n team               only pods of one namespace
   claimcheck watch --scheduler gpu       only pods with this schedulerName; can be repeated
+  claimcheck watch --port 8080           also serve /healthz, /readyz and /metrics there
   kubectl describe pod waiting           shows the event
 
 A pod is told about two seconds after kube-scheduler has refused it, or has not looked at it because its claims are missing, and again
@@ -52,6 +55,18 @@ def add_arguments(parser: ArgumentParser) -> None:
         default=[],
         help=f"only pods with this schedulerName; default: {DEFAULT_SCHEDULER}; can be repeated",
     )
+    parser.add_argument(
+        "--port",
+        metavar="PORT",
+        default="0",
+        help="serve /healthz, /readyz and /metrics there over HTTP, without TLS; default: not at all",
+    )
+    parser.add_argument(
+        "--address",
+        metavar="ADDRESS",
+        default=LOOPBACK,
+        help=f"the IP address to serve them on; kubelet asks at that of the pod; default: {LOOPBACK}",
+    )
     parser.add_argument("--dry-run", action="store_true", help="print the events, and write none")
     add_server_options(parser)
 
@@ -62,10 +77,12 @@ def run(options: Namespace) -> int:
     :raises UsageError: if the cluster does not answer.
     """
     from signal import SIGINT, SIGTERM, signal
-    from threading import Event
+    from socket import gethostname
+    from threading import Event, Thread
 
     from claimcheck.watching.followed_cluster import FollowedCluster
     from claimcheck.watching.waiting_pods import WaitingPods
+    from cluster.event_writer import EventWriter
     from cluster.live_objects import SCHEDULING, resources
     from commandline.live_cluster import cluster_of
     from commandline.options import profile_of
@@ -75,6 +92,8 @@ def run(options: Namespace) -> int:
     for each in (SIGINT, SIGTERM):
         signal(each, lambda *_: ending.set())
     options.live, namespace = True, options.namespace
+    address, port = address_of("watch: --address", options.address), port_of("watch: --port", options.port)
+    listener = listener_on(address, port, f"watch: --address {address}, --port {port}") if port else None
     cluster = cluster_of(options)
     client, profile = cluster.client.within(None), profile_of(options)
     try:
@@ -82,14 +101,46 @@ def run(options: Namespace) -> int:
     except Unavailable as error:
         raise UsageError(f"{cluster.source}: {cluster.failure(error)}") from None
     followed = FollowedCluster(cluster.name, profile, served)
-    followed.follow(client, ending)
-    _wait_for_all(followed, ending)
-    tell = _teller(client, ending, dry_run=options.dry_run)
-    _watch(WaitingPods(followed, tell, options.scheduler or [DEFAULT_SCHEDULER], namespace), ending)
+    writer = EventWriter(client, CONTROLLER, gethostname(), per_second=EVENTS_PER_SECOND)
+    tell = _teller(writer, dry_run=options.dry_run)
+    pods = WaitingPods(followed, tell, options.scheduler or [DEFAULT_SCHEDULER], namespace)
+    try:
+        metrics = _served(listener, followed, pods, writer, ending) if listener is not None else None
+        followed.follow(client, ending)
+        _wait_for_all(followed, ending)
+        if not options.dry_run:
+            Thread(target=writer.run, args=(ending,), daemon=True).start()
+        _watch(pods, metrics, ending)
+    finally:
+        ending.set()
     return SUCCESS
 
 
-def _watch(pods: WaitingPods, ending: Event) -> None:
+def _served(
+    listener: socket.socket,
+    followed: FollowedCluster,
+    pods: WaitingPods,
+    writer: EventWriter,
+    ending: Event,
+) -> Metrics:
+    """Serve health and metrics until told to end."""
+    import asyncio
+    from threading import Thread
+
+    from claimcheck.watching.metrics import Metrics
+    from serving.pages import health_served
+
+    metrics = Metrics(followed, pods.causes, lambda: {"written": writer.written, "failed": writer.failed})
+
+    async def serve() -> None:
+        async with health_served(listener, lambda: not followed.missing, metrics.exposition):
+            await asyncio.to_thread(ending.wait)
+
+    Thread(target=lambda: asyncio.run(serve()), daemon=True).start()
+    return metrics
+
+
+def _watch(pods: WaitingPods, metrics: Metrics | None, ending: Event) -> None:
     from gc import collect
     from time import monotonic
 
@@ -100,9 +151,17 @@ def _watch(pods: WaitingPods, ending: Event) -> None:
         begun = monotonic()
         try:
             pods.look()
+            if metrics is not None:
+                metrics.looked()
         except Exception:  # noqa: BLE001 - whatever it is, it goes on
             LOGGER.exception("pods not looked at")
         collect()  # what was looked at has circles, and takes ten times the memory of the cluster
+        if metrics is not None:
+            try:
+                metrics.refresh()
+            except Exception:  # noqa: BLE001 - whatever it is, it goes on
+                LOGGER.exception("devices not counted")
+            collect()
         took = monotonic() - begun
 
 
@@ -119,16 +178,9 @@ def _wait_for_all(followed: FollowedCluster, ending: Event) -> None:
             complain(f"claimcheck: waiting for {', '.join(followed.missing)}")
 
 
-def _teller(client: Client, ending: Event, *, dry_run: bool) -> Callable[[Subject, str], None]:
+def _teller(writer: EventWriter, *, dry_run: bool) -> Callable[[Subject, str], None]:
     """What prints and writes events."""
-    from socket import gethostname
-    from threading import Thread
-
-    from cluster.event_writer import EventWriter, shown
-
-    writer = EventWriter(client, CONTROLLER, gethostname(), per_second=EVENTS_PER_SECOND)
-    if not dry_run:
-        Thread(target=writer.run, args=(ending,), daemon=True).start()
+    from cluster.event_writer import shown
 
     def tell(subject: Subject, note: str) -> None:
         print(f"{subject.namespace}/{subject.name}: {shown(note)}", flush=True)

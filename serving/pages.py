@@ -124,7 +124,7 @@ def _checked(holds: bool) -> web.Response:
 
 
 # Whether a process works that serves nothing else: ``/healthz`` and ``/readyz`` over plain HTTP, for
-# kubelet.
+# kubelet, and what it counts, for Prometheus.
 
 MOST_CONNECTIONS = 500
 IDLE_SECONDS = 60.0
@@ -133,12 +133,16 @@ EXPIRE_SECONDS = 1.0
 
 
 @asynccontextmanager
-async def health_served(listener: socket.socket, is_ready: Callable[[], bool]) -> AsyncIterator[None]:
+async def health_served(
+    listener: socket.socket, is_ready: Callable[[], bool], render: Callable[[], Exposition] | None = None
+) -> AsyncIterator[None]:
     """Answer in the block, in the event loop that it is in.
 
     :param listener: from :func:`serving.listening.listen`; closed in the end.
+    :param render: makes the text at ``/metrics``, in a thread of its own; None for nothing there.
     """
-    pages = Pages({"ready": is_ready})
+    metrics = MetricsPage(render) if render is not None else None
+    pages = Pages({"ready": is_ready}, metrics)
     connections = Connections(most_connections(MOST_CONNECTIONS), idle_seconds=IDLE_SECONDS)
 
     async def answer(request: web.BaseRequest, _: object) -> web.StreamResponse:
@@ -161,6 +165,8 @@ async def health_served(listener: socket.socket, is_ready: Callable[[], bool]) -
         expiring.cancel()
         acceptor.close()
         await general.shutdown(0)
+        if metrics is not None:
+            metrics.close()
 
 
 async def _expire(connections: Connections) -> None:

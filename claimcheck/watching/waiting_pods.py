@@ -7,7 +7,7 @@ half minute as long as something changes. Namespaces take turns.
 from __future__ import annotations
 
 import logging
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import islice
 from time import monotonic
@@ -17,6 +17,8 @@ from allocator.explaining.explanation import ERROR, FITS, MISFIT, UNDECIDED
 from allocator.time_limit import OutOfTime, TimeLimit
 from claimcheck.answers.explain import Explained, explain_each
 from claimcheck.answers.scenario import Scenario, fellows_in, snapshot_of, workloads_in
+from claimcheck.watching.causes import ERROR as ERROR_CAUSE
+from claimcheck.watching.causes import NOT_EXPLAINED, cause_of
 from claimcheck.watching.followed_cluster import DEFAULT_NAMESPACE, FollowedCluster, WaitingPod
 from cluster.event_writer import Subject
 from cluster.workloads import Workload
@@ -37,7 +39,7 @@ SECONDS, POD_SECONDS, MOST_PODS = 6.0, 2.0, 200
 class _Waiting:
     """What is known of a pod that waits."""
 
-    __slots__ = ("changes", "explained", "note", "since", "told")
+    __slots__ = ("cause", "changes", "explained", "note", "since", "told")
 
     def __init__(self, since: float) -> None:
         self.since = since
@@ -45,6 +47,7 @@ class _Waiting:
         self.explained = self.told = -REPEAT_SECONDS - SAME_WORDS_SECONDS
         self.changes = -1
         self.note = ""
+        self.cause = NOT_EXPLAINED
 
     def is_due(self, now: float, changes: int) -> bool:
         """Whether it is to be explained: for the first time, as something has changed, or to say the same words again."""
@@ -77,6 +80,10 @@ class WaitingPods:
         self._clock = clock
         self._known: dict[str, _Waiting] = {}
         self._is_late = False
+
+    def causes(self) -> Counter[str]:
+        """How many pods wait for what, as explained last; for any thread."""
+        return Counter(each.cause for each in self._known.values())
 
     def look(self) -> None:
         """Explain the pods that are due, as far as the time reaches; the others come next."""
@@ -145,8 +152,8 @@ class WaitingPods:
         """Say which pods cannot be explained, called while handling why; they are tried again as late as others."""
         LOGGER.exception("pod not explained", extra={"fields": {"name": pods[0].key}})
         for pod in pods:
-            if pod.uid in self._known:
-                self._known[pod.uid].explained = self._clock()
+            if known := self._known.get(pod.uid):
+                known.explained, known.cause = self._clock(), ERROR_CAUSE
 
     def _due(self, changes: int) -> list[WaitingPod]:
         """The pods whose turn it is, first those that were never explained or longest ago, of each namespace one after the other."""
@@ -168,7 +175,7 @@ class WaitingPods:
         known, now = self._known[pod.uid], self._clock()
         if explained.unanswered and not in_time:
             return
-        known.explained, known.changes = now, changes
+        known.explained, known.changes, known.cause = now, changes, cause_of(explained)
         note = note_on(explained)
         if note and (note != known.note or now >= known.told + SAME_WORDS_SECONDS):
             known.note, known.told = note, now

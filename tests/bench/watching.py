@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from claimcheck.watching.followed_cluster import FollowedCluster
+from claimcheck.watching.metrics import Metrics
 from claimcheck.watching.waiting_pods import QUIET_SECONDS, WaitingPods
 from cluster.client import ANSWER_BYTES
 from cluster.live_objects import Resource
@@ -60,7 +61,13 @@ def main() -> None:
         watched.look()
         gc.collect()
         _say(f"looked ({time.process_time() - begun:.1f} s)")
-    print(f"{len(told)} pods told: {told[0]}")
+    metrics = Metrics(cluster, watched.causes, dict)
+    begun = time.process_time()
+    metrics.refresh()
+    gc.collect()
+    _say(f"counted ({time.process_time() - begun:.1f} s)")
+    print(metrics.exposition()[0].decode())
+    print(f"{len(told)} pods told: {told[:1]}")
 
 
 def _say(what: str) -> None:

@@ -25,14 +25,15 @@ def test_reads_what_scheduling_depends_on_and_writes_events() -> None:
     assert granted(render(DIRECTORY / "watch"), ACCOUNT) == reading | writing
 
 
-def test_nobody_reaches_it() -> None:
-    """It has no port, and a NetworkPolicy lets nothing in."""
+def test_only_prometheus_reaches_it() -> None:
+    """And that only its metrics."""
     objects = {each["kind"]: each for each in render(DIRECTORY / "watch")}
     spec = objects["NetworkPolicy"]["spec"]
     pod = objects["Deployment"]["spec"]["template"]
     assert spec["podSelector"]["matchLabels"].items() <= pod["metadata"]["labels"].items()
     assert "Ingress" in spec["policyTypes"]
-    assert "ingress" not in spec
-    (container,) = pod["spec"]["containers"]
-    assert "ports" not in container
+    (rule,), (container,) = spec["ingress"], pod["spec"]["containers"]
+    assert [each["port"] for each in rule["ports"]] == [each["name"] for each in container["ports"]]
+    assert rule["from"]
+    assert f"--port={container['ports'][0]['containerPort']}" in container["args"]
     assert container["resources"]["limits"]["memory"]

@@ -44,6 +44,20 @@ def test_process_is_healthy_at_once_and_ready_when_it_says_so(is_ready: bool, co
     assert asyncio.run(ask()) == codes
 
 
+def test_metrics_are_shown_if_there_are_any() -> None:
+    async def scrape() -> tuple[int, str, str]:
+        listener = listen("127.0.0.1", 0)
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}/metrics"
+        async with (
+            health_served(listener, lambda: True, lambda: (b"a 1", "text/plain; version=0.0.4")),
+            aiohttp.ClientSession() as session,
+            session.get(url) as answer,
+        ):
+            return answer.status, answer.headers["Content-Type"], await answer.text()
+
+    assert asyncio.run(scrape()) == (200, "text/plain; version=0.0.4", "a 1")
+
+
 async def ask(port: int, request: bytes = ASK) -> bytes:
     """The first bytes of an answer."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)

@@ -82,7 +82,7 @@ class ClusterDevices:
         self.inventory, self.allocated = self.cluster.inventory, self.cluster.allocated
         #: which claims have a device, by the device, also those with admin access
         self.all_uses: dict[DeviceId, list[Use]] = {}
-        for claim in state.allocated_claims:
+        for claim in self.snapshot.claims.values():
             who = holder(claim)
             for result in claim.results:
                 self.all_uses.setdefault(result.device, []).append(Use(who, result))

@@ -38,6 +38,7 @@ RESOURCES = [
     Resource("v1", "Node", "nodes"),
     Resource("v1", "ResourceQuota", "resourcequotas"),
     Resource(V1, "DeviceClass", "deviceclasses"),
+    Resource(V1, "DeviceTaintRule", "devicetaintrules"),
     Resource(V1, "ResourceSlice", "resourceslices"),
     Resource(V1, "ResourceClaimTemplate", "resourceclaimtemplates"),
     Resource(V1, "ResourceClaim", "resourceclaims"),

@@ -1,0 +1,111 @@
+"""How many devices a cluster has free, held and out of reach, by driver and by DeviceClass, as `claimcheck devices` judges each of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from allocator.devices import Device
+from allocator.selection import Selectors
+from allocator.time_limit import OutOfTime, TimeLimit
+from claimcheck.answers.devices import cluster_devices
+from claimcheck.answers.devices.cluster_devices import ClusterDevices, chooses
+
+#: Stranded is what nobody holds, and nobody can get either: tainted, on a node that is closed, or beside others that use up what it needs.
+FREE, HELD, STRANDED, UNUSABLE = STATES = ("free", "held", "stranded", "unusable")
+_STATES = {
+    cluster_devices.FREE: FREE,
+    cluster_devices.ALLOCATED: HELD,
+    cluster_devices.SHARED: HELD,
+    cluster_devices.USED_UP: STRANDED,
+    cluster_devices.OTHER_GROUPS: STRANDED,
+}
+_EFFECTS = ("NoSchedule", "NoExecute")
+#: So many drivers and classes are told apart, the first by name; what the others have is one more, whose name no object can have.
+MOST_NAMES, OTHERS = 100, "(others)"
+
+
+class Counts(NamedTuple):
+    """The devices of a driver or class.
+
+    :param states: how many are in each state.
+    :param largest: the most that are free on one node, each by itself: of parts that share counters fewer may fit together.
+    """
+
+    states: Mapping[str, int]
+    largest: int
+
+
+class DeviceCounts(NamedTuple):
+    """The devices of a cluster by driver and by class.
+
+    :param unknown: how many classes are left out as their selectors take too long.
+    """
+
+    drivers: Mapping[str, Counts]
+    classes: Mapping[str, Counts]
+    unknown: int
+
+
+def count_devices(devices: ClusterDevices, limit: TimeLimit) -> DeviceCounts:
+    """Count the devices of the newest generations of all pools.
+
+    :param limit: how long the selectors of all classes may take.
+    """
+    kinds = devices.kinds()
+    places: dict[_Place, _Place] = {}
+    tallies = [_tally(devices, alike, places) for alike in kinds]
+    by_driver: dict[str, list[_Tally]] = {}
+    for alike, tally in zip(kinds, tallies, strict=True):
+        by_driver.setdefault(alike[0].id.driver, []).append(tally)
+    by_class: dict[str, list[_Tally]] = {}
+    selectors, classes = Selectors(devices.state.features.minor), devices.state.classes
+    for name in sorted(classes):
+        try:
+            by_class[name] = [
+                tally
+                for alike, tally in zip(kinds, tallies, strict=True)
+                if chooses(classes[name], alike[0], selectors, limit) is True
+            ]
+        except OutOfTime:
+            break
+    return DeviceCounts(_bounded(by_driver), _bounded(by_class), len(classes) - len(by_class))
+
+
+_Place = tuple[str, str]
+"""The state of a device, and its node, or its pool if that is for several."""
+_Tally = Sequence[_Place]
+"""Of devices between which no selector tells a difference; all devices of a large cluster may differ, so that it has to be small."""
+
+
+def _tally(devices: ClusterDevices, alike: Iterable[Device], places: dict[_Place, _Place]) -> _Tally:
+    found = ((_state(devices, each), each.placement.get("nodeName") or f"/{each.id.pool}") for each in alike)
+    return tuple(places.setdefault(each, each) for each in found)
+
+
+def _state(devices: ClusterDevices, device: Device) -> str:
+    state = _STATES.get(devices.status(device), UNUSABLE)
+    if state == FREE and (_is_tainted(devices, device) or devices.closed(device) is not None):
+        return STRANDED
+    return state
+
+
+def _is_tainted(devices: ClusterDevices, device: Device) -> bool:
+    return devices.state.features.device_taints and any(each.effect in _EFFECTS for each in device.taints)
+
+
+def _bounded(tallies: Mapping[str, list[_Tally]]) -> dict[str, Counts]:
+    names = sorted(tallies)
+    found = {name: _counts(tallies[name]) for name in names[:MOST_NAMES]}
+    if others := [each for name in names[MOST_NAMES:] for each in tallies[name]]:
+        found[OTHERS] = _counts(others)
+    return found
+
+
+def _counts(tallies: Iterable[_Tally]) -> Counts:
+    found = Counter(place for each in tallies for place in each)
+    states = dict.fromkeys(STATES, 0)
+    for (state, _), number in found.items():
+        states[state] += number
+    return Counts(states, max((number for (state, _), number in found.items() if state == FREE), default=0))
