@@ -10,10 +10,10 @@ EXAMPLES := manifests/examples
 COMPILE := $(BIN)/python -m compileall -q -x '(^|/)(\.[^/]+|build|tests)/' .
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check format e2e bench fuzz release docs lock clean
+.PHONY: help setup run test check format e2e bench fuzz release docs page page-test lock clean
 
 help: ## this list
-	@sed -n 's/^\([a-z0-9]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
+	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
 
 setup: $(READY) ## make .venv with everything from requirements.lock
 
@@ -92,6 +92,12 @@ docs: setup ## write what is generated: docs/reference, manifests/crds and manif
 	$(BIN)/python -m docs.tools.reference
 	$(BIN)/python -m docs.tools.crds
 	$(BIN)/python -m docs.tools.chart
+
+page: ## build the page of claimcheck ui from web (needs node 20 and npm)
+	cd web && npm ci --silent --no-audit --no-fund && npm run --silent build
+
+page-test: page ## look at that page in a browser (needs chromium; CHROMIUM=/path/to/it)
+	cd web && npm test --silent
 
 lock: ## pin the newest versions that pyproject.toml allows (needs uv)
 	{ echo '# Made by "make lock" from pyproject.toml: do not edit.'; \

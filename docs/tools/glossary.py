@@ -17,7 +17,8 @@ ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "explanation" / "glossary.md"
 #: History keeps the words of its time.
 _HISTORY = ("CHANGELOG.md", "docs/explanation/adr/")
-_SUFFIXES = frozenset((".py", ".md", ".toml", ".yaml"))
+_SUFFIXES = frozenset((".py", ".md", ".toml", ".yaml", ".ts", ".tsx", ".mjs"))
+_OTHERS = frozenset(("build", "node_modules"))
 _HEADING = "\n## Words not used\n"
 _CODE = re.compile(r"(`+) ?(.+?) ?\1")
 
@@ -69,7 +70,7 @@ def files() -> Iterator[Path]:
     """The sources and pages of the project, but for its history and the glossary itself."""
     for file in sorted(ROOT.rglob("*")):
         name = file.relative_to(ROOT).as_posix()
-        is_ours = not any(part.startswith(".") or part == "build" for part in name.split("/"))
+        is_ours = not any(part.startswith(".") or part in _OTHERS for part in name.split("/"))
         if file.suffix in _SUFFIXES and is_ours and not name.startswith(_HISTORY) and file != PAGE:
             yield file
 

@@ -1,0 +1,289 @@
+// What the server answers, and how it is fetched: an answer stays until the cluster has changed and the next one is there.
+import { type ReadonlySignal, type Signal, signal } from "@preact/signals";
+
+export interface Cluster {
+  source: string;
+  kubeVersion: string;
+  isLive: boolean;
+  version: number;
+  nodes: number;
+  devices: number;
+  free: number;
+  waiting: number;
+  failures: Failure[];
+  notes: string[];
+}
+
+export interface Failure {
+  file: string;
+  reason: string;
+}
+
+export type Severity = "error" | "warning" | "note";
+
+export interface Finding {
+  code: string;
+  name: string;
+  severity: Severity;
+  cause: string;
+  objects: { kind: string; namespace?: string; name: string }[];
+  devices: number;
+  remedy: string;
+  command: string;
+}
+
+export interface Doctor {
+  findings: Finding[];
+  unfinished: unknown[];
+  unread: unknown[];
+  failures: Failure[];
+}
+
+export interface Remedy {
+  kind: string;
+  text: string;
+  nodes: number;
+  names: string[];
+  who?: "user" | "administrator" | "driver";
+  value?: string;
+  command?: string;
+}
+
+export interface Step {
+  rule: string;
+  title?: string;
+  left: number;
+  lost: { reason: string; text?: string; devices: number; example?: string }[];
+  about?: string;
+}
+
+export interface RequestSteps {
+  claim: string;
+  request: string;
+  deviceClass: string;
+  allocationMode: string;
+  needed: number;
+  available: number;
+  steps: Step[];
+}
+
+export interface NodeKind {
+  nodes: number;
+  names: string[];
+  requests: RequestSteps[];
+  error?: string;
+  lacks?: string;
+}
+
+export interface Explained {
+  kind: string;
+  namespace: string;
+  name: string;
+  said?: string;
+  verdict: string;
+  problem?: string;
+  boundTo?: string;
+  nodes?: {
+    asked: number;
+    fitting: number;
+    excluded: { node: string; reason: string }[];
+    rejected: { node: string; reasons: { plugin: string; reason: string; detail: string }[] }[];
+  };
+  nodeKinds?: NodeKind[];
+  remedies?: Remedy[];
+  holders?: string[];
+  placement?: { node: string };
+  kubeSchedulerWouldSay?: string;
+}
+
+export interface Explanation {
+  objects: Explained[];
+  notes: string[];
+  failures: Failure[];
+}
+
+export type Status =
+  | "free"
+  | "allocated"
+  | "shared"
+  | "incomplete pool"
+  | "invalid pool"
+  | "feature gate off"
+  | "counters used up"
+  | "other groups in use";
+
+export interface Square {
+  kind: number;
+  name: string;
+  status: Status;
+  tainted?: boolean;
+  used?: number;
+  parent?: string;
+}
+
+export interface Group {
+  count: number;
+  names: string[];
+  closed: string;
+  devices: Square[];
+}
+
+export interface Kind {
+  driver: string;
+  count: number;
+  attributes: Record<string, unknown>;
+}
+
+export interface ClusterMap {
+  version: number;
+  kinds: Kind[];
+  groups: Group[];
+  elsewhere: Group[];
+}
+
+export interface Giver {
+  kind: string;
+  name: string;
+}
+
+/** A value as in the API under the name of its type, who gives it, and what it hides. */
+export type Given = Record<string, unknown> & { from: Giver; hides?: Given[]; hidesMore?: number; left?: string };
+
+export interface Device {
+  driver: string;
+  pool: string;
+  device: string;
+  resourceSlice: string;
+  generation: number;
+  status: Status;
+  problem?: string;
+  nodeName?: string;
+  nodeClosed?: string;
+  attributes: Record<string, Given>;
+  moreAttributes?: number;
+  capacity: Record<string, Given>;
+  moreCapacity?: number;
+  counters: { counterSet: string; counter: string; takes: string; left: string | null; total: string | null }[];
+  taints: Given[];
+  moreTaints?: number;
+  claims: { namespace: string; name: string; request: string; pods: string[]; others: string[] }[];
+  [more: string]: unknown;
+}
+
+export interface NodeDevices {
+  name: string;
+  closed: string;
+  devices: Device[];
+}
+
+export interface Selected {
+  kinds: number[];
+  failing: { kind: number; error: string }[];
+  error: null | { message: string; column?: number | null };
+}
+
+export class Refused extends Error {
+  constructor(
+    readonly status: number,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+async function answer<T>(path: string, init: RequestInit = {}): Promise<T> {
+  let response: Response;
+  try {
+    response = await fetch(`api/v1/${path}`, { credentials: "same-origin", ...init });
+  } catch (error) {
+    if (init.signal?.aborted) throw error;
+    throw new Refused(0, "claimcheck ui does not answer: is it still running?");
+  }
+  const body: unknown = await response.json().catch(() => null);
+  if (response.ok && body !== null) return body as T;
+  const said = (body as { error?: unknown } | null)?.error;
+  throw new Refused(response.status, typeof said === "string" ? said : `the answer has the status ${response.status}`);
+}
+
+export function select(expression: string, aborted: AbortSignal): Promise<Selected> {
+  const headers = { "Content-Type": "application/json" };
+  return answer("select", { method: "POST", headers, body: JSON.stringify({ expression }), signal: aborted });
+}
+
+export const isLoggedOut = signal(false);
+export const isConnected = signal(true);
+
+/** An answer, or why there is none; neither while the first one is awaited. */
+export interface Loaded<T> {
+  value?: T;
+  error?: Refused;
+}
+
+const MOST_KEPT = 30;
+const kept = new Map<string, { loaded: Signal<Loaded<unknown>>; version: number }>();
+let version = 0;
+
+/** The answer to a question, asked again when the cluster has changed since. */
+export function load<T>(name: string, parameters: Record<string, string> = {}): ReadonlySignal<Loaded<T>> {
+  const query = new URLSearchParams(parameters).toString();
+  const path = query ? `${name}?${query}` : name;
+  let entry = kept.get(path);
+  if (entry === undefined) {
+    entry = { loaded: signal<Loaded<unknown>>({}), version: -1 };
+  } else {
+    kept.delete(path); // the one used last is the last to go
+  }
+  kept.set(path, entry);
+  if (kept.size > MOST_KEPT) kept.delete(kept.keys().next().value!);
+  if (entry.version < version) {
+    entry.version = version;
+    void refresh(path, entry);
+  }
+  return entry.loaded as ReadonlySignal<Loaded<T>>;
+}
+
+async function refresh(path: string, entry: { loaded: Signal<Loaded<unknown>>; version: number }) {
+  const asked = entry.version;
+  let loaded: Loaded<unknown>;
+  try {
+    loaded = { value: await answer(path) };
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    if (error.status === 401 || error.status === 403) isLoggedOut.value = true;
+    loaded = { error };
+  }
+  if (asked === entry.version) entry.loaded.value = loaded;
+}
+
+/** Told when what is shown has to be asked for again. */
+export const changes = signal(0);
+
+export function reload() {
+  version += 1;
+  changes.value = version;
+}
+
+const PAUSE = 300;
+const RETRY = 5_000;
+let timer: ReturnType<typeof setTimeout> | undefined;
+
+function reloadSoon() {
+  timer ??= setTimeout(() => {
+    timer = undefined;
+    reload();
+  }, PAUSE);
+}
+
+/** Follow the changes of the cluster; those in quick succession are one. */
+export function follow() {
+  const events = new EventSource("api/v1/changes");
+  events.onmessage = reloadSoon;
+  events.onopen = () => {
+    if (!isConnected.value) reloadSoon(); // whatever has changed meanwhile
+    isConnected.value = true;
+  };
+  events.onerror = () => {
+    isConnected.value = false;
+    if (events.readyState === EventSource.CLOSED) setTimeout(follow, RETRY);
+  };
+}

@@ -1,0 +1,82 @@
+// The frame around all views.
+import { render } from "preact";
+import { type Cluster, follow, isConnected, isLoggedOut, reload } from "./api.ts";
+import { Devices } from "./devices.tsx";
+import { DevicePage } from "./device.tsx";
+import { Findings } from "./findings.tsx";
+import { NodePage } from "./node.tsx";
+import { Failures, useAnswer, useTitle } from "./parts.tsx";
+import { Pod } from "./pod.tsx";
+import { route, to } from "./routes.ts";
+import { Said } from "./text.tsx";
+import { Waiting } from "./waiting.tsx";
+
+function View() {
+  const at = route.value;
+  switch (at.view) {
+    case "waiting": return <Waiting />;
+    case "pod": return <Pod key={location.hash} {...at} />;
+    case "devices": return <Devices />;
+    case "node": return <NodePage key={location.hash} {...at} />;
+    case "device": return <DevicePage key={location.hash} {...at} />;
+    case "findings": return <Findings />;
+    case "unknown": return <Unknown />;
+  }
+}
+
+function Unknown() {
+  useTitle("No such view");
+  return <><h1>There is no such view</h1><p><a href={to.waiting}>Waiting pods</a></p></>;
+}
+
+const VIEWS = [
+  { href: to.waiting, title: "Waiting", has: ["waiting", "pod"] },
+  { href: to.devices, title: "Devices", has: ["devices", "node", "device"] },
+  { href: to.findings, title: "Findings", has: ["findings"] },
+];
+
+function Page() {
+  const cluster = useAnswer<Cluster>("cluster").value;
+  if (isLoggedOut.value) return <LoggedOut />;
+  return (
+    <>
+      <button type="button" class="skip" onClick={() => document.querySelector("main")?.focus()}>Skip to the content</button>
+      <header>
+        <nav aria-label="Views">
+          <span class="brand" aria-hidden="true">Claimcheck</span>
+          {VIEWS.map(({ href, title, has }) => (
+            <a href={href} {...(has.includes(route.value.view) && { "aria-current": "page" as const })}>{title}</a>
+          ))}
+        </nav>
+        {cluster && (
+          <p class="source">
+            <span class="name"><Said>{cluster.source}</Said></span> <span class="quiet">Kubernetes <Said>{cluster.kubeVersion}</Said></span>{" "}
+            {cluster.isLive && <span class={isConnected.value ? "live" : "live off"} role="status">{isConnected.value ? "live" : "not connected"}</span>}
+          </p>
+        )}
+      </header>
+      <main tabIndex={-1}>
+        {!isConnected.value && (
+          <p class="box problem" role="status">
+            claimcheck ui does not answer: this is the last that it said. <button type="button" onClick={reload}>Try again</button>
+          </p>
+        )}
+        {cluster && <Failures of={cluster.failures} />}
+        <View />
+      </main>
+    </>
+  );
+}
+
+function LoggedOut() {
+  useTitle("Not signed in");
+  return (
+    <main>
+      <h1>Open the address that claimcheck ui prints</h1>
+      <p>It has a token, which this browser does not have yet, or which was that of an earlier run.</p>
+    </main>
+  );
+}
+
+follow();
+render(<Page />, document.body);

@@ -1,0 +1,136 @@
+// Why one pod waits: the sentence first, then what would help, then how the devices became fewer.
+import type { Explained, Explanation, NodeKind, Remedy, RequestSteps, Step } from "./api.ts";
+import { Answer, Copy, names, Notes, Some, useAnswer, useTitle } from "./parts.tsx";
+import { to } from "./routes.ts";
+import { Code, counted, number, Said, sentence } from "./text.tsx";
+
+export function Pod({ namespace, name }: { namespace: string; name: string }) {
+  const answer = useAnswer<Explanation>("explain", { namespace, name });
+  useTitle(`${namespace}/${name}`);
+  return (
+    <>
+      <p class="over"><a href={to.waiting}>Waiting pods</a> <span aria-hidden="true">›</span> Pod <b><Said>{`${namespace}/${name}`}</Said></b></p>
+      <Answer of={answer}>
+        {({ objects: [first], notes }) =>
+          first === undefined ? <h1>There is no such pod</h1> : <><Explained of={first} /><Notes of={notes} /></>
+        }
+      </Answer>
+    </>
+  );
+}
+
+function Explained({ of }: { of: Explained }) {
+  const { remedies = [], holders = [], nodeKinds = [], nodes } = of;
+  const [closest, ...others] = nodeKinds;
+  const refused = [
+    ...(nodes?.excluded ?? []).map(({ node, reason }) => ({ node, reasons: [reason] })),
+    ...(nodes?.rejected ?? []).map(({ node, reasons }) => ({ node, reasons: reasons.map((each) => each.detail || each.reason) })),
+  ];
+  return (
+    <>
+      <h1 class="sentence"><Said>{sentence(of.said ?? of.problem ?? of.verdict)}</Said></h1>
+      {of.boundTo && <p>It runs on <a href={to.node(of.boundTo)}><Said>{of.boundTo}</Said></a>.</p>}
+      {of.placement && <p>There is room for it on <a href={to.node(of.placement.node)}><Said>{of.placement.node}</Said></a>.</p>}
+      {remedies.length > 0 && (
+        <section>
+          <h2>What would help</h2>
+          <div class="cards">{remedies.map((each) => <RemedyCard of={each} />)}</div>
+        </section>
+      )}
+      {closest && (
+        <section>
+          <h2>What each rule leaves</h2>
+          <Funnels of={closest} />
+          {others.length > 0 && (
+            <details>
+              <summary>{counted(others.length, "other kind")} of nodes</summary>
+              {others.map((each) => <Funnels of={each} />)}
+            </details>
+          )}
+        </section>
+      )}
+      {holders.length > 0 && (
+        <section>
+          <h2>Who holds them</h2>
+          <ul><Some of={holders} most={20}>{(each) => <li><Said>{each}</Said></li>}</Some></ul>
+        </section>
+      )}
+      {refused.length > 0 && (
+        <section>
+          <h2>Nodes that are not asked for devices</h2>
+          <ul>
+            <Some of={refused} most={10}>
+              {({ node, reasons }) => <li><a href={to.node(node)}><Said>{node}</Said></a>: <Said>{reasons.join("; ")}</Said></li>}
+            </Some>
+          </ul>
+        </section>
+      )}
+      {of.kubeSchedulerWouldSay && (
+        <section>
+          <h2>kube-scheduler says</h2>
+          <blockquote><Said>{of.kubeSchedulerWouldSay}</Said></blockquote>
+        </section>
+      )}
+    </>
+  );
+}
+
+const WHO = { user: "the pod’s owner", administrator: "a cluster administrator", driver: "who runs the driver" };
+
+function RemedyCard({ of }: { of: Remedy }) {
+  const code = of.command ?? of.value;
+  return (
+    <article class="card">
+      <p class="cause">It would fit <Said>{sentence(of.text).replace(/^./, (first) => first.toLowerCase())}</Said></p>
+      {code && <p><Copy>{code}</Copy></p>}
+      <p class="quiet small">
+        {of.who && <>Can be done by {WHO[of.who]}. </>}Helps on {of.nodes > 1 && `${counted(of.nodes, "node")}: `}{names(of.names, of.nodes)}.
+      </p>
+    </article>
+  );
+}
+
+function Funnels({ of }: { of: NodeKind }) {
+  return (
+    <div class="funnels">
+      <p class="quiet">On {names(of.names, of.nodes)}{of.lacks && <>: <Said>{of.lacks}</Said></>}</p>
+      {of.error && <p class="box problem"><Said>{of.error}</Said></p>}
+      {of.requests.map((each) => <Funnel of={each} />)}
+    </div>
+  );
+}
+
+const lostIn = (step: Step) => step.lost.reduce((sum, each) => sum + each.devices, 0);
+
+function Funnel({ of }: { of: RequestSteps }) {
+  const [first] = of.steps;
+  const all = first ? first.left + lostIn(first) : of.available;
+  return (
+    <table class="funnel">
+      <caption>
+        Request <b><Said>{of.request}</Said></b> of claim <Said>{of.claim}</Said>, class <Said>{of.deviceClass}</Said>: needs{" "}
+        <b>{of.allocationMode === "All" ? "all" : number(of.needed)}</b>, finds <b>{number(of.available)}</b>
+      </caption>
+      <thead><tr><th scope="col">Rule</th><th scope="col">Left</th><th scope="col">What falls away, and why</th></tr></thead>
+      <tbody>
+        {first && first.left < all && <tr><th scope="row">devices there</th><td><Bar part={1} /> {number(all)}</td><td /></tr>}
+        {of.steps.map((step) => (
+          <tr class={step.left < of.needed ? "short" : ""}>
+            <th scope="row"><Said>{(step.title ?? step.rule).replace(/:$/, "")}</Said></th>
+            <td><Bar part={all ? step.left / all : 0} /> {number(step.left)}</td>
+            <td>
+              {step.about && <p><Code>{step.about}</Code></p>}
+              {step.lost.map((each) => (
+                <p><span class="lost">−{number(each.devices)}</span> <Said>{each.text ?? each.reason}</Said></p>
+              ))}
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function Bar({ part }: { part: number }) {
+  return <span class="bar" aria-hidden="true"><span style={{ width: `${100 * part}%` }} /></span>;
+}

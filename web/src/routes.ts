@@ -1,0 +1,62 @@
+// The addresses of views: all after the "#", so that the server sees none of them.
+import { signal } from "@preact/signals";
+
+export type Route =
+  | { view: "waiting" }
+  | { view: "pod"; namespace: string; name: string }
+  | { view: "devices" }
+  | { view: "node"; name: string }
+  | { view: "device"; driver: string; pool: string; name: string }
+  | { view: "findings" }
+  | { view: "unknown" };
+
+const address = (...parts: string[]) =>
+  `#/${parts.map((part) => encodeURIComponent(part.toWellFormed())).join("/")}`;
+
+export const to = {
+  waiting: address("waiting"),
+  devices: address("devices"),
+  findings: address("findings"),
+  pod: (namespace: string, name: string) => address("waiting", namespace, name),
+  node: (name: string) => address("devices", "node", name),
+  device: (driver: string, pool: string, name: string) => address("devices", "device", driver, pool, name),
+};
+
+export function parse(hash: string): Route {
+  let parts: string[];
+  try {
+    parts = hash.replace(/^#?\/?/, "").split("/").map(decodeURIComponent);
+  } catch {
+    return { view: "unknown" };
+  }
+  const [first, second, third, fourth, fifth] = parts as [string, ...string[]];
+  const is = (view: string, length: number) => first === view && parts.length === length;
+  if (first === "" || is("waiting", 1)) return { view: "waiting" };
+  if (is("waiting", 3)) return { view: "pod", namespace: second!, name: third! };
+  if (is("findings", 1)) return { view: "findings" };
+  if (is("devices", 1)) return { view: "devices" };
+  if (is("devices", 3) && second === "node") return { view: "node", name: third! };
+  if (is("devices", 5) && second === "device")
+    return { view: "device", driver: third!, pool: fourth!, name: fifth! };
+  return { view: "unknown" };
+}
+
+export const route = signal(parse(location.hash));
+
+let followed = false;
+addEventListener("click", (event) => {
+  followed = event.target instanceof Element && event.target.closest('a[href^="#"]') !== null;
+});
+
+export function go(href: string) {
+  followed = true;
+  location.hash = href;
+}
+
+addEventListener("hashchange", () => {
+  route.value = parse(location.hash);
+  if (!followed) return; // going back, the browser restores the place
+  followed = false;
+  scrollTo(0, 0);
+  document.querySelector<HTMLElement>("main")?.focus({ preventScroll: true });
+});

@@ -1,0 +1,121 @@
+// The selector: an expression of CEL that lights up the kinds of devices that it chooses.
+import { signal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { changes, type ClusterMap, type Kind, Refused, select, type Selected } from "./api.ts";
+import { Some } from "./parts.tsx";
+import { counted, number, Said, shown } from "./text.tsx";
+
+const PAUSE = 200;
+const expression = signal("");
+/** What the expression chooses; null if there is none, or it is wrong. */
+export const selected = signal<Selected | null>(null);
+
+function useSelection() {
+  const text = expression.value;
+  const version = changes.value;
+  useEffect(() => {
+    if (!text.trim()) {
+      selected.value = null;
+      return undefined;
+    }
+    const aborted = new AbortController();
+    const timer = setTimeout(async () => {
+      try {
+        selected.value = await select(text, aborted.signal);
+      } catch (error) {
+        if (error instanceof Refused) selected.value = { kinds: [], failing: [], error: { message: error.message } };
+        else if (!aborted.signal.aborted) throw error;
+      }
+    }, PAUSE);
+    return () => {
+      clearTimeout(timer);
+      aborted.abort();
+    };
+  }, [text, version]);
+}
+
+export function Selector({ map }: { map: ClusterMap }) {
+  useSelection();
+  const found = selected.value;
+  return (
+    <div class="selector">
+      <label for="expression">Selector in CEL</label>
+      <textarea
+        id="expression"
+        rows={Math.min(8, expression.value.split("\n").length)}
+        spellcheck={false}
+        autocomplete="off"
+        autocapitalize="off"
+        placeholder={example(map.kinds)}
+        aria-describedby="selected"
+        {...(found?.error && { "aria-invalid": true })}
+        value={expression.value}
+        onInput={(event) => (expression.value = event.currentTarget.value)}
+      />
+      <div id="selected" role="status">{!found && <p class="quiet">Lights up the devices that it chooses.</p>}{found && (found.error ? <Wrong error={found.error} /> : <Chosen found={found} map={map} />)}</div>
+      <Kinds map={map} />
+    </div>
+  );
+}
+
+/** What there is to choose from. */
+function Kinds({ map }: { map: ClusterMap }) {
+  const chosen = new Set(selected.value?.error ? [] : selected.value?.kinds);
+  return (
+    <details>
+      <summary>{counted(map.kinds.length, "kind")} of devices, and their attributes</summary>
+      <table class="rows">
+        <thead><tr><th scope="col">Driver</th><th scope="col" class="figure">Devices</th><th scope="col">Attributes</th></tr></thead>
+        <tbody>
+          <Some of={[...map.kinds.entries()]} most={20}>
+            {([index, { driver, count, attributes }]) => (
+              <tr class={chosen.has(index) ? "chosen" : ""}>
+                <th scope="row">{chosen.has(index) && "✓ "}<Said>{driver}</Said></th>
+                <td class="figure">{number(count)}</td>
+                <td class="small">
+                  <Some of={Object.entries(attributes)} most={8}>
+                    {([name, value]) => <span class="status"><span class="quiet"><Said>{name}</Said></span> <Said>{typeof value === "string" ? value : JSON.stringify(value)}</Said> </span>}
+                  </Some>
+                </td>
+              </tr>
+            )}
+          </Some>
+        </tbody>
+      </table>
+    </details>
+  );
+}
+
+function example(kinds: Kind[]): string {
+  return `device.driver == ${JSON.stringify(kinds[0]?.driver ?? "gpu.example.com")}`;
+}
+
+function Chosen({ found, map }: { found: Selected; map: ClusterMap }) {
+  const devices = found.kinds.reduce((sum, kind) => sum + (map.kinds[kind]?.count ?? 0), 0);
+  return (
+    <>
+      <p>Chooses <b>{counted(devices, "device")}</b>: {number(found.kinds.length)} of {counted(map.kinds.length, "kind")}.</p>
+      {found.failing.length > 0 && (
+        <ul class="error">
+          <Some of={found.failing} most={3}>
+            {({ kind, error }) => <li>Fails for {counted(map.kinds[kind]?.count ?? 0, "device")} of <Said>{map.kinds[kind]?.driver ?? ""}</Said>: <Said>{error}</Said></li>}
+          </Some>
+        </ul>
+      )}
+    </>
+  );
+}
+
+/** The line with the error, a caret below its place, and what is wrong there. */
+function Wrong({ error }: { error: NonNullable<Selected["error"]> }) {
+  if (!error.column) return <p class="error"><Said>{error.message}</Said></p>;
+  const before = [...expression.value].slice(0, error.column - 1).join("");
+  const start = before.lastIndexOf("\n") + 1;
+  const line = expression.value.slice(start).split("\n", 1)[0]!;
+  return (
+    <>
+      <pre class="caret" aria-hidden="true">{shown(line)}{"\n"}{" ".repeat(shown(before.slice(start)).length)}^</pre>
+      <p class="error"><Said>{error.message}</Said> <span class="quiet">(character {number(error.column)})</span></p>
+    </>
+  );
+}
