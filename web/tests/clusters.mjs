@@ -1,0 +1,201 @@
+// Answers of `claimcheck ui` about clusters of several sizes and states: for each question, a function of its parameters.
+import { readFileSync } from "node:fs";
+
+const sample = (name) => JSON.parse(readFileSync(new URL(`samples/${name}-explain.json`, import.meta.url)));
+const TITLES = { pool: "on this node", allocated: "allocated devices", counters: "counters", selector: "the selector:" };
+
+/** A sample as the server answers it: with the sentence, titles, holders, and who can do what. */
+function explanation(name, said, holders = []) {
+  const document = sample(name);
+  const [object] = document.objects;
+  object.said = said;
+  object.holders = holders;
+  for (const remedy of object.remedies) remedy.who = "user";
+  for (const kind of object.nodeKinds)
+    for (const request of kind.requests)
+      for (const step of request.steps) {
+        step.title = TITLES[step.rule] ?? step.rule;
+        for (const lost of step.lost) lost.text = lost.pods ? `held by pod ${lost.pods[0]} (claim ${lost.claims[0].split("/")[1]})` : lost.reason;
+      }
+  return document;
+}
+
+const HELD = "does not fit on n1: request gpu finds 0 of 1 device: held by pod team-b/api-5d-x (claim api-gpu)";
+const EXPLAINED = {
+  "team-a/train": explanation("held-by-a-deployment", HELD, ["on n1: pod team-b/api-5d-x (claim api-gpu)"]),
+  "default/train": explanation("counters-exhausted", "does not fit on n1: request gpu finds 0 of 1 device: too little is left in its counter set: gpu-0 (memory needs 20Gi, 10Gi left); held by pod default/notebook (claim notebook)", ["on n1: pod default/notebook (claim notebook)"]),
+  "team-c/infer": explanation("misspelt-value", 'does not fit on n1: no device has model "A100"; did you mean "a100"?'),
+};
+
+const from = (kind, name) => ({ from: { kind, name } });
+export const finding = (code, name, severity, cause, objects, remedy = "", command = "", devices = 0) =>
+  ({ code, name, severity, cause, objects, devices, remedy, command });
+const pods = (namespace, name, count) =>
+  Array.from({ length: count }, (_, index) => ({ kind: "Pod", namespace, name: count > 1 ? `${name}-${index}` : name }));
+const doctor = (...findings) => ({ findings, unfinished: [], unread: [], failures: [] });
+
+const WAITS = finding("CD001", "pod-waits", "error", HELD, pods("team-a", "train", 1), "it would fit if Deployment team-b/api were scaled down to 0 (on n1)", "claimcheck explain pod/train -n team-a");
+const OTHERS = [
+  finding("CD010", "incomplete-pool", "error", "lacks slices of its newest generation", [{ kind: "pool", name: "gpu.example.com/n7" }], "if that lasts, look at the pods of gpu.example.com on n7", "claimcheck devices --driver=gpu.example.com", 4),
+  finding("CD003", "reserved-for-gone-pod", "warning", "reserved only for pods that do not exist any more, or have ended", [{ kind: "ResourceClaim", namespace: "default", name: "notebook" }], "", "", 1),
+  finding("CD016", "class-without-devices", "note", "chooses none of the 96 devices of the cluster", [{ kind: "DeviceClass", name: "mid-gpu" }], "", "claimcheck devices --class=mid-gpu"),
+];
+
+const STATUSES = ["free", "allocated", "allocated", "shared", "counters used up", "other groups in use", "incomplete pool", "invalid pool", "feature gate off"];
+const KINDS = [
+  { driver: "gpu.example.com", count: 0, attributes: { "gpu.example.com/model": "H100" } },
+  { driver: "gpu.example.com", count: 0, attributes: { "gpu.example.com/model": "a100" } },
+  { driver: "nic.example.com", count: 0, attributes: {} },
+];
+
+function map(groups, elsewhere = []) {
+  const kinds = KINDS.map((kind) => ({ ...kind }));
+  for (const group of [...groups, ...elsewhere]) for (const device of group.devices) kinds[device.kind].count += group.count;
+  return { version: 1, kinds, groups, elsewhere };
+}
+
+const square = (index, status) => ({
+  kind: index % 8 === 7 ? 2 : index % 2,
+  name: `gpu-${index}`,
+  status,
+  ...(status === "shared" && { used: 0.7 }),
+  ...(index === 4 && { tainted: true }),
+});
+const group = (first, count, statusOf, closed = "") => ({
+  count,
+  names: Array.from({ length: Math.min(count, 1000) }, (_, index) => `n${first + index}`),
+  closed,
+  devices: Array.from({ length: 8 }, (_, index) => square(index, statusOf(index))),
+});
+const spread = (seed) => (index) => STATUSES[(seed * 7 + index * (1 + (seed % 3))) % STATUSES.length];
+
+const BUSY = map(
+  [
+    group(1, 1, spread(1)),
+    group(2, 96, (index) => (index < 5 ? "allocated" : "free")),
+    group(98, 12, () => "allocated"),
+    group(110, 1, spread(3), "taint node.kubernetes.io/unschedulable:NoSchedule"),
+    group(111, 2, () => "free"),
+  ],
+  [{ count: 1, names: ["fabric"], closed: "", devices: [square(0, "free"), square(1, "allocated"), square(2, "shared")] }],
+);
+
+const device = (driver, pool, name, status = "allocated") => ({
+  driver,
+  pool,
+  device: name,
+  resourceSlice: `${pool}-${driver}`,
+  generation: 3,
+  status,
+  nodeName: pool,
+  allowMultipleAllocations: true,
+  attributes: {
+    model: { string: "H100", ...from("ResourceSlice", `${pool}-${driver}`) },
+    driverVersion: { version: "12.4.1", ...from("ResourceSlicePatch", "versions"), hides: [{ version: "12.4.0", ...from("ResourceSlice", `${pool}-${driver}`) }] },
+    numaNode: { int: 1, ...from("ResourceSlice", `${pool}-${driver}`) },
+    isOld: { null: {}, ...from("ResourceSlicePatch", "versions") },
+  },
+  capacity: { memory: { value: "80Gi", left: "10Gi", requestPolicy: { default: "10Gi" }, ...from("ResourceSlice", `${pool}-${driver}`) } },
+  counters: [{ counterSet: "gpu-0", counter: "memory", takes: "30Gi", left: "10Gi", total: "40Gi" }],
+  taints: [{ key: "example.com/overheated", effect: "NoSchedule", ...from("DeviceTaintRule", "hot") }],
+  claims: status === "allocated" ? [{ namespace: "team-b", name: "api-gpu", request: "gpu", pods: ["team-b/api-5d-x"], others: [] }] : [],
+});
+const node = ({ name }) => ({
+  name,
+  closed: name === "n110" ? "taint node.kubernetes.io/unschedulable:NoSchedule" : "",
+  devices: Array.from({ length: 8 }, (_, index) => device("gpu.example.com", name, `gpu-${index}`, STATUSES[index])),
+});
+
+function select({ expression }) {
+  const column = expression.indexOf("?") + 1;
+  if (column) return { kinds: [], failing: [], error: { message: "Syntax error: token recognition error at: '?'", column } };
+  return { kinds: [0], failing: [{ kind: 2, error: "no such key: model" }], error: null };
+}
+
+const cluster = (more) => ({ source: "cluster.yaml", kubeVersion: "1.37", isLive: false, version: 1, nodes: 112, devices: 899, free: 306, waiting: 0, failures: [], notes: [], ...more });
+
+function answers(found, devices, more = {}) {
+  const waiting = found.findings.filter((each) => each.code === "CD001").reduce((sum, each) => sum + each.objects.length, 0);
+  return {
+    cluster: () => cluster({ waiting, ...more }),
+    doctor: () => found,
+    explain: ({ namespace, name }) => EXPLAINED[`${namespace}/${name}`] ?? EXPLAINED["team-a/train"],
+    map: () => devices,
+    node,
+    device: ({ driver, pool, device: name }) => device(driver, pool, name),
+    select,
+  };
+}
+
+/** 5,000 nodes with 8 devices each, in so many groups of equal ones. */
+const large = (groups) => map(Array.from({ length: groups }, (_, index) => group(index * Math.ceil(5000 / groups), Math.ceil(5000 / groups), spread(index))));
+
+export const EVIL = [
+  '<img src=x onerror="document.title=\'owned\'">',
+  "<script>document.title='owned'</script>",
+  "javascript:document.title='owned'",
+  "\u202Egnp.exe\u202C \u2066x\u2069 \u200Bzero\u0000\u0007\u001B[31m\u0085\uD800",
+  "../../%2e%2e/#/findings?a=b&c=d%zz",
+  "constructor",
+  "x".repeat(65_536),
+  "مرحبا",
+];
+
+/** What is left when every text of an answer is a stranger's; `kinds` of the API stay. */
+function hostile() {
+  const [markup, script, address, bidi, path, builtIn, long, arabic] = EVIL;
+  const objects = EVIL.map((name) => ({ kind: "Pod", namespace: name, name }));
+  const explained = structuredClone(EXPLAINED["team-a/train"]);
+  Object.assign(explained.objects[0], { name: markup, namespace: script, said: EVIL.join(" "), holders: EVIL, kubeSchedulerWouldSay: EVIL.join(" ") });
+  explained.objects[0].remedies = EVIL.map((text) => ({ kind: "release", text, subject: text, nodes: 8, names: EVIL, who: "user", value: text }));
+  for (const request of explained.objects[0].nodeKinds[0].requests) {
+    Object.assign(request, { request: markup, claim: long, deviceClass: bidi });
+    request.steps.forEach((step) => Object.assign(step, { title: script, about: EVIL.join("\n"), lost: EVIL.map((text) => ({ text, reason: text, devices: 1 })) }));
+  }
+  explained.objects[0].nodes.excluded = EVIL.map((each) => ({ node: each, reason: each }));
+  explained.notes = EVIL;
+  const strange = (driver, pool, name) => ({
+    ...device(driver, pool, name),
+    problem: EVIL.join(" "),
+    attributes: Object.fromEntries(EVIL.map((each) => [each, { string: each, ...from(each, each), hides: [{ string: each, ...from(each, each) }] }])),
+    capacity: Object.fromEntries(EVIL.map((each) => [each, { value: each, left: each, ...from(each, each) }])),
+    counters: EVIL.map((each) => ({ counterSet: each, counter: each, takes: each, left: each, total: null })),
+    taints: EVIL.map((each) => ({ key: each, value: each, effect: each, ...from(each, each) })),
+    claims: EVIL.map((each) => ({ namespace: each, name: each, request: each, pods: [each], others: [each] })),
+    ...Object.fromEntries(EVIL.map((each) => [`more ${each}`, each])),
+  });
+  const groups = EVIL.map((name) => ({ count: 1, names: [name], closed: name, devices: EVIL.map((each, index) => ({ kind: index, name: each, status: index ? "free" : each })) }));
+  return {
+    cluster: () => cluster({ source: EVIL.join(" "), kubeVersion: markup, notes: EVIL, failures: EVIL.map((each) => ({ file: each, reason: each })) }),
+    doctor: () => ({
+      findings: EVIL.flatMap((each) => [finding("CD001", each, "error", each, objects, each, each), finding(each, each, each === address ? each : "note", each, objects, each, each)]),
+      unfinished: EVIL,
+      unread: [{ kind: path, reason: builtIn }, arabic],
+      failures: EVIL.map((each) => ({ file: each, reason: each })),
+    }),
+    explain: () => explained,
+    map: () => ({ version: 1, kinds: EVIL.map((driver) => ({ driver, count: 8, attributes: { [driver]: driver } })), groups, elsewhere: groups }),
+    node: ({ name }) => ({ name, closed: name, devices: EVIL.map((each) => strange(each, each, each)) }),
+    device: ({ driver, pool, device: name }) => strange(driver, pool, name),
+    select: ({ expression }) => ({ kinds: [0], failing: EVIL.map((error, kind) => ({ kind, error })), error: expression.includes("!") ? { message: EVIL.join(" "), column: 3 } : null }),
+  };
+}
+
+export const clusters = {
+  one: answers(doctor(WAITS), BUSY, { nodes: 1, devices: 1, free: 0, isLive: true }),
+  busy: answers(
+    doctor(
+      WAITS,
+      finding("CD001", "pod-waits", "error", "does not fit on n1: request gpu finds 0 of 1 device: too little is left in its counter set: gpu-0 (memory needs 20Gi, 10Gi left); held by pod default/notebook (claim notebook)", [...pods("default", "train", 1), ...pods("default", "sweep", 11)], "it would fit if pod default/notebook ended, which uses claim notebook (on n1)"),
+      finding("CD001", "pod-waits", "error", 'does not fit on n1: no device has model "A100"; did you mean "a100"?', pods("team-c", "infer", 1), 'it would fit with "a100" instead of "A100" in a selector of request gpu of claim default/train-gpu (on n1)'),
+      ...OTHERS,
+    ),
+    BUSY,
+    { notes: ["No Pods on nodes are known, so all that nodes have counts as free."] },
+  ),
+  quiet: answers(doctor(...OTHERS), BUSY),
+  empty: answers(doctor(), map([]), { nodes: 0, devices: 0, free: 0, source: "empty.yaml" }),
+  large: answers(doctor(WAITS), large(12), { nodes: 5000, devices: 40_000 }),
+  different: answers(doctor(WAITS), large(5000), { nodes: 5000, devices: 40_000 }),
+  hostile: hostile(),
+};

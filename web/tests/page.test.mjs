@@ -1,0 +1,325 @@
+// The page in a browser, over the answers of clusters.mjs.
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { tmpdir } from "node:os";
+import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
+import axe from "axe-core";
+import { build } from "esbuild";
+import { chromium } from "playwright-core";
+import { clusters, EVIL } from "./clusters.mjs";
+import { serve, STATIC } from "./fake_server.mjs";
+
+const WEB = fileURLToPath(new URL("..", import.meta.url));
+const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
+const OPTIONS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
+const VIEWS = ["#/waiting", "#/waiting/default/train", "#/devices", "#/devices/node/n1", "#/devices/device/gpu.example.com/n1/gpu-0", "#/findings", "#/none"];
+const STRANGE = VIEWS.slice(0, 3).concat(`#/waiting/${encodeURIComponent(EVIL[0])}/x`, `#/devices/node/${encodeURIComponent(EVIL[1])}`, `#/devices/device/${EVIL.slice(0, 3).map(encodeURIComponent).join("/")}`, "#/findings");
+const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]/u;
+
+let browser;
+before(async () => {
+  browser = await chromium.launch({ executablePath: CHROMIUM, args: OPTIONS });
+});
+after(() => browser.close());
+
+/** A page that shows a view, in a context of its own. What the browser complains of fails the test. */
+async function open(t, cluster, hash, options = {}) {
+  const server = typeof cluster === "string" ? await serve(clusters[cluster]) : cluster;
+  const context = await browser.newContext(options);
+  const page = await context.newPage();
+  const complaints = [];
+  page.on("pageerror", (error) => complaints.push(String(error)));
+  page.on("console", (message) => {
+    if (message.type() === "error" && !/Failed to load resource/.test(message.text())) complaints.push(message.text());
+  });
+  t.after(async () => {
+    await context.close();
+    await server.close();
+    assert.deepEqual(complaints, []);
+  });
+  await page.goto(server.address + hash);
+  await page.locator("h1").first().waitFor();
+  await page.locator('main [role="status"]', { hasText: "Reading…" }).waitFor({ state: "detached" });
+  return { page, server };
+}
+
+const text = (page, selector = "main") => page.locator(selector).first().innerText();
+const narrow = { viewport: { width: 360, height: 740 } };
+
+test("the bundle is what the sources build, the same every time, and small", (t) => {
+  const target = mkdtempSync(`${tmpdir()}/page-`);
+  t.after(() => rmSync(target, { recursive: true }));
+  execFileSync(process.execPath, ["build.mjs", target], { cwd: WEB });
+  assert.deepEqual(readdirSync(target).sort(), readdirSync(STATIC).sort());
+  let size = 0;
+  for (const file of readdirSync(target)) {
+    const built = readFileSync(`${target}/${file}`);
+    assert.ok(built.equals(readFileSync(`${STATIC}/${file}`)), `${file}: run "make page"`);
+    size += gzipSync(built).length;
+  }
+  t.diagnostic(`first load: ${(size / 1000).toFixed(1)} kB with gzip`);
+  assert.ok(size < 60_000);
+});
+
+test("what is invisible or changes the direction of text is written out, and long texts are cut", async () => {
+  const { outputFiles } = await build({ entryPoints: [`${WEB}/src/text.tsx`], bundle: true, format: "esm", write: false, jsx: "automatic", jsxImportSource: "preact" });
+  const { shown, hasInvisible, sentence, counted } = await import(`data:text/javascript;base64,${Buffer.from(outputFiles[0].text).toString("base64")}`);
+  const cases = {
+    "plain ä € 😀": "plain ä € 😀",
+    "": "",
+    "\u202Egnp": "‹U+202E›gnp",
+    "a\u0000b\u001B[31m\u0085": "a‹U+0000›b‹U+001B›[31m‹U+0085›",
+    "\u2066\u2069\u200E\u200F\u061C": "‹U+2066›‹U+2069›‹U+200E›‹U+200F›‹U+061C›",
+    "\u200B\uFEFF\u00AD\u2028": "‹U+200B›‹U+FEFF›‹U+00AD›‹U+2028›",
+    "\uD800": "‹U+D800›",
+    "\u{E0041}": "‹U+E0041›",
+    [`${"x".repeat(1_000)}yz`]: `${"x".repeat(1_000)}… (2 more characters)`,
+    [`${"x".repeat(999)}😀`]: `${"x".repeat(999)}\uFFFD… (1 more characters)`,
+  };
+  for (const [given, want] of Object.entries(cases)) assert.equal(shown(given), want);
+  assert.ok(hasInvisible("ls\nrm"));
+  assert.ok(!hasInvisible("ls"));
+  assert.equal(sentence("it waits"), "It waits.");
+  assert.equal(counted(5_000, "node"), "5,000 nodes");
+});
+
+const SAYS = [
+  ["one", "#/waiting", "Waiting pods", ["1 pod waits", "Does not fit on n1: request gpu finds 0 of 1 device: held by pod team-b/api-5d-x", "scaled down to 0", "live"]],
+  ["busy", "", "Waiting pods", ["14 pods wait, for 3 reasons", "112 nodes", "899 devices", "306 free", "12 pods", "7 others"]],
+  ["quiet", "#/waiting", "Waiting pods", ["No pod waits for devices", "3 other findings", "Lacks slices of its newest generation."]],
+  ["empty", "#/waiting", "Waiting pods", ["No pod waits for devices", "no other findings either"]],
+  ["busy", "#/waiting/default/train", "default/train", ["too little is left in its counter set", "if pod default/notebook ended", "the pod’s owner", "allocated devices", "−1 held by pod default/notebook", "on n1: pod default/notebook", "0/1 nodes are available"]],
+  ["busy", "#/waiting/team-c/infer", "team-c/infer", ['did you mean "a100"?', "the selector", 'device.attributes["gpu.example.com"].model == "a100"', "Copy"]],
+  ["busy", "#/devices", "Devices", ["n2", "96 nodes", "3 of 8 free", "counters used up 2", "tainted 112", "closed: taint"]],
+  ["busy", "#/devices/node/n110", "Node n110", ["taint node.kubernetes.io/unschedulable", "8 devices", "gpu-0", "counters used up, tainted", "team-b/api-5d-x", "model H100"]],
+  ["busy", "#/devices/device/gpu.example.com/n1/gpu-0", "Device gpu-0", ["allocated", "team-b/api-gpu", "12.4.1 version", "instead of 12.4.0 from ResourceSlice", "ResourceSlicePatch versions", "80Gi", "10Gi", "40Gi", "example.com/overheated:NoSchedule"]],
+  ["busy", "#/findings", "Findings", ["6 findings", "Errors 4", "Warnings 1", "Notes 1", "CD010 incomplete-pool", "claimcheck devices --driver=gpu.example.com"]],
+  ["empty", "#/devices", "Devices", ["There are no such devices."]],
+  ["empty", "#/findings", "Findings", ["Nothing is wrong that can be seen here"]],
+  ["busy", "#/%zz", "No such view", ["There is no such view"]],
+];
+for (const [cluster, hash, title, parts] of SAYS) {
+  test(`${cluster} ${hash || "/"} says what it should`, async (t) => {
+    const { page } = await open(t, cluster, hash);
+    assert.equal(await page.title(), `${title} – Claimcheck`);
+    const said = (await text(page, "body")).replace(/\s+/g, " ");
+    for (const part of parts) assert.ok(said.includes(part), `no "${part}" in: ${said}`);
+  });
+}
+
+test("from the list of causes to a pod and back is a click each", async (t) => {
+  const { page } = await open(t, "busy", "");
+  await page.getByRole("button", { name: "7 others" }).click();
+  await page.getByRole("link", { name: "default/sweep-10" }).waitFor();
+  await page.getByRole("link", { name: "team-a/train" }).click();
+  await page.getByRole("heading", { level: 1, name: /^Does not fit on n1: .* held by pod team-b/ }).waitFor();
+  await page.getByRole("link", { name: "Waiting pods" }).click();
+  await page.getByRole("heading", { name: "14 pods wait" }).waitFor();
+});
+
+test("a selector lights up what it chooses, and says where it is wrong", async (t) => {
+  const { page } = await open(t, "busy", "#/devices");
+  const box = page.getByLabel("Selector in CEL");
+  await box.fill('device.driver == "gpu.example.com"');
+  await page.getByText(/Chooses 45. devices: 1 of 3 kinds/).waitFor();
+  await page.getByText("Fails for 112 devices of nic.example.com: no such key: model").waitFor();
+  assert.ok((await page.locator(".squares .dim").count()) > 0);
+  await box.fill("true &&\n  dev?ice");
+  await page.getByText("token recognition error").waitFor();
+  assert.equal(await page.locator(".caret").textContent(), "  dev?ice\n     ^");
+  assert.equal(await box.getAttribute("aria-invalid"), "true");
+  await box.fill("");
+  await page.getByText("Lights up").waitFor();
+  assert.equal(await page.locator(".squares .dim").count(), 0);
+});
+
+test("the map can be narrowed to a driver and to nodes, and leads to nodes and devices", async (t) => {
+  const { page } = await open(t, "busy", "#/devices");
+  await page.getByLabel("Driver").selectOption("nic.example.com");
+  assert.equal(await page.locator(".map .mark").count(), 5);
+  await page.getByLabel("Node").fill("n11");
+  assert.deepEqual(await page.locator(".map .name").allInnerTexts(), ["n11", "n110", "n111"]);
+  await page.getByLabel("Driver").selectOption("");
+  await page.getByLabel("Node").fill("");
+  await page.getByRole("link", { name: "gpu-2: shared, 70% in use" }).click();
+  await page.getByRole("heading", { name: "gpu-2" }).waitFor();
+  await page.goBack();
+  await page.getByRole("link", { name: /^n110/ }).click();
+  await page.getByRole("heading", { name: "n110" }).waitFor();
+  await page.getByRole("link", { name: "gpu-3" }).click();
+  await page.getByRole("heading", { name: "gpu-3" }).waitFor();
+});
+
+test("the table has what the map has, a hundred rows at a time", async (t) => {
+  const { page } = await open(t, "different", "#/devices");
+  assert.equal(await page.getByRole("img", { name: "Map of 40,000 devices" }).count(), 1);
+  await page.getByRole("button", { name: "Table" }).click();
+  assert.equal(await page.locator("tbody tr").count(), 100);
+  await page.getByRole("button", { name: "Next" }).click();
+  await page.getByText("101 to 200 of 5,000").waitFor();
+  await page.getByRole("link", { name: "n100", exact: true }).click();
+  await page.getByRole("heading", { name: "n100" }).waitFor();
+});
+
+test("a square of a drawn map says what it is, and leads to its node", async (t) => {
+  const { page } = await open(t, "different", "#/devices");
+  const map = page.locator(".drawn");
+  await map.hover({ position: { x: 3, y: 3 } });
+  await page.getByText("n0 – gpu-0: free").waitFor();
+  await map.click({ position: { x: 3, y: 3 } });
+  await page.getByRole("heading", { name: "n0" }).waitFor();
+});
+
+test("what is shown changes with the cluster", async (t) => {
+  const { page, server } = await open(t, "quiet", "");
+  await page.getByText("No pod waits").waitFor();
+  server.answers = clusters.one;
+  server.tell();
+  await page.getByRole("heading", { name: "1 pod waits" }).waitFor();
+});
+
+test("a command is copied; one with a line break or anything invisible is not offered", async (t) => {
+  const { page } = await open(t, "busy", "#/findings", { permissions: ["clipboard-read", "clipboard-write"] });
+  await page.getByRole("button", { name: "Copy: claimcheck explain pod/train -n team-a" }).click();
+  await page.getByText("Copied").waitFor();
+  assert.equal(await page.evaluate(() => navigator.clipboard.readText()), "claimcheck explain pod/train -n team-a");
+  const { page: strange } = await open(t, "hostile", "#/findings");
+  assert.equal(await strange.locator(".copy").filter({ hasText: "‹U+" }).getByRole("button").count(), 0);
+});
+
+test("without the cookie the page says what to do", async (t) => {
+  const refuse = () => ({ refused: 401, error: "no" });
+  const { page } = await open(t, await serve({ cluster: refuse, doctor: refuse }), "");
+  await page.getByRole("heading", { name: "Open the address that claimcheck ui prints" }).waitFor();
+});
+
+test("an error is said in the server's words, and can be tried again", async (t) => {
+  const fail = () => ({ refused: 500, error: "the cluster could not be read" });
+  const { page, server } = await open(t, await serve({ ...clusters.busy, explain: fail }), "#/findings");
+  await page.goto(`${server.address}#/waiting/team-a/train`);
+  await page.getByText("the cluster could not be read").waitFor();
+  server.answers = clusters.busy;
+  await page.getByRole("button", { name: "Try again" }).click();
+  await page.getByRole("heading", { name: /^Does not fit/ }).waitFor();
+});
+
+for (const hash of STRANGE) {
+  test(`strangers' texts are text in ${hash.slice(0, 40)}`, async (t) => {
+    const { page } = await open(t, "hostile", hash, narrow);
+    for (const summary of await page.locator("summary").all()) await summary.click();
+    if (hash === "#/devices") {
+      await page.getByLabel("Selector in CEL").fill("a!");
+      await page.locator(".caret").waitFor();
+      await page.getByLabel("Selector in CEL").fill("a");
+      await page.getByText("Chooses").waitFor();
+    }
+    for (const isTable of hash === "#/devices" ? [false, true] : [false]) {
+      if (isTable) await page.getByRole("button", { name: "Table" }).click();
+      const found = await page.evaluate(() => ({
+        title: document.title,
+        strange: document.querySelectorAll("body img, body script:not([src='page.js']), body iframe, body style, body [style*=url]").length,
+        handlers: [...document.querySelectorAll("body *")].flatMap((each) => each.getAttributeNames()).filter((name) => name.startsWith("on")),
+        links: [...document.querySelectorAll("a")].map((each) => each.getAttribute("href")),
+        loose: [...document.querySelectorAll("body *")]
+          .flatMap((each) => [...each.childNodes])
+          .filter((each) => each.nodeType === Node.TEXT_NODE && /owned|مرحبا/.test(each.data) && !each.parentElement.closest("bdi, option, pre, title"))
+          .map((each) => each.data),
+        text: document.body.textContent + [...document.querySelectorAll("[aria-label]")].map((each) => each.ariaLabel).join(""),
+        width: document.documentElement.scrollWidth,
+      }));
+      assert.notEqual(found.title, "owned");
+      assert.ok(!INVISIBLE.test(found.title));
+      assert.equal(found.strange, 0);
+      assert.deepEqual(found.handlers, []);
+      assert.deepEqual(found.loose, []);
+      assert.deepEqual(found.links.filter((href) => !href.startsWith("#/")), []);
+      assert.doesNotMatch(found.text.replaceAll("\n", ""), INVISIBLE);
+      assert.ok(found.width <= 360, `${found.width} px wide`);
+    }
+  });
+}
+
+test("links to strangers' names lead to what has that name", async (t) => {
+  const { page, server } = await open(t, "hostile", "#/devices");
+  const asked = [];
+  server.answers = { ...clusters.hostile, node: ({ name }) => (asked.push(name), clusters.hostile.node({ name })) };
+  const links = await page.locator("a.tile").evaluateAll((all) => all.map((each) => each.getAttribute("href")));
+  for (const href of links) {
+    if (href.length > 2_000) continue; // no server reads such an address
+    await page.evaluate((to) => (location.hash = to), href);
+    await page.getByText("No pods without tolerations").waitFor();
+  }
+  assert.deepEqual(asked, EVIL.filter((each) => each.length < 2_000).map((each) => each.toWellFormed()));
+});
+
+for (const colorScheme of ["light", "dark"]) {
+  test(`axe finds nothing in any view when it is ${colorScheme}`, async (t) => {
+    for (const [cluster, hash] of [...VIEWS.map((hash) => ["busy", hash]), ["quiet", ""], ["large", "#/devices"], ["different", "#/devices"], ["empty", "#/devices"]]) {
+      const { page } = await open(t, cluster, hash, { colorScheme });
+      for (const state of hash === "#/devices" ? ["map", "wrong", "chosen", "table"] : [""]) {
+        if (state === "wrong") await page.getByLabel("Selector in CEL").fill("a ? b");
+        if (state === "wrong") await page.locator(".caret").waitFor();
+        if (state === "chosen") await page.getByLabel("Selector in CEL").fill("true");
+        if (state === "chosen") await page.getByText("Chooses").waitFor();
+        if (state === "table") await page.getByRole("button", { name: "Table" }).click();
+        await page.evaluate(axe.source);
+        const { violations } = await page.evaluate(() => globalThis.axe.run());
+        assert.deepEqual(violations.map(({ id, nodes }) => [cluster, hash, state, id, nodes[0].html, nodes[0].failureSummary]), []);
+      }
+    }
+  });
+}
+
+for (const hash of VIEWS) {
+  test(`the keyboard reaches everything in ${hash}`, async (t) => {
+    const { page } = await open(t, "busy", hash);
+    const all = await page.evaluate(() => {
+      const found = [...document.querySelectorAll("a, button, input, select, textarea, summary")].filter((each) => !each.disabled && each.checkVisibility());
+      found.forEach((each, index) => (each.dataset.index = index));
+      return found.length;
+    });
+    const reached = new Set();
+    for (let press = 0; press < all; press += 1) {
+      await page.keyboard.press("Tab");
+      const { index, outline } = await page.evaluate(() => ({ index: document.activeElement.dataset.index, outline: getComputedStyle(document.activeElement).outlineStyle }));
+      assert.notEqual(outline, "none");
+      reached.add(index);
+    }
+    assert.equal(reached.size, all);
+  });
+
+  test(`${hash} has no horizontal scrolling at 360 px`, async (t) => {
+    const { page } = await open(t, "busy", hash, narrow);
+    assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 360);
+    if (hash !== "#/devices") return;
+    await page.getByRole("button", { name: "Table" }).click();
+    assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 360);
+  });
+}
+
+test("figures of a map of 40,000 devices", async (t) => {
+  for (const cluster of ["large", "different"]) {
+    const { page } = await open(t, cluster, "#/findings", { viewport: { width: 1400, height: 900 } });
+    const { first, frames, worst } = await page.evaluate(async () => {
+      const frame = () => new Promise(requestAnimationFrame);
+      const start = performance.now();
+      location.hash = "#/devices";
+      while (!document.querySelector(".map .mark, .drawn canvas[style]")) await frame();
+      await frame();
+      const first = performance.now() - start;
+      const times = [];
+      let last = performance.now();
+      while (times.length < 120) {
+        scrollBy(0, 17);
+        await frame();
+        times.push(performance.now() - last);
+        last = performance.now();
+      }
+      return { first, frames: 1000 / (times.reduce((sum, each) => sum + each) / times.length), worst: Math.max(...times) };
+    });
+    t.diagnostic(`${cluster}: first picture after ${first.toFixed(0)} ms, ${frames.toFixed(0)} frames per second while it scrolls, the longest ${worst.toFixed(0)} ms`);
+  }
+});
