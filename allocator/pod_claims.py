@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -11,6 +12,7 @@ from allocator.node_resources import NodeResources, PodNeeds
 from allocator.results import only_node_of
 from allocator.rules.standing import declares_node_operations
 from resourceapi import times
+from resourceapi.manifests import entries, mapping
 from resourceapi.model.claims import EXACT_COUNT
 from resourceapi.node_selection import selects
 from resourceapi.objects import Object
@@ -110,6 +112,23 @@ class Request(NamedTuple):
         return {"name": self.name, "exactly": details}
 
 
+class Use(NamedTuple):
+    """What a container uses for a resource: a request of the claim, in whole or in part."""
+
+    container: str
+    resource: str
+    request: str
+
+    @property
+    def as_object(self) -> Object:
+        """The same as an entry of the pod's ``status.extendedResourceClaimStatus.requestMappings``."""
+        return {
+            "containerName": self.container,
+            "resourceName": self.resource,
+            "requestName": self.request,
+        }
+
+
 class ClaimOnNodes(NamedTuple):
     """The claim that a pod needs on some nodes; None where device plugins have all that it asks for."""
 
@@ -120,6 +139,18 @@ class ClaimOnNodes(NamedTuple):
 def asks_for_devices(resource: str) -> bool:
     """Whether a resource can stand for a DeviceClass."""
     return is_extended(resource) or resource.startswith(IMPLICIT_PREFIX)
+
+
+def extended_resources_of(pod_spec: Object) -> set[str]:
+    """The resources that a pod's containers ask for and that can stand for a DeviceClass, also of a pod with mistakes."""
+    return {
+        name
+        for kind in ("initContainers", "containers")
+        for container in entries(pod_spec, kind)
+        for part in ("requests", "limits")
+        for name, amount in mapping(container, "resources", part).items()
+        if "/" in name and amount not in (0, "0") and asks_for_devices(name)
+    }
 
 
 def classes_by_resource(classes: Iterable[DeviceClass]) -> dict[str, str]:
@@ -145,8 +176,8 @@ def claim_for(
     :param by_class: the class that stands for each resource.
     :param without: resources that the node has from device plugins.
     """
-    wanted = {name: each for name, each in by_class.items() if name not in set(without)}
-    requests = sorted(_requests(pod_spec, wanted))
+    served = _served(pod_spec, by_class, without)
+    requests = sorted(chain.from_iterable(each.requests for each in served.values()))
     if not requests:
         return None
     return Claim(
@@ -155,6 +186,12 @@ def claim_for(
             "spec": {"devices": {"requests": [each.as_object for each in requests]}},
         }
     )
+
+
+def uses_for(pod_spec: Object, by_class: Mapping[str, str], without: Iterable[str] = ()) -> list[Use]:
+    """Which containers use which requests of the claim, in the order in which kube-scheduler writes it down; parameters as of :func:`claim_for`."""
+    served = _served(pod_spec, by_class, without)
+    return list(chain.from_iterable(each.uses(name) for name, each in served.items()))
 
 
 def origins(pod_spec: Object, claim: Claim) -> dict[str, str]:
@@ -194,6 +231,7 @@ def claims_by_nodes(
 
 class _Container(NamedTuple):
     place: int
+    name: str
     requests: Amounts
     keeps_running: bool
 
@@ -214,28 +252,63 @@ def _containers(pod_spec: Object) -> Iterator[_Container]:
     first = len(pod_spec.get("initContainers") or ())
     for place, each in enumerate(_all_containers(pod_spec)):
         keeps_running = place >= first or each.get("restartPolicy") == "Always"
-        yield _Container(place, container_requests(each), keeps_running)
+        yield _Container(place, each.get("name", ""), container_requests(each), keeps_running)
 
 
-def _requests(pod_spec: Object, by_class: Mapping[str, str]) -> Iterator[Request]:
-    containers = list(_containers(pod_spec))
-    for resource, device_class in sorted(by_class.items()):
+class _Served(NamedTuple):
+    """How the containers that want a resource get it.
+
+    :param own: the requests of those that keep running.
+    :param largest: that of the container, of those that end before others begin, which lacks most: it uses, as these do, what
+        the others get after it.
+    """
+
+    users: list[_Container]
+    own: list[tuple[_Container, Request]]
+    largest: Request | None
+
+    @classmethod
+    def of(cls, containers: Iterable[_Container], resource: str, device_class: str) -> _Served:
+        """For one resource."""
         users = [each for each in containers if each.wants(resource)]
-        for each in users:
+        own, largest, after = [], None, 0
+        for each in reversed(users):
+            wanted = each.wants(resource)
             if each.keeps_running:
-                yield each.request(resource, device_class, each.wants(resource))
-        # What ends before others begin uses their devices; only the largest of what is missing is requested.
-        missing = [
-            (each, each.wants(resource) - sum(later.wants(resource) for later in _later(each, users)))
-            for each in users
-            if not each.keeps_running
-        ]
-        most = max((count for _, count in missing), default=0)
-        if most > 0:
-            needy = next(each for each, count in missing if count == most)
-            yield needy.request(resource, device_class, most)
+                own.append((each, each.request(resource, device_class, wanted)))
+                after += wanted
+            elif wanted > after and (largest is None or wanted - after >= largest.devices):
+                largest = each.request(resource, device_class, wanted - after)
+        return cls(users, own[::-1], largest)
+
+    @property
+    def requests(self) -> list[Request]:
+        return [*(request for _, request in self.own), *(() if self.largest is None else (self.largest,))]
+
+    def uses(self, resource: str) -> Iterator[Use]:
+        """Those that keep running come first; the others use what they need of what these get after them."""
+        for each, request in self.own:
+            yield Use(each.name, resource, request.name)
+        for each in self.users:
+            if each.keeps_running:
+                continue
+            missing = each.wants(resource)
+            for later, request in self.own:
+                if missing <= 0:
+                    break
+                if later.place > each.place:
+                    yield Use(each.name, resource, request.name)
+                    missing -= request.devices
+            if missing > 0 and self.largest is not None:
+                yield Use(each.name, resource, self.largest.name)
 
 
-def _later(container: _Container, users: Iterable[_Container]) -> Iterator[_Container]:
-    """The containers that begin after it, and keep running."""
-    return (each for each in users if each.keeps_running and each.place > container.place)
+def _served(pod_spec: Object, by_class: Mapping[str, str], without: Iterable[str]) -> dict[str, _Served]:
+    """How each resource is served that no device plugin has, in order."""
+    left_out = set(without)
+    containers = list(_containers(pod_spec))
+    return {
+        name: _Served.of(containers, name, by_class[name])
+        for name in sorted(by_class)
+        if name not in left_out
+    }

@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from conversion.hub import normalized
 from quota.amounts import only, without_zeros
-from quota.counted_parts import counted_part_of_claim, counted_part_of_pod, is_charged_to_pod, owner_of
+from quota.counted_parts import counted_part_of_claim, counted_part_of_pod, is_charged_to_pod
 from quota.evaluators import Evaluator, evaluator_for
 from quota.ledger import Charged
 from quota.names import REQUESTS, ExtendedResources
@@ -24,6 +24,7 @@ from resourceapi.api_client import Api, Listing, Unavailable, expect
 from resourceapi.model.versions import GROUP
 from resourceapi.objects import Object
 from resourceapi.quantity import Amounts
+from resourceapi.records.claims import pod_served_by
 from resourceapi.records.classes import read_device_class
 from validation.server import Server
 
@@ -220,7 +221,7 @@ class ClusterNamespaces:
 
     def _charged_to_pod(self, namespace: str, claim: Object) -> Amounts:
         """What the pod has been charged for which the scheduler makes a claim."""
-        owner = owner_of(claim)
+        owner = pod_served_by(claim)
         if owner is None:
             return {}
         with self._turns.of(namespace):

@@ -10,20 +10,7 @@ from collections.abc import Iterable
 
 from resourceapi.manifests import uid_of
 from resourceapi.objects import EMPTY, Object
-
-ANNOTATION = "resource.kubernetes.io/extended-resource-claim"
-
-
-def owner_of(claim: Object) -> tuple[str, str] | None:
-    """Name and uid of the pod for which the scheduler made a claim, or None for any other claim."""
-    metadata = claim.get("metadata", EMPTY)
-    if (metadata.get("annotations") or EMPTY).get(ANNOTATION) != "true":
-        return None
-    for owner in metadata.get("ownerReferences") or ():
-        if owner.get("controller"):
-            is_pod = owner.get("kind") == "Pod" and owner.get("apiVersion") == "v1"
-            return (owner.get("name", ""), owner.get("uid", "")) if is_pod else None
-    return None
+from resourceapi.records.claims import FOR_EXTENDED_RESOURCES, pod_served_by
 
 
 def is_charged_to_pod(claim: Object, pod: Object, others: Iterable[Object], *, is_new: bool = False) -> bool:
@@ -35,7 +22,7 @@ def is_charged_to_pod(claim: Object, pod: Object, others: Iterable[Object], *, i
     :param is_new: whether every other one has been first, also one of the same second with a name that sorts later. The API
         server does not ask that: it admits one claim after the other in a second for what the pod was charged once.
     """
-    owner = owner_of(claim)
+    owner = pod_served_by(claim)
     if owner is None or owner != (pod["metadata"].get("name", ""), pod["metadata"].get("uid", "")):
         return False
     status = pod.get("status", EMPTY).get("extendedResourceClaimStatus")
@@ -45,7 +32,7 @@ def is_charged_to_pod(claim: Object, pod: Object, others: Iterable[Object], *, i
     return all(
         _age(other) >= mine and not (is_new and uid_of(other) != uid_of(claim))
         for other in others
-        if (known := owner_of(other)) and known[1] == owner[1]
+        if (known := pod_served_by(other)) and known[1] == owner[1]
     )
 
 
@@ -65,8 +52,8 @@ def counted_part_of_claim(claim: Object) -> Object:
     metadata = claim.get("metadata") or EMPTY
     kept = _only(metadata, _OF_METADATA)
     annotations = metadata.get("annotations") or EMPTY
-    if ANNOTATION in annotations:
-        kept["annotations"] = {ANNOTATION: annotations[ANNOTATION]}
+    if FOR_EXTENDED_RESOURCES in annotations:
+        kept["annotations"] = {FOR_EXTENDED_RESOURCES: annotations[FOR_EXTENDED_RESOURCES]}
         kept["ownerReferences"] = [
             owner for owner in metadata.get("ownerReferences") or () if owner.get("controller")
         ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from quota.admission import Verdict, admit
-from quota.counted_parts import is_charged_to_pod, owner_of
+from quota.counted_parts import is_charged_to_pod
 from quota.evaluators import Evaluator, evaluator_for
 from quota.names import ExtendedResources
 from quota.resource_quotas import ResourceQuota
@@ -13,6 +13,7 @@ from resourceapi.kinds import CLAIM
 from resourceapi.model.versions import GROUP
 from resourceapi.objects import Object
 from resourceapi.quantity import Amounts
+from resourceapi.records.claims import pod_served_by
 from resourceapi.releases import split_api_version
 from validation import statuses
 from validation.requests import Answer, Request
@@ -80,7 +81,7 @@ class Namespace:
         return self._objects.get((group, kind), _NO_OBJECTS)
 
     def _charged_to_pod(self, claim: Object) -> Amounts:
-        owner = owner_of(claim)
+        owner = pod_served_by(claim)
         pod = self.stored("", "Pod").get(owner[0]) if owner else None
         pods = self.evaluator("", "Pod")
         if pod is None or pods is None:

@@ -15,7 +15,6 @@ from typing import NamedTuple, Protocol
 
 from quota.admission import Verdict, admit
 from quota.amounts import only, without_zeros
-from quota.counted_parts import owner_of
 from quota.evaluators import Evaluator
 from quota.ledger import EMPTY, Charged, Ledger, from_json, to_json
 from quota.resource_quotas import ResourceQuota
@@ -24,6 +23,7 @@ from resourceapi.errors import ClaimcheckError, WriteConflict
 from resourceapi.kinds import CLAIM
 from resourceapi.objects import Object
 from resourceapi.quantity import ZERO, Amounts, Quantity
+from resourceapi.records.claims import pod_served_by
 
 TOO_MANY_OTHERS = "the ledger of the namespace is being changed by too many others"
 # A ConfigMap holds 1 MiB at most.
@@ -236,7 +236,7 @@ class Reservations:
         of an amount, as long as that claim may not be stored yet.
         """
         metadata = claim["metadata"]
-        name, owner = metadata.get("name", ""), owner_of(claim)
+        name, owner = metadata.get("name", ""), pod_served_by(claim)
         uid = metadata.get("uid") or name
         usage = without_zeros(evaluator.usage(claim))
         held = self._held(usage, ledger.covered)

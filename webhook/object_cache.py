@@ -9,10 +9,9 @@ from threading import Lock
 from typing import NamedTuple, Protocol
 
 from cluster.store import Change, Collection
-from quota.counted_parts import ANNOTATION as EXTENDED_RESOURCE
 from resourceapi.manifests import entries, mapping, text
 from resourceapi.objects import Object
-from resourceapi.records.claims import POD_CLAIM_NAME
+from resourceapi.records.claims import FOR_EXTENDED_RESOURCES, POD_CLAIM_NAME
 from resourceapi.records.nodes import Node
 
 MOST_DELETED = 10_000
@@ -129,7 +128,7 @@ def _claim_labels(allocated: bool, admin_access: bool, source: str, first_availa
 
 def _source(annotations: Object) -> str:
     """Who has made a claim, by the annotations of kube-scheduler and kube-controller-manager."""
-    if annotations.get(EXTENDED_RESOURCE) == "true":
+    if annotations.get(FOR_EXTENDED_RESOURCES) == "true":
         return "extended_resource"
     return "resource_claim_template" if annotations.get(POD_CLAIM_NAME) else ""
 

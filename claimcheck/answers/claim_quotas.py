@@ -12,7 +12,6 @@ from documents.manifest import Manifest
 from quota.account import most_that_fit
 from quota.amounts import exceeding
 from quota.claims import demands
-from quota.counted_parts import owner_of
 from quota.explanation import explain
 from quota.inventory import QuotaInventory
 from quota.namespace import Namespace
@@ -21,7 +20,7 @@ from resourceapi.manifests import full_name
 from resourceapi.model.versions import GROUP
 from resourceapi.objects import Object
 from resourceapi.quantity import Amounts
-from resourceapi.records.claims import Claim
+from resourceapi.records.claims import Claim, pod_served_by
 
 
 class Grant(NamedTuple):
@@ -63,7 +62,7 @@ class ClaimQuotas:
         limited = {name for name, _ in self._inventory.namespaces()}
         for key, claim in state.of(CLAIM).items():
             namespace = key.partition("/")[0]
-            if namespace in limited and key not in state.new_claims and owner_of(claim) is None:
+            if namespace in limited and key not in state.new_claims and pod_served_by(claim) is None:
                 self._inventory.hold(namespace, GROUP, CLAIM, claim)
         self._inventory.open()
 
@@ -71,7 +70,7 @@ class ClaimQuotas:
         """What a claim is charged for."""
         evaluator = self._inventory.namespace(namespace).evaluator(GROUP, CLAIM)
         assert evaluator is not None
-        return evaluator.usage(claim) if owner_of(claim) is None else {}
+        return evaluator.usage(claim) if pod_served_by(claim) is None else {}
 
     def exceeded(self) -> Iterator[Exceeded]:
         """The quotas of which more is used than they allow."""
@@ -148,7 +147,9 @@ def _to_be_made(workload: Workload, state: ClusterState) -> tuple[list[Claim], l
     """
     once, each = [], []
     for index, claim in enumerate(workload.claims):
-        if owner_of(claim.object) is not None or (workload.classes and index == len(workload.claims) - 1):
+        if pod_served_by(claim.object) is not None or (
+            workload.classes and index == len(workload.claims) - 1
+        ):
             continue
         if index in workload.from_templates:
             each.append(claim)

@@ -17,6 +17,8 @@ from resourceapi.spelling import canonical
 
 #: The annotation with which kube-controller-manager says for which entry of a pod or PodGroup it has made a claim.
 POD_CLAIM_NAME = "resource.kubernetes.io/pod-claim-name"
+#: The annotation, `true`, with which a scheduler says that it has made a claim for the extended resources of the pod that owns it (KEP-5004).
+FOR_EXTENDED_RESOURCES = "resource.kubernetes.io/extended-resource-claim"
 
 
 def allocation_of(claim: Object) -> Object | None:
@@ -40,6 +42,18 @@ def has_finalizer(claim: Object, name: str) -> bool:
     """Whether a claim has a finalizer; a text of many is not read for that."""
     found = mapping(claim, "metadata").get("finalizers")
     return f'"{name}"' in found.source if isinstance(found, Raw) else name in (found or ())
+
+
+def pod_served_by(claim: Object) -> tuple[str, str] | None:
+    """Name and uid of the pod for whose extended resources a scheduler has made a claim; None for any other claim."""
+    metadata = claim.get("metadata") or EMPTY
+    if (metadata.get("annotations") or EMPTY).get(FOR_EXTENDED_RESOURCES) != "true":
+        return None
+    for owner in metadata.get("ownerReferences") or ():
+        if owner.get("controller"):
+            is_pod = owner.get("kind") == "Pod" and owner.get("apiVersion") == "v1"
+            return (owner.get("name", ""), owner.get("uid", "")) if is_pod else None
+    return None
 
 
 def is_reserved(claim: Object, uid: str) -> bool:

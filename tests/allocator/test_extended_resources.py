@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from allocator.node_resources import NodeResources, PodNeeds
-from allocator.pod_claims import claim_for, claims_by_nodes, classes_by_resource
+from allocator.pod_claims import claim_for, claims_by_nodes, classes_by_resource, uses_for
 from resourceapi.objects import Object
 from resourceapi.quantity import amounts_of
 from resourceapi.records.classes import DeviceClass
@@ -20,9 +20,11 @@ CLASSES = {
 }
 
 
-def container(restart: str = "", **limits: int) -> Object:
+def container(restart: str = "", called: str = "", **limits: int) -> Object:
     names = {"gpu": "example.com/gpu", "nic": "example.com/nic", "cpu": "cpu"}
     found: dict[str, Any] = {"resources": {"limits": {names[key]: str(n) for key, n in limits.items()}}}
+    if called:
+        found["name"] = called
     return {**found, "restartPolicy": restart} if restart else found
 
 
@@ -64,6 +66,47 @@ def test_claim(first: list[Object], then: list[Object], expected: dict[str, tupl
     found = claim_for("p", "ns", {"initContainers": first, "containers": then}, CLASSES)
     details = {each.name: each.alternatives[0] for each in found.devices.requests} if found else {}
     assert {name: (each.device_class, each.number) for name, each in details.items()} == expected
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "expected"),
+    [
+        pytest.param(
+            [],
+            [container(called="a", gpu=1, nic=2), container(called="b", nic=1)],
+            ["a gpu container-0-request-0", "a nic container-0-request-1", "b nic container-1-request-0"],
+            id="by-resource",
+        ),
+        pytest.param(
+            [container(called="i", gpu=2), container("Always", called="s", gpu=1)],
+            [container(called="c", gpu=2)],
+            [
+                "s gpu container-1-request-0",
+                "c gpu container-2-request-0",
+                "i gpu container-1-request-0",
+                "i gpu container-2-request-0",
+            ],
+            id="first-containers-use-as-many-of-the-others-as-they-need",
+        ),
+        pytest.param(
+            [container(called="i", gpu=3), container(called="j", gpu=5), container(called="k", gpu=1)],
+            [container(called="c", gpu=2)],
+            [
+                "c gpu container-3-request-0",
+                "i gpu container-3-request-0",
+                "i gpu container-1-request-0",
+                "j gpu container-3-request-0",
+                "j gpu container-1-request-0",
+                "k gpu container-3-request-0",
+            ],
+            id="what-they-lack-is-requested-once",
+        ),
+    ],
+)
+def test_uses(first: list[Object], then: list[Object], expected: list[str]) -> None:
+    """Which containers use which requests, in kube-scheduler's order: those that keep running come first."""
+    found = uses_for({"initContainers": first, "containers": then}, CLASSES)
+    assert [f"{u.container} {u.resource.removeprefix('example.com/')} {u.request}" for u in found] == expected
 
 
 def test_device_plugins_come_first() -> None:

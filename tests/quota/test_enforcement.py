@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from quota.cluster import ClusterNamespaces
-from quota.counted_parts import ANNOTATION
 from quota.enforcement import ObservedQuota, ReservedQuota, held_for_custom_resources
 from quota.ledger import Ledger, from_json
 from quota.reservations import RecountController, Reservations
 from quota.store import ConfigMapStore
 from resourceapi.api_client import Unavailable
+from resourceapi.records.claims import FOR_EXTENDED_RESOURCES
 from resourceapi.releases import Profile
 from tests.quota.fake_api import ALL_QUOTAS, CLAIMS, CLASSES, LEDGERS, PODS, QUOTAS, FakeApi, quota
 from tests.quota.objects import alternative, claim, container, device_class, exactly, first_of, pod
@@ -151,12 +151,14 @@ def test_claim_for_a_pod_is_not_charged_twice() -> None:
     asked = {"example.com/gpu": "2"}
     setup.add(PODS, pod(container(asked, asked)))
     owner = {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "p", "controller": True}
-    made = claim(exactly("r", "gpu", 2), uid="m", annotations={ANNOTATION: "true"}, ownerReferences=[owner])
+    made = claim(
+        exactly("r", "gpu", 2), uid="m", annotations={FOR_EXTENDED_RESOURCES: "true"}, ownerReferences=[owner]
+    )
     assert setup.reserved.check("team", made, dry_run=False) is None
     foreign = claim(
         exactly("r", "gpu", 2),
         uid="f",
-        annotations={ANNOTATION: "true"},
+        annotations={FOR_EXTENDED_RESOURCES: "true"},
         ownerReferences=[{**owner, "uid": "q"}],
     )
     assert setup.reserved.check("team", foreign, dry_run=False) is not None

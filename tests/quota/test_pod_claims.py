@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from quota.amounts import written
-from quota.counted_parts import ANNOTATION
 from quota.names import ExtendedResources
 from quota.namespace import Namespace
 from resourceapi.model.versions import GROUP
+from resourceapi.records.claims import FOR_EXTENDED_RESOURCES
 from resourceapi.records.classes import DeviceClass
 from resourceapi.releases import Profile
 from tests.quota.objects import claim, container, exactly, pod
@@ -22,7 +22,7 @@ RESOURCE = "requests.example.com/gpu"
 
 def made_for_pod(name: str = "c", made: str = "2026-01-01T00:00:00Z", **changes: Any) -> dict[str, Any]:
     metadata = {
-        "annotations": {ANNOTATION: "true"},
+        "annotations": {FOR_EXTENDED_RESOURCES: "true"},
         "ownerReferences": [{**OWNER, **changes}],
         "creationTimestamp": made,
     }

@@ -13,12 +13,13 @@ import pytest
 
 from quota import cluster
 from quota.cluster import MOST_WAITING, ClusterNamespaces, ReadQueue
-from quota.counted_parts import ANNOTATION, counted_part_of_claim, counted_part_of_pod
+from quota.counted_parts import counted_part_of_claim, counted_part_of_pod
 from quota.reservations import Reservations
 from quota.store import ConfigMapStore
 from resourceapi import api_client as apis
 from resourceapi.api_client import Listing, TooLarge, Unavailable
 from resourceapi.objects import Object
+from resourceapi.records.claims import FOR_EXTENDED_RESOURCES
 from resourceapi.releases import Profile
 from tests.quota.fake_api import CLAIMS, CLASSES, PODS, QUOTAS, FakeApi, quota
 from tests.quota.objects import claim, container, device_class, exactly, pod
@@ -98,7 +99,7 @@ def made_for_pod(name: str = "made", **metadata: Any) -> Object:
         exactly("r", "gpu", 2),
         name=name,
         uid=name,
-        annotations={ANNOTATION: "true"},
+        annotations={FOR_EXTENDED_RESOURCES: "true"},
         ownerReferences=[owner],
         **metadata,
     )
@@ -135,7 +136,10 @@ def test_nothing_but_what_counts_is_kept() -> None:
         api.add(CLAIMS, large(f"c{number}", 100_000))
     seen: list[int] = []
     whole = claim(
-        exactly("r", "gpu"), name="c", uid="u", annotations={"x": "y" * 100_000, ANNOTATION: "true"}
+        exactly("r", "gpu"),
+        name="c",
+        uid="u",
+        annotations={"x": "y" * 100_000, FOR_EXTENDED_RESOURCES: "true"},
     )
     whole["spec"]["devices"]["config"] = [{"opaque": {"parameters": {"a": "b" * 100_000}}}]
     whole["spec"]["devices"]["requests"][0]["exactly"]["selectors"] = [{"cel": {"expression": "x" * 10_000}}]
