@@ -197,6 +197,10 @@ class SchedulingState:
         self._contents.forget(key)
         self.release(key)
 
+    def forget(self, namespace: str, name: str) -> None:
+        """Forget what a claim asks for that was asked about and has never been taken in."""
+        self._contents.forget(full_name(namespace, name))
+
     def hold(self, claim: Claim) -> None:
         """Count what a claim holds, if it is allocated."""
         if claim.allocation is not None:

@@ -7,9 +7,11 @@ from concurrent.futures import Future
 from functools import partial
 from threading import Lock
 
+from allocator.pod_claims import extended_resources_of
 from allocator.time_limit import OutOfTime, TimeLimit
 from cluster.leading import Fence, Leader
 from resourceapi.api_client import (
+    CONFLICT,
     CREATED,
     FIRST_OF_CLIENT,
     FIRST_OF_SERVER,
@@ -23,11 +25,12 @@ from resourceapi.errors import ClaimcheckError
 from resourceapi.manifests import mapping, text, uid_of
 from resourceapi.objects import Object
 from resourceapi.records.claims import Claim, Consumer, allocation_of
-from resourceapi.records.pods import claims_of, pod_path
+from resourceapi.records.pods import claims_of, pod_path, read_pod
 from scheduler.binding_conditions import BindingConditions
 from scheduler.claim_writes import ClaimConflict, ClaimWrites, same_devices
 from scheduler.cluster_picture import ClusterPicture
 from scheduler.decisions import Decision, Decisions
+from scheduler.extended_resources import Needed
 from scheduler.extender_api import BindingRequest
 from scheduler.picture_lock import SearchTime
 from scheduler.pod_allocation import Grant, PodAllocation, Undoing
@@ -107,12 +110,15 @@ class Binder:
             return
         fence = partial(self._leader.insist, decision.term)
         fence()
-        claims = [*decision.claims, *decision.allocated]
+        claims = [*decision.claims_on(request.node), *decision.allocated]
+        needed = decision.needed.get(request.node)
         with self._undoing.holding((each.key for each in claims), waits=True):
             allocation = self._assumed(request, decision, fence)
             self._decisions.bound(request.uid)
             try:
                 allocation.write()
+                if needed is not None:
+                    self._name_claim(request, needed, fence)
                 delay = self._conditions.delay(each.key for each in claims)
                 if delay is not None:
                     raise _KeepAllocationError(delay.reason)
@@ -129,9 +135,17 @@ class Binder:
         pod = self._pod(request)
         if self._is_bound(pod, request):
             return
-        if any(each.is_needed for each in claims_of(pod)):
+        if any(each.is_needed for each in claims_of(pod)) or self._needs_claim(pod, request):
             raise BindError("its devices have to be found again")
         self._post(request, fence)
+
+    def _needs_claim(self, pod: Object, request: BindingRequest) -> bool:
+        """Whether a claim is to be made for a pod on the node, or has been made for it."""
+        if not extended_resources_of(mapping(pod, "spec")):
+            return False
+        with self._search_time.holding(self._picture.lock, request.namespace, 1):
+            needs = self._picture.extended.needs(read_pod(pod), pod, [request.node])
+        return bool(needs.by_node) or needs.made is not None
 
     # --- what was found, if it is still so
 
@@ -145,7 +159,7 @@ class Binder:
             results = decision.results(request.node)
             if results is None:
                 raise BindError(f"its claims do not fit on {request.node}")
-            grants, allocated = self._settled(decision, results)
+            grants, allocated = self._settled(request, decision, results)
             new, found = [each.claim for each in grants], [each.allocation for each in grants]
             if not self._still_fits(new, request.node, found):
                 raise ClaimConflict("devices that were found for it are in use by now, or no longer match")
@@ -155,14 +169,22 @@ class Binder:
             allocation.assume()
         return allocation
 
-    def _settled(self, decision: Decision, results: Sequence[Object]) -> tuple[list[Grant], list[Claim]]:
+    def _settled(
+        self, request: BindingRequest, decision: Decision, results: Sequence[Object]
+    ) -> tuple[list[Grant], list[Claim]]:
         """The claims that are to get devices, and those that have what was found for them: other pods may have been bound meanwhile.
 
         :raises ClaimConflict: if one is not as it was, or has other devices.
         """
-        keys = [each.key for each in (*decision.claims, *decision.allocated)]
+        keys = [each.key for each in (*decision.claims_on(request.node), *decision.allocated)]
         held = self._picture.group_devices.take(keys)
         grants, allocated = [], []
+        to_make = decision.to_make(request.node)
+        if to_make is not None:
+            *results, result = results
+            if self._picture.claims.get(to_make.claim.key) is not None:
+                raise ClaimConflict(f"ResourceClaim {to_make.claim.key!r} has been created meanwhile")
+            grants.append(Grant(to_make.claim, result, to_make.body(request.name, request.uid)))
         for decided, result in zip(decision.claims, results, strict=True):
             claim = self._current(decided)
             if not claim.is_allocated:
@@ -195,7 +217,20 @@ class Binder:
             raise ClaimConflict(f"ResourceClaim {decided.key!r} has been deleted")
         return claim.for_a_moment()
 
-    # --- the Binding
+    # --- the pod
+
+    def _name_claim(self, request: BindingRequest, needed: Needed, fence: Fence) -> None:
+        """Write into the status of the pod which claim has the devices for its extended resources: kubelet finds them by that.
+
+        :raises ClaimcheckError: if that cannot be done.
+        """
+        fence()
+        path = f"{pod_path(request.namespace, request.name)}/status"
+        body = {"metadata": {"uid": request.uid}, "status": needed.pod_status()}
+        code, answer = self._api.request("PATCH", path, body)
+        if code in (NOT_FOUND, CONFLICT):
+            raise BindError("the pod has been deleted")
+        expect((code, answer), f"writing the status of pod {request.namespace}/{request.name}", OK)
 
     def _post(self, request: BindingRequest, fence: Fence) -> None:
         """Create the Binding.

@@ -14,11 +14,15 @@ from resourceapi.records.claims import Allocation, Claim
 class Assumed(NamedTuple):
     """An allocation that counts before the API server has it.
 
-    :param uid: of the claim.
+    :param uid: of the claim; empty while that is still to be made.
     """
 
     uid: str
     allocation: Allocation
+
+    def is_of(self, claim: Claim) -> bool:
+        """Whether it is an allocation of this claim."""
+        return self.uid in ("", claim.uid)
 
 
 class ClaimLedger:
@@ -45,7 +49,7 @@ class ClaimLedger:
         self.listeners: list[Callable[[Change[Claim]], None]] = []
 
     def get(self, key: str) -> Claim | None:
-        """A claim with what it holds, assumed allocations included; None if there is none.
+        """A claim with what it holds, assumed allocations included; None if there is none, and is not going to be.
 
         It stays: who reads what it asks for does so from a copy (:meth:`~resourceapi.records.claims.Claim.for_a_moment`).
 
@@ -53,9 +57,11 @@ class ClaimLedger:
         """
         claim = self._claims.objects.get(key)
         assumed = self._assumed.get(key)
-        if claim is not None and assumed is not None and assumed.uid == claim.uid:
-            return claim.allocated(assumed.allocation.object)
-        return claim
+        if assumed is None:
+            return claim
+        if claim is None:
+            return None if assumed.uid else _to_be_made(key).allocated(assumed.allocation.object)
+        return claim.allocated(assumed.allocation.object) if assumed.is_of(claim) else claim
 
     def is_assumed(self, key: str) -> bool:
         """Whether the claim's allocation is being written."""
@@ -73,7 +79,7 @@ class ClaimLedger:
     def assume(self, key: str, uid: str, allocation: Object) -> None:
         """Let an allocation count that is going to be written.
 
-        :param uid: of the claim.
+        :param uid: of the claim; empty for one that is going to be made.
         :param allocation: an AllocationResult in normal form.
         """
         self._assumed[key] = Assumed(uid, Allocation(allocation))
@@ -117,9 +123,9 @@ class ClaimLedger:
     def _confirm(self, change: Change[Claim]) -> bool:
         """Forget what was assumed of a claim once the API server says what it has; whether that is something else."""
         assumed, after = self._assumed.get(change.key), change.after
-        if assumed is None:
+        if assumed is None or (after is None and not assumed.uid):
             return False
-        is_same = after is not None and after.uid == assumed.uid
+        is_same = after is not None and assumed.is_of(after)
         held = after.allocation if after is not None and is_same else None
         if held is None and is_same:
             return False  # not written yet
@@ -132,6 +138,11 @@ class ClaimLedger:
             self._state.remove_claim(*_names(key))
         else:
             self._state.put_claim(claim)
+
+
+def _to_be_made(key: str) -> Claim:
+    namespace, name = _names(key)
+    return Claim({"metadata": {"namespace": namespace, "name": name}})
 
 
 def _names(key: str) -> tuple[str, str]:

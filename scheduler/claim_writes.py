@@ -18,15 +18,23 @@ from urllib.parse import quote
 
 from cluster.group_snapshots import Snapshots
 from cluster.leading import Fence
-from resourceapi.api_client import CONFLICT, NOT_FOUND, OK, Api, Unavailable, expect
+from resourceapi.api_client import CONFLICT, CREATED, NOT_FOUND, OK, Api, Unavailable, expect
 from resourceapi.encoding import encode
 from resourceapi.errors import ClaimcheckError
 from resourceapi.kinds import CLAIM
 from resourceapi.limits import RESERVED_FOR
 from resourceapi.manifests import entries, mapping, name_of, text, uid_of
 from resourceapi.model.versions import V1_PATH
-from resourceapi.objects import Object
-from resourceapi.records.claims import Consumer, allocation_of, finalizers_of, is_reserved, reservations
+from resourceapi.objects import EMPTY, Object
+from resourceapi.records.claims import (
+    Claim,
+    Consumer,
+    allocation_of,
+    finalizers_of,
+    is_reserved,
+    pod_served_by,
+    reservations,
+)
 from resourceapi.schema import Schema
 
 #: Keeps a claim that is in use from being deleted; kube-controller-manager takes it away with the allocation.
@@ -40,7 +48,7 @@ class ClaimConflict(ClaimcheckError):
 
 
 class Target(NamedTuple):
-    """A claim that is written to."""
+    """A claim that is written to; without a uid while nobody knows whether it has been made."""
 
     namespace: str
     name: str
@@ -59,8 +67,12 @@ class Target(NamedTuple):
     @property
     def path(self) -> str:
         """Where the API server has it."""
-        namespace, name = quote(self.namespace, safe=""), quote(self.name, safe="")
-        return f"{V1_PATH}/namespaces/{namespace}/{CLAIM.resource}/{name}"
+        return f"{self.collection}/{quote(self.name, safe='')}"
+
+    @property
+    def collection(self) -> str:
+        """Where it has those of the namespace."""
+        return f"{V1_PATH}/namespaces/{quote(self.namespace, safe='')}/{CLAIM.resource}"
 
 
 class ClaimWrites:
@@ -90,6 +102,55 @@ class ClaimWrites:
         self._seen = seen
         self._timestamp = timestamp
         self._allocated = allocated
+
+    # --- making, for extended resources
+
+    def make(self, body: Object, consumer: Consumer, fence: Fence) -> Object:
+        """Create a claim for a pod, with the finalizer of :meth:`protect`.
+
+        :param body: the claim, with its name.
+        :param fence: is asked before.
+        :returns: the claim as the API server has it, without devices.
+        :raises ClaimConflict: if there is another one of this name.
+        :raises Unavailable: if it was not made, as far as is known.
+        """
+        target = Target.of(body)
+        fence()
+        protected = {**body, "metadata": {**body["metadata"], "finalizers": [FINALIZER]}}
+        code, answer = self._api.request("POST", target.collection, protected)
+        if code != CONFLICT:
+            claim: Object = expect((code, answer), f"creating ResourceClaim {target.key}", CREATED)
+            self._seen(claim)
+            return claim
+        # the client may have had to send it twice, and the first one have arrived
+        claim = self._read(target)
+        if pod_served_by(claim) != (consumer.name, consumer.uid) or not _ask_for_the_same(claim, body):
+            raise ClaimConflict(f"ResourceClaim {target.name!r} was not created for this pod")
+        return self.protect(Target.of(claim), claim)
+
+    def unmake(self, target: Target, consumer: Consumer, fence: Fence) -> None:
+        """Delete a claim that was made for a pod, if there is one, unless others have reserved it.
+
+        :param fence: is asked before every write.
+        :raises Unavailable: if it is not done.
+        """
+        for _ in range(2 * MOST_TRIES):
+            claim = self._find(target)
+            if claim is None or pod_served_by(claim) != (consumer.name, consumer.uid):
+                return
+            change = _next_undo(claim, consumer, allocation_of(claim) or EMPTY)
+            if change is None and (allocation_of(claim) is not None or is_leaving(claim)):
+                return
+            fence()
+            if change is not None:
+                path, patch = change
+                self._patch(target.path + path, claim, patch)
+                continue
+            code, answer = self._api.request("DELETE", target.path, {"preconditions": _version_of(claim)})
+            if code not in (CONFLICT, NOT_FOUND):
+                expect((code, answer), f"deleting ResourceClaim {target.key}", OK)
+                return
+        raise Unavailable(f"ResourceClaim {target.key} keeps changing")
 
     # --- giving
 
@@ -199,7 +260,7 @@ class ClaimWrites:
         if code == NOT_FOUND:
             return None
         claim: Object = expect((code, answer), f"GET {target.path}", OK)
-        if uid_of(claim) != target.uid:
+        if target.uid and uid_of(claim) != target.uid:
             return None
         self._seen(claim)
         return claim
@@ -212,9 +273,7 @@ class ClaimWrites:
 
     def _patch(self, path: str, claim: Object, patch: Object) -> Object | None:
         """Change a claim that is as it was read; None if it is not."""
-        metadata = mapping(claim, "metadata")
-        precondition = {"uid": metadata["uid"], "resourceVersion": metadata["resourceVersion"]}
-        body = {**patch, "metadata": {**precondition, **mapping(patch, "metadata")}}
+        body = {**patch, "metadata": {**_version_of(claim), **mapping(patch, "metadata")}}
         code, answer = self._api.request("PATCH", path, body)
         return None if code in (CONFLICT, NOT_FOUND) else self._taken_in(Target.of(claim), code, answer)
 
@@ -226,6 +285,16 @@ class ClaimWrites:
     def _references(self, consumers: Sequence[Object]) -> list[Object]:
         """Entries of ``status.reservedFor`` without the members that are empty in normal form."""
         return [{name: value for name, value in each.items() if value} for each in consumers]
+
+
+def _version_of(claim: Object) -> Object:
+    """What a write names that is about this version of a claim."""
+    metadata = mapping(claim, "metadata")
+    return {"uid": metadata["uid"], "resourceVersion": metadata["resourceVersion"]}
+
+
+def _ask_for_the_same(one: Object, other: Object) -> bool:
+    return Claim(one).devices.requests == Claim(other).devices.requests
 
 
 def same_devices(one: Object | None, other: Object | None) -> bool:
@@ -275,10 +344,15 @@ def _check_reservable(target: Target, claim: Object) -> None:
         raise ClaimConflict(f"ResourceClaim {target.name!r} is in use by {RESERVED_FOR} consumers already")
 
 
+def is_leaving(claim: Object) -> bool:
+    """Whether a claim is being deleted."""
+    return bool(mapping(claim, "metadata").get("deletionTimestamp"))
+
+
 def _check_stays(target: Target, claim: Object) -> None:
     if uid_of(claim) != target.uid:
         raise _is_gone(target)
-    if mapping(claim, "metadata").get("deletionTimestamp"):
+    if is_leaving(claim):
         raise ClaimConflict(f"ResourceClaim {target.name!r} is being deleted")
 
 

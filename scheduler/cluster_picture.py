@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from allocator.device_shapes import ShapeRegistry
 from allocator.devices import Slice
 from allocator.features import Features
+from allocator.pod_claims import extended_resources_of
 from allocator.scheduling import SchedulingState
 from allocator.time_limit import STEP_SECONDS, TimeLimit
 from cluster.client import Client
@@ -25,20 +26,27 @@ from cluster.store import Change, Collection, Value, VersionedCollection
 from resourceapi.json_text import PackedRaw, Raw
 from resourceapi.kinds import CLAIM, DEVICE_CLASS, DEVICE_TAINT_RULE, RESOURCE_SLICE, RESOURCE_SLICE_PATCH
 from resourceapi.logs import LOGGER
-from resourceapi.manifests import entries, mapping, text
+from resourceapi.manifests import entries, has_ended, mapping, text
 from resourceapi.model.versions import GROUP, OWN_GROUP, V1_PATH
 from resourceapi.objects import Object
 from resourceapi.recognition import is_served
 from resourceapi.records import pod_groups
-from resourceapi.records.claims import MIN_BYTES, Claim, DevicesReader
-from resourceapi.records.classes import read_device_class
+from resourceapi.records.claims import (
+    FOR_EXTENDED_RESOURCES,
+    MIN_BYTES,
+    Claim,
+    DevicesReader,
+    pod_served_by,
+)
+from resourceapi.records.classes import EXTENDED_RESOURCES_GATE, read_device_class
 from resourceapi.records.nodes import read_node
 from resourceapi.records.pod_groups import PodGroup
-from resourceapi.records.pods import Pod, pod_with_claims
+from resourceapi.records.pods import Pod, pod_with_claims, read_pod
 from resourceapi.records.taints import read_taint_rule
 from resourceapi.releases import Profile
 from scheduler.budgets import Budget, read_budget
 from scheduler.claim_ledger import ClaimLedger
+from scheduler.extended_resources import ExtendedResources
 from scheduler.group_devices import GroupDevices
 from scheduler.picture_lock import PictureLock
 from scheduler.pod_claims import MOST_CLAIMS
@@ -146,7 +154,7 @@ class ClusterPicture:
         read_claim, kept = read(CLAIM.name), snapshots or InConfiguration()
 
         def read_with_snapshot(value: Object) -> Claim | None:
-            claim = read_claim(_without(value, "labels", "annotations"))
+            claim = read_claim(_with_marks(value))
             if claim is None:
                 return None
             packed = _packed(_with_short_metadata(kept.read(claim)))
@@ -161,6 +169,13 @@ class ClusterPicture:
         self.claim_objects = VersionedCollection(read_with_snapshot, attrgetter("object"))
         self.claims = ClaimLedger(self.state, self.claim_objects)
         self.group_devices = GroupDevices(self.claims)
+        self.extended = ExtendedResources(
+            self.nodes,
+            self.classes,
+            self.claims,
+            self.state.forget,
+            is_on=EXTENDED_RESOURCES_GATE in profile.gates,
+        )
         for members in (self.pods, self.pod_groups):
             members.listen(self._end_groups)
         state = self.state
@@ -337,11 +352,13 @@ def with_few_claims(pod: Pod) -> Pod:
 
 
 def _pod_with_few_claims(value: Object) -> Pod | None:
-    """A pod with claims; of those that are too many to get devices one more than there may be, as thousands of pods may name a thousand each.
+    """A pod with claims, or to which some may be made for extended resources; of those that are too many to get devices one more than there may be, as thousands of pods may name a thousand each.
 
     Its scheduling gates are kube-scheduler's business, and may be as many.
     """
     pod = pod_with_claims(value)
+    if pod is None and not has_ended(value) and extended_resources_of(mapping(value, "spec")):
+        pod = read_pod(value)
     return None if pod is None else with_few_claims(pod)._replace(gates=())
 
 
@@ -367,6 +384,15 @@ def _packed(obj: Object) -> Object:
         if isinstance(raw, Raw):
             part[name] = PackedRaw(raw)
     return obj
+
+
+def _with_marks(value: Object) -> Object:
+    """A claim with the annotation that says for what it has been made, and no other."""
+    is_made = pod_served_by(value) is not None
+    kept = _without(value, "labels", "annotations")
+    if not is_made:
+        return kept
+    return {**kept, "metadata": {**kept["metadata"], "annotations": {FOR_EXTENDED_RESOURCES: "true"}}}
 
 
 def _without(value: Object, *unread: str) -> Object:

@@ -12,6 +12,7 @@ from allocator.answers import Answers
 from resourceapi.caches import WeighedCache
 from resourceapi.objects import Object
 from resourceapi.records.claims import Claim, Consumer
+from scheduler.extended_resources import Needed
 from scheduler.picture_lock import PAUSES
 
 #: How long the bind of a pod is waited for after its filter, in seconds, before the next pod is filtered. If it has not come by
@@ -48,6 +49,7 @@ class Decision(NamedTuple):
     :param places: where in ``answers`` each node is that fits.
     :param shared: for whom those are reserved that the pod shares with its PodGroup, by key.
     :param alternatives: how far down their lists those are that ``allocated`` have.
+    :param needed: the claim for extended resources on nodes that need one; its devices come last.
     """
 
     uid: str
@@ -59,6 +61,17 @@ class Decision(NamedTuple):
     places: Mapping[str, int]
     alternatives: Sequence[int] = ()
     shared: Mapping[str, Consumer] = MappingProxyType({})
+    needed: Mapping[str, Needed] = MappingProxyType({})
+
+    def to_make(self, node: str) -> Needed | None:
+        """The claim that is to be made if the pod is bound to a node, if any."""
+        needed = self.needed.get(node)
+        return None if needed is None or needed.is_made else needed
+
+    def claims_on(self, node: str) -> list[Claim]:
+        """The claims that get devices on a node, in the order of the results."""
+        made = self.to_make(node)
+        return [*self.claims, *(() if made is None else (made.claim,))]
 
     @property
     def weight(self) -> int:
@@ -70,11 +83,13 @@ class Decision(NamedTuple):
             [sum([part.config_bytes for part in each.templates or ()]) for each in different], default=0
         )
         claims = sum([CLAIM_BYTES + len(each.key) for each in (*self.claims, *self.allocated)])
+        uses = {id(each): len(each.uses) + 1 for each in self.needed.values()}
+        claims += CLAIM_BYTES * sum(uses.values()) + NODE_BYTES * len(self.needed)
         devices = sum([len(each.allocation.results) for each in self.allocated if each.allocation])
         return NODE_BYTES * len(self.answers) + claims + DEVICE_BYTES * devices + outcomes + config
 
     def results(self, node: str) -> Sequence[Object] | None:
-        """An AllocationResult (v1, normal form) for each of the ``claims``; None if the pod does not fit on the node."""
+        """An AllocationResult (v1, normal form) for each of :meth:`claims_on`; None if the pod does not fit on the node."""
         place = self.places.get(node)
         return None if place is None else self.answers[place].result
 

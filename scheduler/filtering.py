@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from threading import Condition
 from time import monotonic
 from typing import NamedTuple
 
 from allocator.errors import AWAY, FATAL, OUT_OF_TIME
 from allocator.plans import Outcome
-from allocator.pod_claims import asks_for_devices, classes_by_resource
+from allocator.pod_claims import ClaimsOnNodes, extended_resources_of
 from allocator.results import places_of
 from allocator.scheduling import PodAnswer
 from allocator.scheduling_outcome import SchedulingOutcome, device_reason
 from allocator.time_limit import TimeLimit
 from cluster.store import Change
-from resourceapi.manifests import entries, mapping
-from resourceapi.objects import Object
+from resourceapi.manifests import mapping
 from resourceapi.records.claims import Claim, Consumer
+from resourceapi.records.classes import EXTENDED_RESOURCES_GATE
 from resourceapi.records.pods import Pod, read_pod
 from scheduler.binding_conditions import BindingConditions
 from scheduler.cluster_picture import ClusterPicture, HelpedBy, with_few_claims
 from scheduler.decisions import Decision, Decisions, kept_of
+from scheduler.extended_resources import NO_NEEDS, ExtendedResources, Needs
 from scheduler.extender_api import CandidateNodes, Verdicts
 from scheduler.picture_lock import SearchTime
 from scheduler.pod_claims import ClaimProblem, shared_claims, stored_claims_for
 from scheduler.reasons import with_shortfalls
 from scheduler.refusals import Refusals
-from validation.pod_resources import container_requests
 
 #: How long a filter waits for claims that are not known; after it has done so in vain, none waits for the longer time.
 ARRIVAL_SECONDS, ARRIVAL_PAUSE_SECONDS = 0.2, 60.0
@@ -57,7 +57,8 @@ class ClaimArrivals:
                 self._not_before = monotonic() + ARRIVAL_PAUSE_SECONDS
 
     def _are_known(self, pod: Pod) -> bool:
-        return all(key in self._claims for key in pod.claim_keys)
+        # that for extended resources may be gone for good
+        return all(key in self._claims for key in pod._replace(extended_claim="").claim_keys)
 
     def _changed(self, change: Change[Claim]) -> None:
         with self._arrived:
@@ -65,39 +66,35 @@ class ClaimArrivals:
 
 
 def nodes_without(candidates: CandidateNodes, picture: ClusterPicture) -> dict[str, str]:
-    """The nodes on which no device plugin has what a pod asks for and a DeviceClass stands for (KEP-5004), with the reason.
+    """The nodes on which nobody has what a pod asks for by extended resources (KEP-5004), with the reason.
 
-    kube-scheduler's own check of resources lets such pods pass there, since its plugin DynamicResources would make a claim
-    for them. With the plugin disabled nobody does, and they would be bound without devices.
+    kube-scheduler lets the pod pass where a DeviceClass stands for them, which it may have seen first; and if the gate is on for it
+    alone, nobody makes a claim. The pod would be bound without devices.
     """
-    asked = set(_asked(candidates.pod))
-    if not asked:
-        return {}
-    by_class = classes_by_resource(list(picture.classes.objects.values()))
-    served = sorted(asked & by_class.keys())
+    extended = picture.extended
+    asked = sorted(extended_resources_of(mapping(candidates.pod, "spec")))
+    lacking = {each: why for each in asked if (why := _not_claimed(each, extended))}
     found: dict[str, str] = {}
-    for node in candidates.nodes if served else ():
-        known = picture.nodes.objects.get(node)
-        for resource in served:
-            amount = known.allocatable.get(resource) if known is not None else None
-            if amount is None or amount.is_zero():
-                found[node] = (
-                    f"{resource} stands for DeviceClass {by_class[resource]}, which needs a ResourceClaim here"
-                )
+    for node in candidates.nodes if lacking else ():
+        for resource, why in lacking.items():
+            if node in picture.nodes.objects and not extended.is_provided(node, resource):
+                found[node] = why
                 break
     return found
 
 
-def _asked(pod: Object) -> Iterator[str]:
-    spec = mapping(pod, "spec")
-    for containers in ("initContainers", "containers"):
-        for container in entries(spec, containers):
-            for resource, amount in container_requests(mapping(container)).items():
-                if asks_for_devices(resource) and amount.value():
-                    yield resource
+def _not_claimed(resource: str, extended: ExtendedResources) -> str:
+    """Why no claim can be made for an extended resource; empty if one can."""
+    device_class = extended.classes.get(resource)
+    if device_class is None:
+        return f"no device plugin of the node has {resource}, and no DeviceClass stands for it yet"
+    if not extended.is_on:
+        return f"{resource} stands for DeviceClass {device_class}, but the {EXTENDED_RESOURCES_GATE} feature is disabled"
+    return ""
 
 
 UNKNOWN_NODE = "node is not known to the scheduling sidecar yet"
+_AWAY = device_reason(AWAY)
 
 
 class Refused(NamedTuple):
@@ -109,6 +106,8 @@ class Refused(NamedTuple):
     :param answer: what the allocator found, if that is what keeps the pod from the nodes.
     :param gains: as :meth:`~scheduler.cluster_picture.ClusterPicture.gains_for` was for that.
     :param retry_at: when it is tried again, if there was too little time for some of the nodes (`SearchTime.clock`).
+    :param needs: what it needs for its extended resources.
+    :param left_over: a claim that an earlier attempt has made and that is of no use: the pod waits until it is gone.
     """
 
     pod: Pod
@@ -120,6 +119,8 @@ class Refused(NamedTuple):
     claims: tuple[Claim, ...] = ()
     answer: PodAnswer | None = None
     retry_at: float | None = None
+    needs: Needs = NO_NEEDS
+    left_over: Claim | None = None
 
 
 class NobodyWaits(Exception):
@@ -173,6 +174,7 @@ class Filter:
                 self._decisions.take(before.uid)
                 with self._picture.lock:
                     self._refusals.drop(before.uid)
+                    self._picture.extended.forget(before)
 
     def answer(self, candidates: CandidateNodes, is_wanted: Callable[[], bool] = lambda: True) -> Verdicts:
         """On which nodes a pod fits; without claims on all of them.
@@ -180,16 +182,21 @@ class Filter:
         :param is_wanted: whether kube-scheduler still waits.
         :raises NobodyWaits: if it does not, before it is searched.
         """
+        gains = self._picture.gains_for(HelpedBy.DEVICES)
         unserved = nodes_without(candidates, self._picture)
         if not unserved:
             return self._answer(candidates, is_wanted)
         rest = candidates._replace(nodes=[node for node in candidates.nodes if node not in unserved])
-        verdicts = self._answer(rest, is_wanted) if rest.nodes else Verdicts((), {}, {})
+        if not rest.nodes:
+            pod, verdicts = with_few_claims(read_pod(candidates.pod)), Verdicts((), {}, unserved)
+            self._refused(Refused(pod, candidates, verdicts, HelpedBy.DEVICES, gains))
+            return verdicts
+        verdicts = self._answer(rest, is_wanted)
         return verdicts._replace(beyond_preemption={**verdicts.beyond_preemption, **unserved})
 
     def _answer(self, candidates: CandidateNodes, is_wanted: Callable[[], bool]) -> Verdicts:
         pod = with_few_claims(read_pod(candidates.pod))
-        if not pod.claims:
+        if not pod.claims and not self._picture.extended.asked(candidates.pod):
             return Verdicts(candidates.nodes, {}, {})
         self._decisions.wait_for_binds(pod.uid, pod.group_key)
         self._arrivals.wait_for_claims(pod)
@@ -214,21 +221,30 @@ class Filter:
             stored = stored_claims_for(pod, self._picture.claims)
         except ClaimProblem as problem:
             return self._refused_by_claims(pod, candidates, problem)
+        needs = self._picture.extended.needs(pod, candidates.pod, candidates.nodes)
+        if needs.made is not None:
+            stored, pod = [*stored, needs.made], pod._replace(extended_claim=needs.made.name)
+        elif not stored and not needs.by_node:
+            self._decisions.take(pod.uid)
+            return Verdicts(candidates.nodes, {}, {})
         # what pods of its group have got meanwhile is not known to refusals
         known = None if pod.group else self._refusals.get(pod.uid, stored, candidates)
         if known is not None:
             return known
+        if needs.made is not None and not needs.by_node:
+            return self._refused_by_left_over(pod, candidates, stored, needs.made)
         claims = [each.for_a_moment() for each in stored]
         retry_at = self._search_time.retry_at(pod)
         if retry_at is not None:
             return self._put_off(pod, candidates, claims, retry_at)
         waiting = self._waiting(pod, claims)
-        answer = self._decide(pod, term, claims, candidates, is_binding=not waiting)
-        verdicts = self._verdicts(answer, candidates)
+        answer = self._decide(pod, term, claims, candidates, needs, is_binding=not waiting)
+        verdicts = self._verdicts(answer, candidates, needs)
         if pod.group and verdicts.fitting and not waiting:
             verdicts = self._on_one_node(pod, verdicts)
         if not verdicts.fitting:
-            return self._refused_by_devices(pod, candidates, claims, answer, verdicts)
+            refused = self._refused_by_devices(pod, candidates, claims, answer, verdicts, needs)
+            return refused._replace(needs=needs)
         self._search_time.decided(pod)
         if waiting:
             return self._refused_by_conditions(pod, candidates, claims, verdicts, waiting)
@@ -250,21 +266,30 @@ class Filter:
         term: int,
         claims: list[Claim],
         candidates: CandidateNodes,
+        needs: Needs,
         *,
         is_binding: bool,
     ) -> PodAnswer:
         """Ask the allocator, and keep its answer if the pod can be bound."""
-        state = self._picture.state
+        state, extended = self._picture.state, self._picture.extended
         answer = state.filter(
             claims,
             TimeLimit(self._seconds),
             candidates.nodes,
+            needs.instead(claims),
             best_fit=self._best_fit,
         )
+        extended.forget_variants(needs)
+        if self._picture.pods.objects.get(pod.key) is None:  # nobody would tell that it is gone
+            extended.forget(pod)
         if not is_binding:
             return answer
         found = zip(answer.nodes.names, answer.nodes.outcomes, strict=True)
-        places = {node: place for place, (node, outcome) in enumerate(found) if outcome.fits}
+        places = {
+            node: place
+            for place, (node, outcome) in enumerate(found)
+            if outcome.fits and not needs.exclude(node)
+        }
         if not places:
             self._decisions.take(pod.uid)
             return answer
@@ -283,6 +308,7 @@ class Filter:
             places,
             alternatives,
             shared_claims(pod, self._picture.group_of(pod)),
+            needs.by_node,
         )
         self._decisions.put(decision, pod.group_key, completes=self._completes(pod))
         return answer
@@ -301,10 +327,10 @@ class Filter:
         decision = self._decisions.get(pod.uid)
         results = decision.results(node) if decision is not None else None
         if decision is not None and results is not None:
-            self._picture.group_devices.hold(zip(decision.claims, results, strict=True))
+            self._picture.group_devices.hold(zip(decision.claims_on(node), results, strict=True))
         return verdicts._replace(fitting=(node,))
 
-    def _verdicts(self, answer: PodAnswer, candidates: CandidateNodes) -> Verdicts:
+    def _verdicts(self, answer: PodAnswer, candidates: CandidateNodes, needs: Needs) -> Verdicts:
         """What each node has for the pod; as with kube-scheduler's plugin, an error on one of them fails the attempt."""
         if answer.outcome is SchedulingOutcome.ERROR and answer.error is not None:
             reason = device_reason(answer.error.unnamed)
@@ -317,6 +343,8 @@ class Filter:
             found = outcomes.get(node)
             if found is None:
                 beyond[node] = UNKNOWN_NODE
+            elif needs.exclude(node):
+                beyond[node] = _AWAY
             elif found.fits:
                 fitting.append(node)
             elif answer.refusal or found.error_kind == FATAL or found.error == AWAY:
@@ -332,14 +360,24 @@ class Filter:
         claims: list[Claim],
         answer: PodAnswer,
         verdicts: Verdicts,
+        needs: Needs,
     ) -> Refused:
-        verdicts = verdicts._replace(failed=with_shortfalls(self._picture, claims, verdicts.failed))
+        failed: dict[str, str] = {}
+        special = needs.instead(claims)
+        on_some = frozenset(node for each in special for node in each.nodes)
+        elsewhere = ClaimsOnNodes(frozenset(verdicts.failed) - on_some, claims)
+        for each in (*special, elsewhere):
+            there = {node: verdicts.failed[node] for node in each.nodes if node in verdicts.failed}
+            failed |= with_shortfalls(self._picture, each.claims, there)
+        self._picture.extended.forget_variants(needs)
+        verdicts = verdicts._replace(failed=failed)
         retry_at = None
         if any(map(_is_late, answer.nodes.outcomes)):
             retry_at = self._search_time.late(pod)
         else:
             self._search_time.decided(pod)
-        helped_by = HelpedBy.CLASSES if answer.refusal else HelpedBy.DEVICES
+        is_of_classes = answer.refusal and not needs.by_node  # which depend on nodes as well
+        helped_by = HelpedBy.CLASSES if is_of_classes else HelpedBy.DEVICES
         refused = self._refused_for(pod, candidates, verdicts, helped_by)
         return self._remembered(refused._replace(claims=tuple(claims), answer=answer, retry_at=retry_at))
 
@@ -365,6 +403,15 @@ class Filter:
         reason = str(problem)
         verdicts = Verdicts((), {}, dict.fromkeys(candidates.nodes, reason))
         return self._refused_for(pod, candidates, verdicts, HelpedBy.CLAIMS)._replace(problem=reason)
+
+    def _refused_by_left_over(
+        self, pod: Pod, candidates: CandidateNodes, claims: Sequence[Claim], left_over: Claim
+    ) -> Refused:
+        """The claim that an earlier attempt has made is not what the pod needs now, or has no devices."""
+        reason = f"ResourceClaim {left_over.name!r} of an earlier attempt is to be deleted first"
+        verdicts = Verdicts((), {}, dict.fromkeys(candidates.nodes, reason))
+        refused = self._refused_for(pod, candidates, verdicts, HelpedBy.DEVICES)
+        return refused._replace(claims=tuple(claims), left_over=left_over)
 
     def _refused_by_conditions(
         self,

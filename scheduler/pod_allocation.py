@@ -17,7 +17,7 @@ from resourceapi.api_client import Unavailable
 from resourceapi.errors import ClaimcheckError
 from resourceapi.logs import LOGGER, log
 from resourceapi.objects import Object
-from resourceapi.records.claims import Claim, Consumer
+from resourceapi.records.claims import Claim, Consumer, allocation_of, pod_served_by
 from scheduler.claim_writes import ClaimWrites, Target
 from scheduler.cluster_picture import ClusterPicture
 
@@ -26,17 +26,23 @@ class Grant(NamedTuple):
     """The devices that a claim gets.
 
     :param allocation: an AllocationResult as the allocator has made it.
+    :param body: the claim as it is to be created, if it does not exist yet.
     """
 
     claim: Claim
     allocation: Object
+    body: Object | None = None
 
 
 class _Begun(NamedTuple):
-    """A claim to which something may have been written, with the devices that it may have got; None if it had its own."""
+    """A claim to which something may have been written, with the devices that it may have got; None if it had its own.
+
+    :param is_made: whether it was made for the pod, and goes with it.
+    """
 
     target: Target
     allocation: Object | None
+    is_made: bool = False
 
 
 class PodAllocation:
@@ -80,16 +86,21 @@ class PodAllocation:
 
     def assume(self) -> None:
         """Let the devices count as taken; needs the picture's lock."""
-        for claim, allocation in self._grants:
-            self._picture.claims.assume(claim.key, claim.uid, allocation)
-            self._assumed.append(claim.key)
+        for each in self._grants:
+            self._picture.claims.assume(each.claim.key, each.claim.uid, each.allocation)
+            self._assumed.append(each.claim.key)
 
     def write(self) -> None:
         """Write all of it.
 
         :raises ClaimcheckError: if something cannot be written; what was is for :meth:`take_back`.
         """
-        protected = [self._protect(*grant) for grant in self._grants]
+        protected = [
+            self._protect(each.claim, each.allocation)
+            if each.body is None
+            else self._make(each.body, each.allocation)
+            for each in self._grants
+        ]
         for target, claim, allocation in protected:
             self._writes.allocate(target, claim, allocation, self._consumer_of(target.key), self._fence)
         for each in self._allocated:
@@ -105,6 +116,14 @@ class PodAllocation:
         self._begin(target, written)
         return target, self._writes.protect(target, claim.object), written
 
+    def _make(self, body: Object, allocation: Object) -> tuple[Target, Object, Object]:
+        self._begun.append(_Begun(Target.of(body), allocation, is_made=True))
+        claim = self._writes.make(body, self._consumer, self._fence)
+        target = Target.of(claim)
+        with self._picture.lock:
+            self._picture.claims.assume(target.key, target.uid, allocation)
+        return target, claim, self._writes.written_form(target, allocation)
+
     def _begin(self, target: Target, allocation: Object | None) -> None:
         """Note what is to be taken back if something fails."""
         if target.key not in self._shared:
@@ -116,7 +135,8 @@ class PodAllocation:
     def release(self) -> None:
         """Count the devices of earlier attempts as those of this one, so that they are taken back, too."""
         for each in self._allocated:
-            self._begun.append(_Begun(Target.of(each.object), each.object["status"]["allocation"]))
+            is_made = pod_served_by(each.object) == (self._consumer.name, self._consumer.uid)
+            self._begun.append(_Begun(Target.of(each.object), allocation_of(each.object), is_made))
 
     def take_back(self) -> None:
         """Undo what may have been written, the last first; what is undone is not looked at again.
@@ -126,8 +146,11 @@ class PodAllocation:
         """
         with self._taking_back:
             while self._begun:
-                target, allocation = self._begun[-1]
-                self._writes.take_back(target, self._consumer, allocation, self._fence)
+                target, allocation, is_made = self._begun[-1]
+                if is_made:
+                    self._writes.unmake(target, self._consumer, self._fence)
+                else:
+                    self._writes.take_back(target, self._consumer, allocation, self._fence)
                 self._begun.pop()
         self.forget()
 

@@ -22,6 +22,7 @@ from resourceapi.records.pods import Pod, read_pod
 from resourceapi.records.pools import PoolId
 from scheduler.budgets import Budget, by_namespace, importance, violating
 from scheduler.cluster_picture import ClusterPicture
+from scheduler.extended_resources import Needs
 from scheduler.extender_api import PreemptionRequest, Victims
 from scheduler.picture_lock import SearchTime
 from scheduler.pod_claims import ClaimProblem, claims_for
@@ -55,7 +56,7 @@ class Preemption:
     def victims(self, request: PreemptionRequest) -> Mapping[str, Victims]:
         """The nodes on which the pod fits without certain pods, and those pods."""
         pod = read_pod(request.pod)
-        if not pod.claims:
+        if not pod.claims and not self._picture.extended.asked(request.pod):
             return request.victims
         lock = self._picture.lock
         with self._search_time.holding(lock, pod.namespace, len(request.victims)):
@@ -64,11 +65,16 @@ class Preemption:
                 claims = claims_for(pod, self._picture.claims)
             except ClaimProblem:
                 return {}
+            needs = self._picture.extended.needs(pod, request.pod, {*request.victims, pod.nominated_node})
+            if needs.made is not None:
+                claims.append(needs.made.for_a_moment())
+            elif not claims and not needs.by_node:
+                return request.victims
             if not self._search_time.may_preempt(pod):
                 return {}
             found: dict[str, Victims] = {}
             try:
-                for node, victims in self._found(request, pod, claims):
+                for node, victims in self._found(request, pod, claims, needs):
                     found[node] = victims
             except _LateSearch:
                 self._search_time.late(pod)
@@ -77,7 +83,7 @@ class Preemption:
             return found
 
     def _found(
-        self, request: PreemptionRequest, pod: Pod, claims: Sequence[Claim]
+        self, request: PreemptionRequest, pod: Pod, claims: Sequence[Claim], needs: Needs
     ) -> Iterator[tuple[str, Victims]]:
         """Nodes with their victims.
 
@@ -86,10 +92,16 @@ class Preemption:
         picture, limit = self._picture, TimeLimit(self._seconds)
         pods = _Pods(picture, limit, partial(self._search_time.reading_victims, picture.lock))
         nominated = pod.nominated_node
-        if nominated and _Trials(picture, pods, claims, nominated, limit).will_fit():
+
+        def trials(node: str) -> _Trials:
+            needed = needs.by_node.get(node)
+            made = [] if needed is None or needed.is_made else [needed.claim]
+            return _Trials(picture, pods, [*claims, *made], node, limit)
+
+        if nominated and trials(nominated).will_fit():
             return  # kube-scheduler has deleted pods for this one already
         for node, victims in request.victims.items():
-            chosen = _Trials(picture, pods, claims, node, limit).victims(pod, victims)
+            chosen = None if needs.exclude(node) else trials(node).victims(pod, victims)
             if chosen is not None and chosen.uids:
                 yield node, chosen
             limit.check()

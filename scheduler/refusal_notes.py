@@ -18,7 +18,7 @@ from allocator.devices import Slice
 from allocator.explaining import for_tenants, in_words
 from allocator.explaining.explanation import ERROR, MISFIT, UNDECIDED, PodContext, explain
 from allocator.explaining.snapshot import ClusterContent, Snapshot
-from allocator.pod_claims import ClaimsOnNode
+from allocator.pod_claims import CLAIM_SUFFIX, ClaimsOnNode
 from allocator.time_limit import OutOfTime, TimeLimit
 from resourceapi.node_selection import selects
 from resourceapi.records.claims import Allocation, Claim
@@ -42,11 +42,13 @@ class Case(NamedTuple):
 
     :param nodes: some of those that were refused.
     :param refused: how many there were.
+    :param made: the claim for extended resources that the pod needs on all of `nodes`.
     """
 
     pod: Pod
     nodes: tuple[str, ...]
     refused: int
+    made: Claim | None = None
 
 
 def case_of(refused: Refused) -> Case:
@@ -59,7 +61,13 @@ def case_of(refused: Refused) -> Case:
             alike.append(node)
     turns = chain.from_iterable(zip_longest(*by_reason.values()))
     sample = tuple(islice((node for node in turns if node is not None), MOST_NODES))
-    return Case(refused.pod, sample, len(refused.candidates.nodes))
+    needed = [refused.needs.by_node.get(node) for node in sample]
+    first = needed[0] if needed else None
+    if first is None or first.is_made:
+        return Case(refused.pod, sample, len(refused.candidates.nodes))
+    same = tuple(node for node, each in zip(sample, needed, strict=True) if each is first)
+    named = first.claim.named(f"{refused.pod.name}{CLAIM_SUFFIX}")
+    return Case(refused.pod, same, len(refused.candidates.nodes), named)
 
 
 def note_on(case: Case, picture: ClusterPicture, seconds: float = SECONDS) -> str:
@@ -69,6 +77,8 @@ def note_on(case: Case, picture: ClusterPicture, seconds: float = SECONDS) -> st
             claims = claims_for(case.pod, picture.claims)
         except ClaimProblem as problem:
             return str(problem)
+        if case.made is not None:
+            claims.append(case.made)
         seen = _Seen.of(case, picture)
 
     def clock() -> float:

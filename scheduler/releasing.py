@@ -91,8 +91,11 @@ class Releasing:
         self._queue: Turns[Refused] = Turns(MOST_PODS)
 
     def refused(self, refused: Refused) -> None:
-        """Note a pod that fits nowhere, if that is because its claims have devices elsewhere."""
-        if refused.answer is None or not any(each.error == AWAY for each in refused.answer.nodes.outcomes):
+        """Note a pod that fits nowhere, if that is because its claims have devices elsewhere, or one that was made for it is of no use."""
+        is_away = refused.answer is not None and any(
+            each.error == AWAY for each in refused.answer.nodes.outcomes
+        )
+        if not is_away and refused.left_over is None:
             return
         with self._lock:
             self._queue.put(refused.pod.namespace, refused.pod.uid, refused)
@@ -123,7 +126,10 @@ class Releasing:
     def _is_settled(self, refused: Refused) -> bool:
         """Take back what can be, for one pod; False if the API server did not do its part."""
         try:
-            self._release(refused.pod, [each for each in refused.claims if each.is_allocated])
+            if refused.left_over is not None:
+                self._unmake(refused.pod, refused.left_over)
+            else:
+                self._release(refused.pod, [each for each in refused.claims if each.is_allocated])
         except NotLeading:
             return True
         except InUse:
@@ -140,6 +146,16 @@ class Releasing:
             return [found for each in decided if (found := self._idle(pod, each)) is not None]
 
         self._releaser.release(pod, decided, idle)
+
+    def _unmake(self, pod: Pod, left_over: Claim) -> None:
+        """Delete a claim that was made for a pod, unless it has changed: then it is asked about again."""
+
+        def chosen() -> list[Claim]:
+            found = self._picture.claims.get(left_over.key)
+            is_same = found is not None and found.uid == left_over.uid
+            return [found] if found and is_same and found.allocation == left_over.allocation else []
+
+        self._releaser.release(pod, [left_over], chosen)
 
     def _idle(self, pod: Pod, decided: Claim) -> Claim | None:
         """A claim as it is now, if it has devices that no other pod uses."""

@@ -96,8 +96,11 @@ class Pod(NamedTuple):
 
     @property
     def claim_keys(self) -> list[str]:
-        """The claims that exist, as ``namespace/name``."""
-        return [f"{self.namespace}/{each.claim}" for each in self.claims if each.claim]
+        """The claims that exist, as ``namespace/name``; that for extended resources comes last, which may be gone."""
+        made = [self.extended_claim] if self.extended_claim else []
+        return [
+            f"{self.namespace}/{each}" for each in (*(entry.claim for entry in self.claims), *made) if each
+        ]
 
 
 def pod_with_claims(pod: Object) -> Pod | None:

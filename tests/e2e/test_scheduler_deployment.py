@@ -207,6 +207,16 @@ def test_nothing_is_forbidden(deployment: Deployment) -> None:
     for each in fleet.slices(5):
         fleet.post(client, f"{fleet.GROUP}/resourceslices", each)
     until(lambda: client.ask("GET", woken).code == 200, "nobody was woken")
+    limits = {"limits": {"deviceclass.resource.kubernetes.io/gpu": "1"}}  # a claim is made for that
+    containers = [{"name": "c", "image": "x", "resources": limits}]
+    spec = {"schedulerName": SCHEDULER_NAME, "containers": containers}
+    pod = "/api/v1/namespaces/fleet/pods/extended"
+    fleet.post(client, pod.rpartition("/")[0], {"metadata": {"name": "extended"}, "spec": spec})
+    until(
+        lambda: bool(client.ask("GET", pod).body["spec"].get("nodeName")),
+        lambda: str(client.ask("GET", pod).body["status"]),
+    )
+    client.ask("DELETE", pod, {"gracePeriodSeconds": 0})
     forbidden = {
         (each["user"]["username"], each["verb"], each["requestURI"])
         for each in deployment.requests()

@@ -206,20 +206,17 @@ def test_user_is_told_why_a_pod_waits(waker: Waker) -> None:
     assert f"it would fit if pod default/{model}-holder ended" in note
 
 
-def test_pod_that_asks_by_an_extended_resource_is_not_bound_without_devices(waker: Waker) -> None:
-    """kube-scheduler lets it pass, since a DeviceClass stands for the resource."""
-    spec = {"extendedResourceName": "example.com/gpu"}
+def test_pod_that_asks_by_an_extended_resource(waker: Waker) -> None:
+    """kube-scheduler lets it pass, since a DeviceClass stands for the resource; it is bound when there is a device for it."""
+    name = waker.new_model()
+    selector = {"cel": {"expression": f'device.attributes["{DRIVER}"].?model.orValue("") == "{name}"'}}
+    spec = {"extendedResourceName": "example.com/gpu", "selectors": [selector]}
     waker.create(f"{GROUP}/deviceclasses", {"metadata": {"name": "extended"}, "spec": spec})
     limits = {"limits": {"example.com/gpu": "1"}}
     containers = [{"name": "c", "image": "x", "resources": limits}]
-    name = waker.new_model()
     pod = {"metadata": {"name": name}, "spec": {"schedulerName": SCHEDULER_NAME, "containers": containers}}
     waker.create(PODS, pod)
-
-    def refusal() -> str:
-        conditions = waker.client.ask("GET", f"{PODS}/{name}").body["status"].get("conditions") or [{}]
-        return str(conditions[0].get("message", ""))
-
-    # before kube-scheduler has seen the class, it refuses the pod itself
-    until(lambda: "example.com/gpu stands for DeviceClass extended" in refusal(), refusal)
-    assert not waker.node_of(name)
+    waker.rest(name)
+    waker.slice(name)
+    assert waker.seconds_until_bound(name) < 60
+    assert waker.client.ask("GET", f"{PODS}/{name}").body["status"]["extendedResourceClaimStatus"]

@@ -10,6 +10,7 @@ from typing import Any
 from cluster.group_snapshots import InResults
 from cluster.leading import NotLeading
 from resourceapi.objects import Object
+from resourceapi.records.claims import pod_served_by
 from resourceapi.releases import Profile
 from scheduler.binding import Binder
 from scheduler.binding_conditions import BindingConditions
@@ -21,13 +22,14 @@ from scheduler.filtering import Filter, Refused
 from scheduler.giving_up import GivingUp
 from scheduler.picture_lock import SearchTime
 from scheduler.pod_allocation import Undoing
-from scheduler.releasing import Releaser
+from scheduler.releasing import Releaser, Releasing
 from scheduler.take_over import TakeOver
 from tests.scheduler.fake_api import FakeApi
 from tests.scheduler.fake_places import CORE, RESOURCE
 
 DRIVER = "gpu.example.com"
 TIMEOUT = 600
+GPU = "deviceclass.resource.kubernetes.io/gpu"
 START = datetime(2026, 1, 1, tzinfo=UTC)
 GATES = {"DRADeviceBindingConditions": True, "DRAResourceClaimDeviceStatus": True}
 CLAIMS, PODS = f"{RESOURCE}/namespaces/ns/resourceclaims", f"{CORE}/namespaces/ns/pods"
@@ -77,6 +79,15 @@ def pod(name: str, *claims: str, **spec: Any) -> Object:
     }
 
 
+def asking(name: str, *claims: str, **containers: int) -> Object:
+    """A pod whose containers ask for so many GPUs by the resource that stands for their class."""
+    described = [
+        {"name": each, "resources": {"requests": {GPU: str(count)}, "limits": {GPU: str(count)}}}
+        for each, count in containers.items()
+    ]
+    return pod(name, *claims, containers=described)
+
+
 def cluster(*objects: Object, count: int = 2, nodes: Iterable[str] = ("n1",), **device: Any) -> FakeApi:
     """A cluster whose nodes have GPUs."""
     return FakeApi(
@@ -121,7 +132,6 @@ class Sidecar:
         self.picture = ClusterPicture(Profile("1.37", gates))
         self.decisions = Decisions(clock=lambda: 1e9)
         self.conditions = BindingConditions(self.picture, timeout_seconds=TIMEOUT, now=lambda: self.clock)
-        self.filter = self.filter_that_tells(lambda refused: None)
         self.writes = ClaimWrites(
             api,
             self.picture.profile.schemas["v1"],
@@ -143,6 +153,8 @@ class Sidecar:
             SearchTime(),
         )
         self.releaser = Releaser(api, self.picture, self.writes, self.undoing, self.leader)
+        self.releasing = Releasing(self.picture, self.releaser)
+        self.filter = self.filter_that_tells(self.releasing.refused)
         #: what events say of pods that have lost their devices
         self.told: list[str] = []
         self.giving_up = GivingUp(
@@ -204,6 +216,15 @@ class Sidecar:
         fitting = self.decide(name)
         return self.bind(name, fitting[0]) if fitting else "does not fit"
 
+    def schedule_at_last(self, name: str) -> str:
+        """The same, and once more when what is left of an earlier attempt is gone."""
+        error = self.schedule(name)
+        if error != "does not fit":
+            return error
+        self.releasing.release()
+        self.sync()
+        return self.schedule(name)
+
 
 def in_time(work: Callable[[], object]) -> None:
     """Work that must not wait for what the caller holds."""
@@ -240,16 +261,31 @@ def assert_nothing_twice(api: FakeApi) -> None:
 def assert_used_claims_hold(api: FakeApi) -> None:
     """Pods on nodes have claims that are allocated, reserved for them and protected."""
     for each in api.all("pods", CORE):
-        for entry in each["spec"]["resourceClaims"] if each["spec"].get("nodeName") else ():
-            found = api.get(f"{CLAIMS}/{entry['resourceClaimName']}")
+        made = made_for(api, each["metadata"]["name"])
+        assert len(made) <= 1
+        named = each.get("status", {}).get("extendedResourceClaimStatus", {}).get("resourceClaimName")
+        if GPU in str(each["spec"]) and each["spec"].get("nodeName"):
+            assert made == [named]
+        entries = [entry["resourceClaimName"] for entry in each["spec"]["resourceClaims"]]
+        for name in [*entries, *made] if each["spec"].get("nodeName") else ():
+            found = api.get(f"{CLAIMS}/{name}")
             assert devices_of(found)
             assert FINALIZER in found["metadata"]["finalizers"]
             assert each["metadata"]["uid"] in [user["uid"] for user in found["status"]["reservedFor"]]
 
 
+def made_for(api: FakeApi, name: str) -> list[str]:
+    """The claims that have been made for the extended resources of a pod."""
+    return [
+        each["metadata"]["name"]
+        for each in api.all("resourceclaims")
+        if pod_served_by(each) == (name, f"uid-{name}")
+    ]
+
+
 def traces(api: FakeApi) -> list[str]:
-    """What claims have of allocations: finalizers, devices, reservations."""
-    found = []
+    """What there is of attempts: claims that were made; of all claims finalizers, devices and reservations."""
+    found = [f"{each['metadata']['name']}: made" for each in api.all("resourceclaims") if pod_served_by(each)]
     for each in api.all("resourceclaims"):
         name, status = each["metadata"]["name"], each.get("status", {})
         found += [f"{name}: {part}" for part in (*each["metadata"].get("finalizers", ()), *devices_of(each))]

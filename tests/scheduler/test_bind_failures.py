@@ -14,6 +14,7 @@ from tests.scheduler.fake_faults import Fault, Gate, Killed
 from tests.scheduler.small_cluster import (
     CLAIMS,
     Sidecar,
+    asking,
     assert_nothing_twice,
     assert_used_claims_hold,
     claim,
@@ -43,9 +44,27 @@ def shared_claim() -> FakeApi:
     return api
 
 
-SCENES = {scene.__name__: scene for scene in (one_claim, two_claims, shared_claim)}
+def extended_resource() -> FakeApi:
+    """A claim is made for the pod."""
+    return cluster(asking("p", main=1), count=1)
+
+
+def extended_resource_and_claim() -> FakeApi:
+    return cluster(claim("a"), asking("p", "a", main=1))
+
+
+SCENES = {
+    scene.__name__: scene
+    for scene in (one_claim, two_claims, shared_claim, extended_resource, extended_resource_and_claim)
+}
 #: For each scene, the requests of a bind that succeeds.
-REQUESTS = {"one_claim": 3, "two_claims": 5, "shared_claim": 4}
+REQUESTS = {
+    "one_claim": 3,
+    "two_claims": 5,
+    "shared_claim": 4,
+    "extended_resource": 4,
+    "extended_resource_and_claim": 6,
+}
 FAULTS: list[Fault | int] = [Fault.REFUSED, Fault.LOST, Fault.TWICE, 403, 409, 429, 500, 503]
 #: As many requests as an undo makes at most, and some more.
 UNDO = 12
@@ -64,7 +83,7 @@ def assert_bound(sidecar: Sidecar) -> None:
     """The pod is bound, or is so at the next attempt, and all is in order."""
     sidecar.sync()
     if not node_of(sidecar.api, "p"):
-        assert sidecar.schedule("p") == ""
+        assert sidecar.schedule_at_last("p") == ""
     assert sidecar.bind("p") == ""
     assert node_of(sidecar.api, "p") == "n1"
     assert_nothing_twice(sidecar.api)
@@ -220,6 +239,8 @@ def stopped(sidecar: Sidecar, nth: int) -> tuple[Gate, Thread]:
 @pytest.mark.parametrize(("scene", "nth"), CASES)
 def test_a_leader_is_stopped_and_goes_on_later(scene: str, nth: int, later: int, annotates: bool) -> None:
     """Before any request, of the bind (``later`` 0) or of its undo: what it sends then changes nothing that matters."""
+    if scene.startswith("extended") and not annotates:
+        pytest.skip("kube-controller-manager does not reserve claims that were made for extended resources")
     api = SCENES[scene]()
     old = Sidecar(api)
     if later:
@@ -237,7 +258,7 @@ def test_a_leader_is_stopped_and_goes_on_later(scene: str, nth: int, later: int,
                 api.change(path, {"metadata": {"finalizers": finalizers or None}})
         new.sync()
     if not node_of(api, "p"):
-        assert new.schedule("p") == ""
+        assert new.schedule_at_last("p") == ""
     gate.resume.set()
     binding.join(PATIENCE_SECONDS)
     assert_nothing_twice(api)

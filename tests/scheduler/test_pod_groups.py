@@ -19,7 +19,9 @@ from tests.scheduler.small_cluster import (
     CLAIMS,
     PODS,
     Sidecar,
+    asking,
     assert_nothing_twice,
+    assert_used_claims_hold,
     claim,
     cluster,
     devices_of,
@@ -67,6 +69,20 @@ def test_the_pods_get_different_devices() -> None:
     assert [sidecar.bind(each) for each in "qp"] == ["", ""]
     assert {node_of(sidecar.api, each) for each in "pq"} == {"n1"}
     assert_nothing_twice(sidecar.api)
+
+
+@pytest.mark.parametrize(("count", "fitting"), [(2, [["n1"], ["n1"]]), (1, [["n1"], []])])
+def test_claims_are_made_for_a_gang(count: int, fitting: list[list[str]]) -> None:
+    """What is found for the extended resources of one pod counts as taken for the next, although its claim does not exist."""
+    members = [asking(name, main=1) for name in ("p", "q")]
+    for each in members:
+        each["spec"]["schedulingGroup"] = {"podGroupName": "g"}
+    sidecar = sidecar_with(group(), *members, count=count)
+    assert [sidecar.decide(each) for each in "pq"] == fitting
+    if count == 2:
+        assert [sidecar.bind(each) for each in "qp"] == ["", ""]
+        assert_nothing_twice(sidecar.api)
+        assert_used_claims_hold(sidecar.api)
 
 
 def test_no_half_gang_is_bound() -> None:

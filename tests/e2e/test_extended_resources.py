@@ -1,0 +1,143 @@
+"""Claims that the sidecar makes for extended resources, beside those of kube-scheduler's own plugin for the same pods."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+
+import pytest
+
+from resourceapi.records.claims import FOR_EXTENDED_RESOURCES
+from tests.e2e.extended_pods import CASES, CLAIMS, MERGE, outcome, prepare, remove, submit
+from tests.e2e.scheduled_pods import Workloads
+from tests.e2e.scheduling_cluster import scheduling_cluster, until
+
+BOTH = ("plugin", "sidecar")
+PODS = "/api/v1/namespaces/default/pods"
+
+
+@pytest.fixture(scope="module")
+def clusters() -> Iterator[Mapping[str, Workloads]]:
+    """The same cluster twice: in one kube-scheduler's plugin allocates, in the other one the sidecar."""
+    with ExitStack() as stack:
+        found = {}
+        for kind, replicas in zip(BOTH, (0, 1), strict=True):
+            cluster = stack.enter_context(scheduling_cluster(replicas=replicas))
+            found[kind] = Workloads(cluster.client)
+            prepare(found[kind])
+        yield found
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_pod(clusters: Mapping[str, Workloads], name: str) -> None:
+    """The node, the claim with its owner and devices, and the pod's status are the same; both delete the claim with its pod."""
+    found = {}
+    for kind, workloads in clusters.items():
+        submit(workloads, name, CASES[name])
+        found[kind] = outcome(workloads, name, CASES[name])
+        remove(workloads, name)
+    assert found["sidecar"] == found["plugin"]
+    assert (found["sidecar"]["node"] is not None) == CASES[name].is_bound
+
+
+@pytest.mark.parametrize("devices", ["none", "those-of-now"])
+def test_claim_of_an_earlier_attempt(clusters: Mapping[str, Workloads], devices: str) -> None:
+    """Whatever is left of one, the pod ends up with one claim of its own. (kube-scheduler's plugin tries again only after two minutes.)"""
+    workloads, name, case = clusters["sidecar"], f"tried-{devices}", CASES["two-containers"]
+    submit(workloads, name, case)
+    expected = outcome(workloads, name, case)
+    remove(workloads, name)
+    submit(workloads, name, case, gates=["example.com/wait"])
+    _leave_behind(workloads, name, expected if devices != "none" else {})
+    workloads.client.ask("PATCH", f"{PODS}/{name}", {"spec": {"schedulingGates": []}}, content_type=MERGE)
+    found = outcome(workloads, name, case)
+    for each in (expected, found):  # the one that is left has a name that somebody has given it
+        for claim in each["claims"]:
+            claim.pop("prefix")
+    assert found == expected
+    remove(workloads, name)
+
+
+def _leave_behind(workloads: Workloads, name: str, expected: Mapping[str, list[dict[str, object]]]) -> None:
+    """A claim that a scheduler has made for a pod, with the devices that it would get."""
+    pod = workloads.pod(name)
+    uid = pod["metadata"]["uid"]
+    owner = {"apiVersion": "v1", "kind": "Pod", "name": name, "uid": uid, "controller": True}
+    requests = [{"name": "container-0-request-0", "exactly": {"deviceClassName": "gpu", "count": 1}}]
+    spec: object = {"devices": {"requests": requests}}
+    if expected:
+        spec = expected["claims"][0]["spec"]
+    body = {
+        "metadata": {
+            "name": f"{name}-left",
+            "annotations": {FOR_EXTENDED_RESOURCES: "true"},
+            "ownerReferences": [owner],
+            "finalizers": ["resource.kubernetes.io/delete-protection"],
+        },
+        "spec": spec,
+    }
+    answer = workloads.client.ask("POST", CLAIMS, body)
+    assert answer.code == 201, answer.body
+    if expected:
+        status = {"status": {"allocation": expected["claims"][0]["allocation"]}}
+        path = f"{CLAIMS}/{name}-left/status"
+        answer = workloads.client.ask("PATCH", path, status, content_type=MERGE)
+        assert answer.code == 200, answer.body
+
+
+def test_pod_that_waits_and_is_deleted(clusters: Mapping[str, Workloads]) -> None:
+    """Nothing is left of it, and the next one of its name is scheduled."""
+    for workloads in clusters.values():
+        submit(workloads, "again", CASES["too-many"])
+        outcome(workloads, "again", CASES["too-many"])
+        remove(workloads, "again")
+        submit(workloads, "again", CASES["one-container"])
+        assert outcome(workloads, "again", CASES["one-container"])["node"]
+        remove(workloads, "again")
+
+
+def test_pod_that_waits_is_scheduled_when_devices_are_free(clusters: Mapping[str, Workloads]) -> None:
+    """The claim of the pod before, whose devices it waits for, is gone with that."""
+    for workloads in clusters.values():
+        submit(workloads, "first", CASES["implicit-name"])
+        outcome(workloads, "first", CASES["implicit-name"])
+        submit(workloads, "second", CASES["largest-of-init-containers"])
+        assert workloads.refused("second")
+        workloads.delete_pod("first")
+        workloads.bound("second")
+        remove(workloads, "second")
+
+
+def test_many_pods_at_once(clusters: Mapping[str, Workloads]) -> None:
+    """No device is given twice: of seven pods that want one of five devices each, five get one; all others once these are gone."""
+    for workloads in clusters.values():
+        names = [f"many-{number}" for number in range(7)]
+        for name in names:
+            submit(workloads, name, CASES["one-container"])
+        first = _five_of(workloads, names)
+        assert sorted(_devices(workloads)) == [f"gpu-{number}" for number in range(5)]
+        for name in first:
+            workloads.delete_pod(name)
+        for name in set(names) - set(first):
+            workloads.bound(name)
+            workloads.delete_pod(name)
+        _until_no_claims(workloads)
+
+
+def _five_of(workloads: Workloads, names: Sequence[str]) -> list[str]:
+    """The pods that are bound, once there are five."""
+
+    def bound() -> list[str]:
+        return [name for name in names if workloads.pod(name)["spec"].get("nodeName")]
+
+    until(lambda: len(bound()) == 5, "not all that can be are bound")
+    return bound()
+
+
+def _devices(workloads: Workloads) -> list[str]:
+    claims = workloads.client.ask("GET", CLAIMS).body["items"]
+    return [each["status"]["allocation"]["devices"]["results"][0]["device"] for each in claims]
+
+
+def _until_no_claims(workloads: Workloads) -> None:
+    until(lambda: not workloads.client.ask("GET", CLAIMS).body["items"], "claims are left")
