@@ -119,7 +119,11 @@ def _explanation(explained: Explained, notes: tuple[str, ...]) -> Explanation:
         ),
         remedies=tuple(Remedy(each.kind, each.subject, each.text, each.nodes) for each in found.remedies),
         complete=found.complete,
-        notes=(*notes, *explained.resource_notes),
+        notes=(
+            *notes,
+            *explained.resource_notes,
+            *filter(None, [explained.evicting_note]),
+        ),
     )
 
 

@@ -1,6 +1,6 @@
 """PodDisruptionBudgets: for which of the pods that may be deleted for another one there is no room in them.
 
-Source: Kubernetes, `pkg/scheduler/framework/preemption` (FilterVictimsWithPDBViolation, MoreImportantVictim).
+Source: Kubernetes, `pkg/scheduler/framework/preemption` (FilterVictimsWithPDBViolation).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from allocator.time_limit import OutOfTime, TimeLimit
 from resourceapi.json_text import PackedRaw, Raw
 from resourceapi.manifests import entries, mapping, text
 from resourceapi.objects import Object
-from resourceapi.records.pods import Pod
+from resourceapi.records.pods import Pod, importance
 from validation.selectors import is_empty, selects
 
 #: Requirements of a selector, and characters in all, beyond which a budget is not regarded.
@@ -115,8 +115,3 @@ def _without_room(pods: Sequence[Pod], budgets: Sequence[Budget], time_limit: Ti
         return False
 
     return {each.uid for each in pods if violates(each)}
-
-
-def importance(pod: Pod) -> tuple[int, bool, str, str]:
-    """Sorts pods, the most important first: of equal priority, those that have run longest."""
-    return -pod.priority, not pod.started, pod.started, pod.key

@@ -18,9 +18,9 @@ from typing import NamedTuple
 from allocator.time_limit import OutOfTime, TimeLimit
 from resourceapi.manifests import text
 from resourceapi.records.claims import Claim, reservations
-from resourceapi.records.pods import Pod, read_pod
+from resourceapi.records.pods import Pod, importance, read_pod
 from resourceapi.records.pools import PoolId
-from scheduler.budgets import Budget, by_namespace, importance, violating
+from scheduler.budgets import Budget, by_namespace, violating
 from scheduler.cluster_picture import ClusterPicture
 from scheduler.extended_resources import Needs
 from scheduler.extender_api import PreemptionRequest, Victims

@@ -24,9 +24,10 @@ NAME, CLASS, COUNT, CAPACITY, SELECTOR, ALTERNATIVE = (
 )
 #: Two changes together.
 PAIR = "pair"
-NODE, REQUESTS, TOLERATION, TAINT, PATCH, RELEASE, GATE = (
+NODE, REQUESTS, PREEMPTION, TOLERATION, TAINT, PATCH, RELEASE, GATE = (
     "node",
     "requests",
+    "preemption",
     "toleration",
     "taint",
     "patch",
@@ -40,7 +41,7 @@ class Remedy(NamedTuple):
 
     :param kind: what changes: one of the kinds above, or a requirement that is left out.
     :param text: completes the sentence "it would fit …".
-    :param subject: the name of what changes: a request, claim, taint, patch or gate.
+    :param subject: the name of what changes: a request, claim, taint, patch or gate; the pods that are evicted.
     :param value: the new count, amount or expression.
     :param nodes: the nodes on which the pod would fit.
     :param short: a name for what could be left out or end, in a list of several.

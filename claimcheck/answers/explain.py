@@ -11,12 +11,13 @@ from typing import NamedTuple
 from allocator.binding_conditions import OpenCondition, open_conditions
 from allocator.explaining import mistakes
 from allocator.explaining.explanation import FITS, MISFIT, UNDECIDED, Explanation, PodContext, explain
-from allocator.explaining.finder import NODE, REQUESTS, Remedy, together
+from allocator.explaining.finder import NODE, RELEASE, REQUESTS, Remedy, together
 from allocator.explaining.holders import Holder, holder
 from allocator.explaining.misspelt_labels import Labels, MisspeltLabel
 from allocator.explaining.misspelt_tolerations import misspelt
 from allocator.explaining.mistakes import Mistake
 from allocator.explaining.node_remedies import less, lower_requests, serves
+from allocator.explaining.preemption import preemption, priority_of
 from allocator.explaining.remedies import MAX_SECOND, gate_remedy
 from allocator.explaining.snapshot import Snapshot
 from allocator.explaining.trials import Trials, Variation
@@ -66,6 +67,7 @@ class Explained(NamedTuple):
     :param gang: what becomes of its gang, unless that is on nodes already.
     :param later: where no node is eligible and no single change helps, why it would not fit on nodes that can be made eligible.
     :param users: who uses a claim that is explained without a pod, if it is allocated.
+    :param evicts_for_no_devices: whether pods of a lower priority hold devices that it lacks, for which kube-scheduler evicts nobody.
     """
 
     workload: Workload
@@ -81,6 +83,7 @@ class Explained(NamedTuple):
     users: Holder | None = None
     later: Explanation | None = None
     gang: GangAnswer | None = None
+    evicts_for_no_devices: bool = False
 
     @property
     def verdict(self) -> str:
@@ -104,6 +107,13 @@ class Explained(NamedTuple):
             return ""
         waits = self.workload.waits_for
         return waits or (self.gang.waits if self.gang is not None else "")
+
+    @property
+    def evicting_note(self) -> str:
+        """Why kube-scheduler evicts nobody, where that is about devices."""
+        if not self.evicts_for_no_devices:
+            return ""
+        return "kube-scheduler evicts no pod of a lower priority for it: their claims would keep the devices meanwhile"
 
     @property
     def allocated(self) -> list[tuple[str, Object]]:
@@ -257,6 +267,21 @@ def explain_one(
         found.remedies[:0] = lower_requests(
             snapshot, workload.claims, workload.on_node(resources), rejected, lacking, instead, limit
         )
+    keeps_devices = False
+    if found.verdict == MISFIT and workload.is_pod and workload.gang is None:
+        with suppress(OutOfTime):
+            preempted = preemption(
+                snapshot,
+                workload.claims,
+                workload.on_node(resources),
+                rejected,
+                lacking,
+                scenario.state.pods.objects.values(),
+                instead,
+                limit,
+            )
+            found.remedies[:0] = [preempted.remedy] if preempted.remedy is not None else []
+            keeps_devices = preempted.is_up_to_devices or _is_freed_by_lower(scenario, workload, found)
     if found.verdict == MISFIT and not node:
         with suppress(OutOfTime):
             found.remedies += _with_gate(scenario, workload, gates, limit)
@@ -302,6 +327,7 @@ def explain_one(
         rejected=rejected,
         unavailable=message,
         with_patches=scenario.has_patched_devices,
+        evicts_for_no_devices=keeps_devices,
     )
     try:
         explained = _with_allocations(snapshot, explained, found, limit)
@@ -309,6 +335,20 @@ def explain_one(
         return Explained(workload, Explanation.unfinished())
     later = later if later is not None and later.verdict == MISFIT else None
     return explained._replace(resource_notes=_resource_notes(scenario, explained), later=later)
+
+
+def _is_freed_by_lower(scenario: Scenario, workload: Workload, explanation: Explanation) -> bool:
+    """Whether it would fit if pods of a lower priority ended, which hold devices."""
+    priority, pods = priority_of(workload.pod_spec), scenario.state.pods.objects
+    released = [each.variation.released or () for each in explanation.remedies if each.kind == RELEASE]
+    if priority is None or not released:
+        return False
+    users = scenario.snapshot.claim_users
+    holders = [[pod for claim in claims for pod in users[claim].pods] for claims in released]
+    return any(
+        bool(each) and all(name in pods and pods[name].priority < priority for name in each)
+        for each in holders
+    )
 
 
 class _Opening(NamedTuple):

@@ -90,6 +90,8 @@ def _object(explained: Explained) -> Json:
         document["kubeSchedulerWouldSay"] = explained.unavailable
     if workload.scheduler_message:
         document["podScheduled"] = workload.scheduler_message
+    if explained.evicts_for_no_devices:
+        document["evictsForNoDevices"] = True
     if explained.resource_notes:
         document["extendedResources"] = explained.resource_notes
     return document

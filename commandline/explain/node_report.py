@@ -23,6 +23,8 @@ def messages(explained: Explained) -> Iterator[str]:
     if explained.workload.scheduler_message:
         yield f"  its condition PodScheduled says: {explained.workload.scheduler_message}"
     yield from _judge(explained)
+    if explained.evicting_note:
+        yield f"  {explained.evicting_note}"
     for note in explained.resource_notes:
         yield f"  {note}"
 

@@ -103,6 +103,11 @@ class Pod(NamedTuple):
         ]
 
 
+def importance(pod: Pod) -> tuple[int, bool, str, str]:
+    """Sorts pods, the most important first: of equal priority, those that have run longest."""
+    return -pod.priority, not pod.started, pod.started, pod.key
+
+
 def pod_with_claims(pod: Object) -> Pod | None:
     """A pod that references claims; None for any other, and for one that has ended."""
     if has_ended(pod) or not entries(mapping(pod, "spec"), "resourceClaims"):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from claimcheck.answers import explain as answers
+from allocator import pod_claims
 from commandline.errors import UNFINISHED
 from commandline.main import main
 from commandline.terminal import Progress
@@ -366,13 +366,13 @@ def test_time_limit_where_an_allocated_claim_is(
         asked.append(selects(selector, node))
         return asked[-1]
 
-    monkeypatch.setattr(answers, "selects", slow)
+    monkeypatch.setattr(pod_claims, "selects", slow)
     monkeypatch.setattr(Progress, "clock", lambda self: float(len(asked)))
     arguments = ["explain", "-f", str(tmp_path / "claim.yaml"), "--inventory", str(cluster)]
     assert main([*arguments, "--timeout", "5"]) == 0
-    assert len(asked) == 2
+    assert len(asked) == 4
     assert "is allocated on n1" in capsys.readouterr().out
     asked.clear()
-    assert main([*arguments, "--timeout", "0.5"]) == UNFINISHED
-    assert len(asked) == 1
+    assert main([*arguments, "--timeout", "2.5"]) == UNFINISHED
+    assert len(asked) == 3
     assert "is allocated on" not in capsys.readouterr().out
