@@ -189,7 +189,10 @@ def claim_for(
 
 
 def uses_for(pod_spec: Object, by_class: Mapping[str, str], without: Iterable[str] = ()) -> list[Use]:
-    """Which containers use which requests of the claim, in the order in which kube-scheduler writes it down; parameters as of :func:`claim_for`."""
+    """Which containers use which requests of the claim, in the order in which kube-scheduler writes it down; parameters as of :func:`claim_for`.
+
+    A container that ends before others begin uses what each of them gets, so there may be as many as the square of the containers.
+    """
     served = _served(pod_spec, by_class, without)
     return list(chain.from_iterable(each.uses(name) for name, each in served.items()))
 

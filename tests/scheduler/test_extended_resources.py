@@ -7,12 +7,14 @@ from unittest.mock import Mock
 
 import pytest
 
+from resourceapi.limits import REQUESTS
 from resourceapi.objects import Object
+from resourceapi.records.pods import read_pod
 from resourceapi.releases import Profile
 from scheduler.claim_writes import FINALIZER
 from scheduler.cluster_picture import ClusterPicture
 from scheduler.decisions import Decisions
-from scheduler.extended_resources import NAME_CHARACTERS, made_name
+from scheduler.extended_resources import MOST_MADE, NAME_CHARACTERS, made_name
 from scheduler.extender_api import CandidateNodes, PreemptionRequest, Victims
 from scheduler.filtering import Filter
 from scheduler.preempting import Preemption
@@ -397,6 +399,39 @@ def test_names_differ_for_pods_with_long_names() -> None:
     names = [made_name("p" * 200, f"uid-{number}") for number in range(100)]
     assert len(set(names)) == 100
     assert {len(each) for each in names} == {NAME_CHARACTERS}
+
+
+# --- what tenants may ask for
+
+
+def test_who_uses_what_is_found_out_only_for_claims_that_can_be_made() -> None:
+    """There are as many uses as the square of the containers."""
+    several = [container(f"c{number}", gpu=1) for number in range(REQUESTS)]
+    first = tuple(container(f"i{number}", gpu=40) for number in range(3))
+    picture = Sidecar(scene()).picture
+    for containers, uses in ((several[1:], 31 + 3 * 32), (several, 0)):
+        asked = asks(*containers, init=first)
+        needs = picture.extended.needs(read_pod(asked), asked, ["n1"])
+        assert len(needs.by_node["n1"].uses) == uses
+
+
+def test_a_pod_is_kept_waiting_by_its_own_namespace_only() -> None:
+    """Claims of other namespaces that say that they were made for it are not looked at; of many one with devices counts."""
+    marks: Object = {
+        "annotations": {"resource.kubernetes.io/extended-resource-claim": "true"},
+        "ownerReferences": [
+            {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "uid-p", "controller": True}
+        ],
+    }
+    api = scene(asking("p", main=1))
+    api.add({**claim("x"), "metadata": {"name": "x", "namespace": "other", **marks}})
+    assert Sidecar(api).decide("p") == ["n1", "n2"]
+    for number in range(2 * MOST_MADE):
+        api.add(claim(f"x{number}", metadata=marks))
+    sidecar = Sidecar(api)
+    assert sidecar.decide("p") == []
+    sidecar.releasing.release()
+    assert len(made_for(api, "p")) == 2 * MOST_MADE - 1 + 1  # and that of the other namespace
 
 
 # --- what else knows of them
