@@ -34,6 +34,9 @@ NODE, REQUESTS, PREEMPTION, TOLERATION, TAINT, PATCH, RELEASE, GATE = (
     "release",
     "gate",
 )
+#: What only who administers the cluster changes; who holds devices releases them, and all else is up to who asks for them.
+_OF_ADMINISTRATORS = frozenset((TAINT, PATCH, GATE))
+USER, HOLDER, ADMINISTRATOR = "user", "holder", "administrator"
 
 
 class Remedy(NamedTuple):
@@ -58,6 +61,15 @@ class Remedy(NamedTuple):
     short: str = ""
     without_values: str = ""
     parts: tuple[Remedy, ...] = ()
+
+    @property
+    def who(self) -> str:
+        """Who can make the change: of several together, whoever is hardest to move."""
+        if self.parts:
+            return max((each.who for each in self.parts), key=(USER, HOLDER, ADMINISTRATOR).index)
+        if self.kind in _OF_ADMINISTRATORS:
+            return ADMINISTRATOR
+        return HOLDER if self.kind == RELEASE else USER
 
 
 def together(first: Sequence[Remedy], second: Remedy, nodes: tuple[str, ...]) -> Remedy:

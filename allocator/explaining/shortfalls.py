@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from allocator.demand import Alternative, ClaimDemand
 from allocator.explaining.snapshot import Seen
 from allocator.explaining.steps import NodeView
-from allocator.rules import RULES
 from allocator.rules.selector_outcomes import SelectorOutcomes
 from allocator.rules.standing import FeatureGates
 
@@ -46,7 +45,6 @@ class Shortfalls:
 
 _NO_POOL = "a resource pool is incomplete or invalid"
 _NO_MATCH, _FEW_MATCH = "no device matches", "too few devices match"
-_TITLES = {rule.name: rule.title for rule in RULES}
 
 
 def _lack(view: NodeView, alternative: Alternative) -> tuple[int, str]:
@@ -70,5 +68,4 @@ def _lack(view: NodeView, alternative: Alternative) -> tuple[int, str]:
                     f"{_FEW_MATCH if step.left else _NO_MATCH} while {' and '.join(sorted(set(off)))}",
                 )
         return 1 + place, _FEW_MATCH if step.left else _NO_MATCH
-    about = f" {step.about}" if step.about else ""
-    return 1 + place, f"too few devices left after {_TITLES[step.rule]}{about}"
+    return 1 + place, f"too few devices left after {step.title}"

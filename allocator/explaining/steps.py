@@ -25,6 +25,7 @@ from resourceapi.records.pools import newest
 POOL = "pool"
 """The step of incomplete and invalid pools, which comes before the rules about devices."""
 INCOMPLETE = "the pool is incomplete"
+_TITLES = {POOL: "incomplete and invalid pools", **{rule.name: rule.title for rule in RULES}}
 
 
 class Step(NamedTuple):
@@ -46,6 +47,11 @@ class Step(NamedTuple):
     failed: int = 0
     missing: str = ""
     patched: tuple[PatchedValue, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """What the rule looks at, after the words "left after": `taints`, `the selector: device.driver == "x"`."""
+        return f"{_TITLES[self.rule]} {self.about}" if self.about else _TITLES[self.rule]
 
 
 class Passed(NamedTuple):

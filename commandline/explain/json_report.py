@@ -24,6 +24,8 @@ from allocator.explaining.holders import Holder
 from allocator.explaining.rejections import Rejection
 from allocator.explaining.steps import Step
 from allocator.pod_nodes import Refusal
+from commandline.explain.remedy_report import holders
+from commandline.explain.text_report import said
 from commandline.reports.writing import device_documents, failure_documents
 from resourceapi.manifests import text
 
@@ -54,6 +56,7 @@ def _object(explained: Explained) -> Json:
         "namespace": workload.namespace,
         "name": workload.name,
         "verdict": explained.verdict,
+        "said": said(explained),
     }
     if workload.running:
         document["running"] = workload.running
@@ -140,6 +143,7 @@ def _explanation(explanation: Explanation) -> Json:
         document["nodeConflicts"] = [_conflict(conflict) for conflict in explanation.conflicts]
         document["fitsIfNothingWereAllocated"] = None if explanation.never is None else not explanation.never
         document["remedies"] = [remedy_document(remedy) for remedy in explanation.remedies]
+        document["holders"] = list(holders(explanation))
     return document
 
 
@@ -217,6 +221,7 @@ def _request(request: RequestSteps, users: Users) -> Json:
 def _step(step: Step, users: Users) -> Json:
     document: Json = {
         "rule": step.rule,
+        "title": step.title,
         "left": step.left,
         "lost": [_rejection(rejection, users) for rejection in step.rejected],
     }
@@ -233,7 +238,7 @@ def _step(step: Step, users: Users) -> Json:
 
 def _rejection(rejection: Rejection, users: Users) -> Json:
     reason = rejection.reason or "held by another claim"
-    document: Json = {"reason": reason, "devices": rejection.devices}
+    document: Json = {"reason": reason, "text": rejection.said(users), "devices": rejection.devices}
     if rejection.example:
         document["example"] = rejection.example
     if rejection.claims:
@@ -270,6 +275,7 @@ def remedy_document(remedy: Remedy) -> Json:
     document: Json = {
         "kind": remedy.kind,
         "text": remedy.text,
+        "who": remedy.who,
         "subject": remedy.subject,
         "nodes": len(remedy.nodes),
         "names": list(remedy.nodes[:MAX_NODES]),

@@ -18,9 +18,7 @@ from allocator.explaining.explanation import (
     values_of,
 )
 from allocator.explaining.holders import Holder
-from allocator.explaining.rejections import Rejection
 from allocator.explaining.steps import POOL, Step
-from allocator.rules import RULES
 from allocator.scheduling_outcome import enough_nodes
 from commandline.explain import node_report, remedy_report
 from commandline.reports.escaping import place
@@ -30,10 +28,10 @@ from resourceapi.phrases import number, some
 if TYPE_CHECKING:
     from claimcheck.answers.explain import Answer, Explained
     from claimcheck.answers.gangs import GangAnswer
+    from cluster.workloads import Workload
 
 #: Entries that are shown of long lists.
 MAX_REJECTIONS, MAX_VALUES, MAX_CONDITIONS = 4, 6, 4
-_TITLES = {rule.name: rule.title for rule in RULES}
 
 
 def lines(answer: Answer) -> Iterator[str]:
@@ -58,12 +56,21 @@ def _spaced(lines: Iterable[str]) -> Iterator[str]:
         empty = not line
 
 
-def _section(explained: Explained) -> Iterator[str]:
-    workload, explanation = explained.workload, explained.explanation
+def said(explained: Explained) -> str:
+    """The sentence with which the section of a workload begins, without its name."""
+    return next(_section(explained)).removeprefix(f"{_head(explained.workload)}: ")
+
+
+def _head(workload: Workload) -> str:
     copies = f", one of {workload.copies} pods" if workload.copies > 1 else ""
     if running := len(workload.running):
         copies += f", {running} of which {'is' if running == 1 else 'are'} on {'a node' if running == 1 else 'nodes'} already"
-    head = f"{workload.title} ({place(workload.file, workload.line)}{copies})"
+    return f"{workload.title} ({place(workload.file, workload.line)}{copies})"
+
+
+def _section(explained: Explained) -> Iterator[str]:
+    workload, explanation = explained.workload, explained.explanation
+    head = _head(workload)
     start = f"{head}: "
     if explanation is not None and workload.waits_for:
         yield f"{head}: waits for {workload.waits_for}"
@@ -160,7 +167,9 @@ def _misfit(explanation: Explanation, explained: Explained) -> Iterator[str]:
     yield from remedy_report.later(explained.later)
     yield from remedy_report.remedies(explanation)
     yield from remedy_report.templates(explanation, explained.workload)
-    yield from remedy_report.holders(explanation)
+    if holders := list(remedy_report.holders(explanation)):
+        yield "  who holds devices that it needs:"
+        yield from (f"    {line}" for line in holders)
     yield ""
     yield from (f"  {line}" for line in in_words.summary(explanation))
     # Requests that are wrong on every node have no steps.
@@ -253,28 +262,19 @@ def _step(step: Step, users: Mapping[str, Holder], nodes: int = 1) -> Iterator[s
         devices = step.left + sum(rejection.devices for rejection in step.rejected)
         yield f"      {devices:>5,} {'device' if devices == 1 else 'devices'} on the node"
         if step.rejected:
-            yield f"      {step.left:>5,} left after incomplete and invalid pools"
+            yield f"      {step.left:>5,} left after {step.title}"
     else:
-        yield f"      {step.left:>5,} left after {_rule(step)}"
+        yield f"      {step.left:>5,} left after {step.title}"
     rejections = sorted(step.rejected, key=lambda rejection: -rejection.devices)
     for rejection in rejections[:MAX_REJECTIONS]:
         together = f" (on all {nodes} nodes)" if nodes > 1 and rejection.varies else ""
-        yield f"              {_rejection(rejection, users)}{together}"
+        fewer = f"-{rejection.devices:,} " if rejection.devices else ""
+        yield f"              {fewer}{rejection.said(users)}{together}"
     if others := rejections[MAX_REJECTIONS:]:
         yield f"              -{sum(rejection.devices for rejection in others):,} for {number(len(others), 'more reason')}"
     if step.failed and step.missing:
         yield f"              {step.missing} is missing on {number(step.failed, 'device')}"
     yield from (f"              {line}" for line in in_words.patched(step.patched))
-
-
-def _rule(step: Step) -> str:
-    title = _TITLES[step.rule]
-    return f"{title} {step.about}" if step.about else title
-
-
-def _rejection(rejection: Rejection, users: Mapping[str, Holder]) -> str:
-    fewer = f"-{rejection.devices:,} " if rejection.devices else ""
-    return f"{fewer}{rejection.said(users)}"
 
 
 def _only(fact: object, kind: NodeKind) -> str:
