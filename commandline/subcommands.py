@@ -24,6 +24,7 @@ GROUPS = {
     },
     "scheduling": {
         "doctor": "show what is wrong in a cluster: pods that wait, devices that are lost, what has no effect",
+        "ui": "show devices, who holds them and why pods wait, on a page in the browser",
         "impact": "show what a change would do to a cluster's pods, claims and devices, before it is made",
         "devices": "list devices with what they say, who says it, and who uses them",
         "explain": "explain why pods and claims get no devices, and what would help",

@@ -22,12 +22,16 @@ LINGERING_SECONDS = 1.0
 HEAD_BYTES = 32 * 1024
 
 
-class Response(web.Response):
+class StreamedResponse(web.StreamResponse):
     """A response without the ``Server`` header that aiohttp adds, which has its version and that of Python."""
 
     async def _prepare_headers(self) -> None:
         await super()._prepare_headers()
         self.headers.pop("Server", None)
+
+
+class Response(StreamedResponse, web.Response):
+    """The same for an answer that is whole."""
 
     async def write_eof(self, data: bytes = b"") -> None:
         """Send the body, and forget it: aiohttp keeps a response until the next request of its connection."""

@@ -151,6 +151,18 @@ async def health_served(
         return response
 
     general = GeneralHTTP(answer, idle_seconds=IDLE_SECONDS, request_bytes=REQUEST_BYTES)
+    async with plain_connections(listener, general, connections):
+        yield
+
+
+@asynccontextmanager
+async def plain_connections(
+    listener: socket.socket, general: GeneralHTTP, connections: Connections
+) -> AsyncIterator[None]:
+    """Accept connections without TLS in the block, and close them at its end.
+
+    :param listener: from :func:`serving.listening.listen`; closed in the end.
+    """
     acceptor = Acceptor(
         listener,
         lambda: PlainConnection(general.protocol(), connections),

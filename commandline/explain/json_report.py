@@ -127,6 +127,7 @@ def _explanation(explanation: Explanation) -> Json:
     if explanation.verdict != FITS:
         if explanation.away:
             document["allocatedElsewhere"] = [_away(each) for each in explanation.away]
+        document["findings"] = list(in_words.findings(explanation))
         document["mistakes"] = [{"text": each.text, "meant": each.meant} for each in explanation.mistakes]
         document["unknownClasses"] = explanation.unknown_classes
         document["absentNames"] = [_absent(name) for name in explanation.absent_names]

@@ -1,0 +1,1 @@
+"""What the page of ``claimcheck ui`` asks for, and the page itself, which ``web/`` is made into."""

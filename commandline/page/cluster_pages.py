@@ -1,0 +1,227 @@
+"""The answers of the page about a cluster, in the shapes that ``-o json`` of the commands has. docs/how-to/ui.md lists them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from functools import cached_property, partial
+from time import monotonic
+from typing import Any
+
+from allocator.devices import Device
+from allocator.selection import CompileError, Selectors
+from allocator.time_limit import POD_SECONDS, OutOfTime, TimeLimit
+from claimcheck.answers.cel import evaluate
+from claimcheck.answers.cluster_state import ClusterState
+from claimcheck.answers.devices.cluster_devices import FREE
+from claimcheck.answers.doctor.checks import POD_WAITS
+from claimcheck.answers.doctor.examination import Examination, examine
+from claimcheck.answers.doctor.examined import Examined
+from claimcheck.answers.explain import explain_all
+from claimcheck.answers.scenario import Scenario, fellows_in
+from commandline import doctor_report
+from commandline.devices.json_report import device_document
+from commandline.explain import json_report
+from commandline.page.device_map import DeviceMap
+from commandline.reports.writing import failure_documents
+from documents.manifest import Manifest
+from resourceapi.records.pools import DeviceId
+from serving.browser_pages import Query
+from serving.routes import HTTPError
+
+Json = dict[str, Any]
+Objects = tuple[ClusterState, list[Manifest]]
+"""A cluster, and those of its objects that request devices (see :meth:`ClusterState.learn`)."""
+
+#: How long a selector may take on all kinds of devices.
+SELECT_SECONDS = 2.0
+#: After a change it is not looked anew before so many times as long have passed as the last look took.
+REST = 2.0
+#: Answers that are kept until something changes, and how many characters they have at most.
+MOST_KEPT, MOST_KEPT_CHARACTERS = 100, 64 << 20
+
+
+class _Look:
+    """A cluster at one time, with all that has been found out about it.
+
+    :param version: that of the objects.
+    """
+
+    def __init__(self, objects: Objects, version: int, seconds: float) -> None:
+        self.version = version
+        self.state, self.manifests = objects
+        self._seconds = seconds
+        self.examined = Examined(self.state, self.manifests, "", TimeLimit(seconds))
+        self.devices = self.examined.devices
+        self.devices.evictions()  # while there is time
+        self.kept: dict[str, str] = {}
+        self.kept_characters = 0
+
+    @cached_property
+    def examination(self) -> Examination:
+        self.examined.limit = TimeLimit(self._seconds)
+        return examine(self.examined)
+
+    @cached_property
+    def map(self) -> DeviceMap:
+        return DeviceMap(self.devices)
+
+    @cached_property
+    def selectors(self) -> Selectors:
+        return Selectors(self.state.profile.minor)
+
+
+class ClusterPages:
+    """Looks at a cluster when it is asked, and again when it has changed; for one thread.
+
+    :param source: where the objects come from, for people.
+    :param read: reads them; raises :class:`HTTPError` while they are not all there.
+    :param version: grows with each change of them.
+    :param seconds: how long everything may take that is found out at once.
+    """
+
+    def __init__(
+        self,
+        source: str,
+        read: Callable[[], Objects],
+        version: Callable[[], int] = lambda: 0,
+        *,
+        is_live: bool,
+        seconds: float,
+    ) -> None:
+        self._source = source
+        self._read = read
+        self._newest = version
+        self._is_live = is_live
+        self._seconds = seconds
+        self._look: _Look | None = None
+        self._not_before = float("-inf")
+
+    @property
+    def answers(self) -> Mapping[str, Callable[[Query], str]]:
+        """What is answered, by path."""
+        kept = {
+            "/api/v1/cluster": self._cluster,
+            "/api/v1/doctor": self._doctor,
+            "/api/v1/explain": self._explain,
+            "/api/v1/map": self._map,
+            "/api/v1/node": self._node,
+            "/api/v1/device": self._device,
+            SELECT: self._select,
+        }
+        return {path: partial(self._answer, path, make) for path, make in kept.items()}
+
+    def version(self) -> int:
+        """The version that is shown to whoever asks now; may be called by any thread."""
+        look = self._look
+        return self._newest() if look is None or monotonic() >= self._not_before else look.version
+
+    def _current(self) -> _Look:
+        version = self.version()
+        if self._look is None or self._look.version != version:
+            begun = monotonic()
+            try:
+                self._look = _Look(self._read(), version, self._seconds)
+            except OutOfTime:
+                message = f"looking at the devices took longer than {self._seconds:g} s (--timeout)"
+                raise HTTPError(message, 503) from None
+            self._not_before = monotonic() + REST * (monotonic() - begun)
+        return self._look
+
+    def _answer(self, path: str, make: Callable[[_Look, Query], Json], query: Query) -> str:
+        look = self._current()
+        key = json.dumps([path, sorted(query.items())])
+        found = look.kept.get(key)
+        if found is None:
+            found = json.dumps(make(look, query), ensure_ascii=False, separators=(",", ":"))
+            size = len(key) + len(found)
+            if len(look.kept) < MOST_KEPT and look.kept_characters + size <= MOST_KEPT_CHARACTERS:
+                look.kept[key] = found
+                look.kept_characters += size
+        return found
+
+    def _cluster(self, look: _Look, _: Query) -> Json:
+        everything = [device for devices in look.map.kinds for device in devices]
+        waiting = [each for each in look.examination.diagnoses if each.check is POD_WAITS]
+        return {
+            "source": self._source,
+            "kubeVersion": f"1.{look.state.profile.minor}",
+            "isLive": self._is_live,
+            "version": look.version,
+            "nodes": len(look.state.all_nodes()),
+            "devices": len(everything),
+            "free": sum(look.devices.status(each) == FREE for each in everything),
+            "waiting": sum(len(each.objects) for each in waiting),
+            "failures": failure_documents(look.state.failures),
+            "notes": look.examination.unread,
+        }
+
+    def _doctor(self, look: _Look, _: Query) -> Json:
+        return doctor_report.document(look.examination)
+
+    def _explain(self, look: _Look, query: Query) -> Json:
+        name = f"{_given(query, 'namespace')}/{_given(query, 'name')}"
+        waiting = look.examined.waiting
+        found = [each for each in waiting.workloads if each.is_pod and each.full_name == name]
+        if not found:
+            raise HTTPError(f"no pod {name} waits for devices", 404)
+        fellows = fellows_in(look.state, look.manifests, found, look.state.default_namespace)
+        scenario = Scenario(look.state, look.devices.snapshot, found, fellows)
+        return json_report.document(explain_all(scenario, limit=TimeLimit(POD_SECONDS)))
+
+    def _map(self, look: _Look, _: Query) -> Json:
+        return {"version": look.version, **look.map.document()}
+
+    def _node(self, look: _Look, query: Query) -> Json:
+        name = _given(query, "name")
+        devices = look.map.by_node.get(name)
+        if devices is None:
+            raise HTTPError(f"no device is on a node {name}", 404)
+        closed = look.devices.closed(devices[0])
+        return {
+            "name": name,
+            "closed": "" if closed is None else closed.named,
+            "devices": [self._of(look, each) for each in devices],
+        }
+
+    def _device(self, look: _Look, query: Query) -> Json:
+        id = DeviceId(*(_given(query, key) for key in DeviceId._fields))
+        device = look.map.device(id)
+        if device is None:
+            raise HTTPError(f"there is no device {id}", 404)
+        return self._of(look, device)
+
+    def _of(self, look: _Look, device: Device) -> Json:
+        return device_document(look.devices, device)
+
+    def _select(self, look: _Look, query: Query) -> Json:
+        """The kinds of devices that a selector chooses, and those on which it fails."""
+        expression = _given(query, "expression")
+        answer = evaluate(expression, look.state.profile, derived=False)
+        if answer.error is not None:
+            line, column, message = next(iter(answer.locations), (None, None, answer.error.message))
+            error = {"message": message, "line": line, "column": column, "hint": answer.hint}
+            return {"kinds": [], "failing": [], "error": error}
+        limit = TimeLimit(SELECT_SECONDS)
+        chosen, failing = [], []
+        for number, devices in enumerate(look.map.kinds):
+            try:
+                outcome = look.selectors.outcome(expression, devices[0], limit)
+            except CompileError as error:
+                outcome = str(error)
+            except OutOfTime:
+                raise HTTPError(f"the selector took longer than {SELECT_SECONDS:g} s", 503) from None
+            if isinstance(outcome, str):
+                failing.append({"kind": number, "error": outcome})
+            elif outcome:
+                chosen.append(number)
+        return {"kinds": chosen, "failing": failing, "error": None}
+
+
+SELECT = "/api/v1/select"
+
+
+def _given(query: Query, key: str) -> str:
+    if key not in query:
+        raise HTTPError(f"{key} is missing")
+    return query[key]

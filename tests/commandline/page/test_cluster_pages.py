@@ -1,0 +1,210 @@
+"""What the page is told of a cluster: the words of the commands, and its devices as a map."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from claimcheck.answers.cluster_state import ClusterState
+from commandline.main import main
+from commandline.page import cluster_pages
+from commandline.page.cluster_pages import ClusterPages
+from commandline.reading import read_named
+from resourceapi.releases import Profile
+from serving.routes import HTTPError
+
+CASES: list[Any] = list(
+    yaml.safe_load_all(Path(__file__).parents[1].joinpath("explain", "on_call.yaml").read_text("utf-8"))
+)
+
+
+def _slice(node: str, *devices: dict[str, Any], driver: str = "gpu.example.com") -> dict[str, Any]:
+    pool = {"name": node, "generation": 1, "resourceSliceCount": 1}
+    return {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceSlice",
+        "metadata": {"name": node},
+        "spec": {"driver": driver, "nodeName": node, "pool": pool, "devices": list(devices)},
+    }
+
+
+def _node(name: str) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}}
+
+
+@pytest.fixture
+def pages(tmp_path: Path) -> Callable[..., ClusterPages]:
+    """Makes the pages of objects."""
+
+    def make(*objects: dict[str, Any], version: Callable[[], int] = lambda: 0) -> ClusterPages:
+        (tmp_path / "cluster.yaml").write_text(yaml.safe_dump_all(objects), encoding="utf-8")
+
+        def read() -> Any:
+            state = ClusterState(Profile(), "default")
+            return state, state.learn(read_named("--inventory", [str(tmp_path / "cluster.yaml")]))
+
+        return ClusterPages("cluster.yaml", read, version, is_live=False, seconds=60)
+
+    return make
+
+
+def ask(pages: ClusterPages, path: str, **query: str) -> Any:
+    return json.loads(pages.answers[f"/api/v1/{path}"](query))
+
+
+GPU = {"name": "gpu-0", "attributes": {"model": {"string": "a100"}}}
+OTHER = {"name": "gpu-0", "attributes": {"model": {"string": "h100"}}}
+TAINTED = {**GPU, "taints": [{"key": "example.com/hot", "effect": "NoSchedule"}]}
+
+
+@pytest.mark.parametrize("case", CASES, ids=[each["case"] for each in CASES])
+def test_cause_is_found_in_two_steps(
+    case: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The list names each pod that waits, and the pod has the sentence and the remedy that `explain` and `doctor` have."""
+    file = tmp_path / "cluster.yaml"
+    file.write_text(yaml.safe_dump_all([*case["cluster"], *case["asked"]]), encoding="utf-8")
+    options = ["--inventory", str(file), *case.get("options", ())]
+    pages = _of_command(options, monkeypatch)
+    main(["doctor", *options, "-o", "json"])
+    findings = ask(pages, "doctor")
+    assert findings == json.loads(capsys.readouterr().out)
+    [pod] = [each for found in findings["findings"] if found["code"] == "CD001" for each in found["objects"]]
+    assert ask(pages, "cluster")["waiting"] == 1
+    explained = ask(pages, "explain", namespace=pod["namespace"], name=pod["name"])
+    main(["explain", f"pod/{pod['name']}", "-n", pod["namespace"], *options, "-o", "json"])
+    assert explained == json.loads(capsys.readouterr().out)
+    [told] = explained["objects"]
+    assert [words for words in case["firstLine"] if words not in told["said"]] == []
+    helps = " ".join(each["text"] for each in told.get("remedies", ()))
+    assert helps or told["verdict"] == "waits" or told["findings"]
+
+
+def _of_command(options: list[str], monkeypatch: pytest.MonkeyPatch) -> ClusterPages:
+    """The pages that the command shows with these options."""
+    shown = []
+
+    async def show(listener: socket.socket, pages: ClusterPages, *, opens: bool) -> None:
+        listener.close()
+        assert not opens
+        shown.append(pages)
+
+    monkeypatch.setattr("commandline.ui._show", show)
+    assert main(["ui", "--port", "0", *options]) == 0
+    return shown[0]
+
+
+def test_equal_nodes_are_one_group(pages: Callable[..., ClusterPages]) -> None:
+    """Nodes whose devices differ in nothing that can be seen are told once, the largest group first."""
+    names = [f"n{number}" for number in range(5)]
+    shown = pages(
+        *map(_node, names),
+        _slice("n0", OTHER),
+        _slice("n1", GPU),
+        _slice("n2", GPU),
+        _slice("n3", TAINTED),
+        _slice("n4", GPU),
+    )
+    found = ask(shown, "map")
+    assert [(each["count"], each["names"]) for each in found["groups"]] == [
+        (3, ["n1", "n2", "n4"]),
+        (1, ["n0"]),
+        (1, ["n3"]),
+    ]
+    assert [each["devices"][0]["tainted"] for each in found["groups"]] == [False, False, True]
+    assert [(each["driver"], each["count"], each["attributes"]) for each in found["kinds"]] == [
+        ("gpu.example.com", 1, {"model": "h100"}),
+        ("gpu.example.com", 4, {"model": "a100"}),
+    ]
+    assert ask(shown, "cluster") == {
+        "source": "cluster.yaml",
+        "kubeVersion": "1.37",
+        "isLive": False,
+        "version": 0,
+        "nodes": 5,
+        "devices": 5,
+        "free": 5,
+        "waiting": 0,
+        "failures": [],
+        "notes": [],
+    }
+
+
+def test_devices_of_no_node(pages: Callable[..., ClusterPages]) -> None:
+    """They are told by their pool."""
+    everywhere = _slice("fabric", {"name": "port"}, driver="net.example.com")
+    del everywhere["spec"]["nodeName"]
+    everywhere["spec"]["allNodes"] = True
+    found = ask(pages(_node("n0"), everywhere), "map")
+    assert found["groups"] == []
+    [group] = found["elsewhere"]
+    assert (group["names"], group["devices"][0]["name"]) == (["fabric"], "port")
+
+
+@pytest.mark.parametrize(
+    ("expression", "kinds", "error"),
+    [
+        ('device.attributes["gpu.example.com"].model == "a100"', [1], None),
+        ("true", [0, 1], None),
+        ("device.driver ==", [], (1, 17)),
+        ("device.nothing", [], (1, 7)),
+    ],
+)
+def test_selector(
+    pages: Callable[..., ClusterPages], expression: str, kinds: list[int], error: tuple[int, int] | None
+) -> None:
+    """It lights up the kinds that it chooses, or says where it is wrong."""
+    found = ask(pages(_slice("n0", OTHER), _slice("n1", GPU)), "select", expression=expression)
+    assert found["kinds"] == kinds
+    place = found["error"] and (found["error"]["line"], found["error"]["column"])
+    assert place == error, found
+
+
+def test_selector_that_fails(pages: Callable[..., ClusterPages]) -> None:
+    """The kinds on which it fails are told with the error."""
+    found = ask(
+        pages(_slice("n0", GPU)), "select", expression='device.attributes["gpu.example.com"].nothing == 1'
+    )
+    assert (found["kinds"], found["error"]) == ([], None)
+    assert found["failing"] == [{"kind": 0, "error": "no such key: nothing"}]
+
+
+@pytest.mark.parametrize(
+    ("path", "query", "code"),
+    [
+        ("node", {"name": "nowhere"}, 404),
+        ("node", {}, 400),
+        ("device", {"driver": "gpu.example.com", "pool": "n0", "device": "gpu-7"}, 404),
+        ("explain", {"namespace": "default", "name": "nobody"}, 404),
+        ("select", {}, 400),
+    ],
+)
+def test_what_is_not_there(
+    pages: Callable[..., ClusterPages], path: str, query: dict[str, str], code: int
+) -> None:
+    with pytest.raises(HTTPError) as raised:
+        ask(pages(_node("n0"), _slice("n0", GPU)), path, **query)
+    assert raised.value.code == code
+
+
+def test_changes_are_seen_after_a_rest(
+    pages: Callable[..., ClusterPages], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A cluster that changes all the time is not looked at all the time, and nobody is told of a version that is not shown."""
+    now, newest = [0.0], [1]
+    monkeypatch.setattr(cluster_pages, "monotonic", lambda: now[0])
+    shown = pages(_node("n0"), _slice("n0", GPU), version=lambda: newest[0])
+    monkeypatch.setattr(cluster_pages, "REST", 2.0)
+    shown_versions = [ask(shown, "cluster")["version"]]
+    shown._not_before = 10.0
+    newest[0] = 2
+    shown_versions += [shown.version(), ask(shown, "cluster")["version"]]
+    now[0] = 10.0
+    shown_versions += [shown.version(), ask(shown, "cluster")["version"]]
+    assert shown_versions == [1, 1, 1, 2, 2]

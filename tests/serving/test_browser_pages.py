@@ -1,0 +1,217 @@
+"""Who sees the page of `claimcheck ui`: the person who was told its address, in a page of its own origin, and nobody else."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from typing import NamedTuple
+
+import aiohttp
+import pytest
+
+from serving import browser_pages
+from serving.browser_pages import CHANGES, File, Query, Site, browser_served
+from serving.listening import listen
+from serving.routes import HTTPError
+
+PAGE, LONG = "<!doctype html>", "x" * 5_000
+JSON_BODY = {"Content-Type": "application/json"}
+
+
+def _echoed(query: Query) -> str:
+    if "wrong" in query:
+        raise HTTPError("this is wrong", 404)
+    if "broken" in query:
+        raise RuntimeError("secret")
+    return json.dumps(dict(query) | ({"long": LONG} if "long" in query else {}))
+
+
+class Served(NamedTuple):
+    """A site that is shown, and a client that knows its address."""
+
+    address: str
+    client: aiohttp.ClientSession
+
+    @property
+    def origin(self) -> str:
+        return self.address.partition("/?")[0]
+
+    @property
+    def cookie(self) -> dict[str, str]:
+        port = self.origin.rpartition(":")[2]
+        return {"Cookie": f"claimcheck-{port}={self.address.partition('token=')[2]}"}
+
+    async def ask(
+        self, path: str, headers: Mapping[str, str] | None = None, method: str = "GET", body: str = ""
+    ) -> tuple[int, str]:
+        """The status and text of an answer to somebody with the cookie, but for other headers."""
+        given = self.cookie | dict(headers or {})
+        async with self.client.request(
+            method, self.origin + path, headers=given, data=body or None, allow_redirects=False
+        ) as answer:
+            return answer.status, await answer.text()
+
+
+@asynccontextmanager
+async def served(version: Callable[[], int] = lambda: 0) -> AsyncIterator[Served]:
+    """A site with a page, an answer to short questions and one to long ones."""
+    site = Site(
+        {"/": File("text/html", PAGE.encode())},
+        {"/api/short": _echoed, "/api/long": _echoed},
+        frozenset(("/api/long",)),
+        version,
+    )
+    # cookies are set by each test
+    async with (
+        browser_served(listen("127.0.0.1", 0), site) as address,
+        aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar(), auto_decompress=False) as client,
+    ):
+        yield Served(address, client)
+
+
+OWN: dict[str, str] = {}
+REFUSED = 403
+
+
+@pytest.mark.parametrize(
+    ("path", "headers", "status"),
+    [
+        ("/", OWN, 200),
+        ("/api/short?a=1", OWN, 200),
+        ("/api/short", {"Cookie": ""}, REFUSED),
+        ("/", {"Cookie": ""}, REFUSED),
+        ("/?token=wrong", {"Cookie": ""}, REFUSED),
+        ("/?token=%ff%C3%A4", {"Cookie": ""}, REFUSED),
+        (CHANGES, {"Cookie": ""}, REFUSED),
+        ("/", {"Host": "attacker.example.com"}, REFUSED),
+        ("/api/short", {"Host": "attacker.example.com:80"}, REFUSED),
+        ("/api/short", {"Host": ""}, REFUSED),
+        ("/api/short", {"Sec-Fetch-Site": "cross-site"}, REFUSED),
+        ("/api/short", {"Sec-Fetch-Site": "same-site"}, REFUSED),
+        ("/api/short", {"Sec-Fetch-Site": "same-origin"}, 200),
+        ("/api/long", OWN, 404),
+        ("/../secret", OWN, 404),
+        ("/api/short?wrong=", OWN, 404),
+        ("/api/short?broken=", OWN, 500),
+    ],
+)
+def test_who_gets_answers(path: str, headers: dict[str, str], status: int) -> None:
+    """A refusal says nothing of what is shown, and an error nothing about the inside."""
+
+    async def ask() -> tuple[int, str]:
+        async with served() as site:
+            return await site.ask(path, headers)
+
+    found, text = asyncio.run(ask())
+    assert found == status
+    assert "secret" not in text
+    assert status != REFUSED or PAGE not in text
+
+
+@pytest.mark.parametrize(
+    ("headers", "body", "expected"),
+    [
+        (JSON_BODY, '{"a": "1", "b": 2}', (200, '{"a": "1"}')),
+        (JSON_BODY, "[]", (200, "{}")),
+        (JSON_BODY, "{", (400, "")),
+        ({"Content-Type": "text/plain"}, '{"a": "1"}', (415, "")),
+        ({**JSON_BODY, "Origin": "http://attacker.example.com"}, '{"a": "1"}', (REFUSED, "")),
+        ({**JSON_BODY, "Origin": "null"}, '{"a": "1"}', (REFUSED, "")),
+        ({**JSON_BODY, "Origin": ""}, '{"a": "1"}', (REFUSED, "")),
+    ],
+)
+def test_long_questions(headers: dict[str, str], body: str, expected: tuple[int, str]) -> None:
+    """Only pages of this origin send any, and only JSON, for which other origins would have to ask first."""
+
+    async def ask() -> tuple[int, str]:
+        async with served() as site:
+            return await site.ask("/api/long", {"Origin": site.origin} | headers, "POST", body)
+
+    status, text = asyncio.run(ask())
+    assert (status, text if status == 200 else "") == expected
+
+
+def test_address_becomes_a_cookie() -> None:
+    """The token leaves the address at once, and no script can read it."""
+
+    async def enter() -> aiohttp.ClientResponse:
+        async with served() as site, site.client.get(site.address, allow_redirects=False) as answer:
+            assert site.cookie["Cookie"] in answer.headers["Set-Cookie"]
+            return answer
+
+    answer = asyncio.run(enter())
+    assert (answer.status, answer.headers["Location"]) == (303, "/")
+    assert answer.headers["Set-Cookie"].endswith("; HttpOnly; Path=/; SameSite=Strict")
+
+
+def test_headers() -> None:
+    """No other page may frame or keep what is shown, nothing but its own script runs, and the server has no name."""
+
+    async def ask() -> Mapping[str, str]:
+        async with served() as site, site.client.get(site.origin, headers=site.cookie) as answer:
+            return dict(answer.headers)
+
+    headers = asyncio.run(ask())
+    assert "unsafe" not in headers["Content-Security-Policy"]
+    assert "frame-ancestors 'none'" in headers["Content-Security-Policy"]
+    assert headers["Cache-Control"] == "no-store"
+    assert "Server" not in headers
+
+
+def test_large_answers_are_compressed() -> None:
+    """For whoever can read that."""
+
+    async def ask(accepted: str) -> tuple[str | None, bytes]:
+        async with (
+            served() as site,
+            site.client.get(
+                f"{site.origin}/api/short?long=", headers=site.cookie | {"Accept-Encoding": accepted}
+            ) as answer,
+        ):
+            return answer.headers.get("Content-Encoding"), await answer.read()
+
+    encoding, content = asyncio.run(ask("gzip"))
+    assert encoding == "gzip"
+    assert json.loads(gzip.decompress(content))["long"] == LONG
+    encoding, content = asyncio.run(ask("identity"))
+    assert encoding is None
+    assert json.loads(content)["long"] == LONG
+
+
+def test_changes_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As they come, and the stream lives on without any."""
+    monkeypatch.setattr(browser_pages, "CHANGE_SECONDS", 0.01)
+    monkeypatch.setattr(browser_pages, "SILENT_SECONDS", 0.01)
+    versions = [3]
+
+    async def follow() -> list[bytes]:
+        async with (
+            served(lambda: versions[0]) as site,
+            site.client.get(site.origin + CHANGES, headers=site.cookie) as answer,
+        ):
+            lines: list[bytes] = []
+            async for line in answer.content:
+                if line == b":\n" and versions[0] == 3:
+                    versions[0] = 7
+                if line.startswith(b"data:"):
+                    return [*lines, line]
+                lines.append(line)
+        raise AssertionError("the stream has ended")
+
+    assert asyncio.run(follow())[-1] == b'data: {"version": 7}\n'
+
+
+def test_bodies_are_bounded() -> None:
+    """A client that sends more than any question has is cut off."""
+
+    async def send() -> None:
+        async with served() as site:
+            await site.ask(
+                "/api/long", {"Origin": site.origin, **JSON_BODY}, "POST", '{"a": "%s"}' % ("x" * 200_000)
+            )
+
+    with pytest.raises(aiohttp.ClientError):
+        asyncio.run(send())
