@@ -151,8 +151,12 @@ async def health_served(
         return response
 
     general = GeneralHTTP(answer, idle_seconds=IDLE_SECONDS, request_bytes=REQUEST_BYTES)
-    async with plain_connections(listener, general, connections):
-        yield
+    try:
+        async with plain_connections(listener, general, connections):
+            yield
+    finally:
+        if metrics is not None:
+            metrics.close()
 
 
 @asynccontextmanager
@@ -177,8 +181,6 @@ async def plain_connections(
         expiring.cancel()
         acceptor.close()
         await general.shutdown(0)
-        if metrics is not None:
-            metrics.close()
 
 
 async def _expire(connections: Connections) -> None:
