@@ -77,10 +77,13 @@ class Outcome(NamedTuple):
 
 
 @contextlib.contextmanager
-def cluster() -> Iterator[ApiServer]:
-    """A control plane with a scheduler and the controllers that make, evict and clean up after pods."""
+def cluster(flags: Sequence[str] | None = None) -> Iterator[ApiServer]:
+    """A control plane with a scheduler and the controllers that make, evict and clean up after pods.
+
+    :param flags: other ones of kube-apiserver than the profile's.
+    """
     with (
-        control_plane("1.37") as server,
+        control_plane("1.37", flags=flags) as server,
         component(server, "kube-controller-manager", [f"--controllers={','.join(_CONTROLLERS)}", *_RATE]),
         component(server, "kube-scheduler", _RATE),
     ):

@@ -19,7 +19,7 @@ from tests.e2e.live_objects import LiveObjects
 from tests.e2e.programs import Program
 from tests.e2e.scheduling_cluster import until
 
-_ACCOUNT = "system:serviceaccount:claimcheck-system:claimcheck-watch"
+ACCOUNT = "system:serviceaccount:claimcheck-system:claimcheck-watch"
 _NAMESPACES = ("team", "other")
 #: What follows the pod's first failed attempt, in seconds; twice of it on a machine that does much beside.
 _SECONDS = 10.0
@@ -31,15 +31,16 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiServer]:
     """A cluster with the shipped role, watched by its account."""
     directory = tmp_path_factory.mktemp("watch")
     with live_impact.cluster() as started:
-        _grant(started)
+        grant(started)
         there = LiveObjects(started.client, _NAMESPACES)
         for each in _DATA["cluster"]:
             there.make(each)
-        with _watching(started, directory / "watch.log"):
+        with watching(started, directory / "watch.log"):
             yield started
 
 
-def _grant(server: ApiServer) -> None:
+def grant(server: ApiServer) -> None:
+    """Give the account the rights of the manifests."""
     paths = {"ClusterRole": "clusterroles", "ClusterRoleBinding": "clusterrolebindings"}
     for each in render(DIRECTORY / "watch"):
         if each["kind"] in paths:
@@ -48,9 +49,10 @@ def _grant(server: ApiServer) -> None:
 
 
 @contextlib.contextmanager
-def _watching(server: ApiServer, log: Path) -> Iterator[Program]:
+def watching(server: ApiServer, log: Path, *options: str) -> Iterator[Program]:
+    """Run it as the account, with these further options."""
     command = [sys.executable, "-m", "commandline.main", "watch", "--kubeconfig", str(server.kubeconfig)]
-    program = Program([*command, "--as", _ACCOUNT, "--request-timeout", "5s"], log)
+    program = Program([*command, "--as", ACCOUNT, "--request-timeout", "5s", *options], log)
     program.start()
     try:
         yield program
