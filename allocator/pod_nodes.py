@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from allocator.node_resources import NodeResources, PodNeeds
 from allocator.rules.standing import tolerates
 from allocator.time_limit import TimeLimit
+from allocator.words import NOTHING, Words, for_all, joined
 from resourceapi.caches import remember
 from resourceapi.node_selection import selects
 from resourceapi.objects import Object
@@ -42,13 +43,13 @@ class Refusal(NamedTuple):
     :param plugin: the plugin that rejects it; the first one that does ends the checks of the node.
     :param reason: what kube-scheduler says.
     :param detail: what it does not say: which taint, which label, how much of a resource.
-    :param remedy: what would open the node for the pod; completes "it would fit …", empty if nothing that is known would.
+    :param remedy: what would open the node for the pod; NOTHING if nothing that is known would.
     """
 
     plugin: str
     reason: str
     detail: str = ""
-    remedy: str = ""
+    remedy: Words = NOTHING
 
     @property
     def named(self) -> str:
@@ -176,7 +177,10 @@ def _reasons(pod: Object, node: Node) -> Iterator[Refusal]:
     if details:
         detail = " and ".join(details)
         yield Refusal(
-            AFFINITY, "node(s) didn't match Pod's node affinity/selector", detail, f"without its {detail}"
+            AFFINITY,
+            "node(s) didn't match Pod's node affinity/selector",
+            detail,
+            for_all(f"without its {detail}"),
         )
 
 
@@ -184,7 +188,7 @@ def closed_by_taints(pod: Object, node: Node) -> Iterator[Refusal]:
     """Why a pod with this `spec` is kept from a node by a cordon or taints; with an empty one, every pod that tolerates none."""
     cordoned = node.is_unschedulable and not tolerated(pod, _UNSCHEDULABLE)
     if cordoned:
-        yield Refusal(CORDONED, "node(s) were unschedulable", remedy="if the node were uncordoned")
+        yield Refusal(CORDONED, "node(s) were unschedulable", remedy=for_all("if the node were uncordoned"))
     blocking = [
         taint
         for taint in node.taints
@@ -197,12 +201,16 @@ def closed_by_taints(pod: Object, node: Node) -> Iterator[Refusal]:
         yield Refusal(TAINTS, "node(s) had untolerated taint(s)", detail, _without_taints(blocking))
 
 
-def _without_taints(blocking: Sequence[Taint]) -> str:
+def _without_taints(blocking: Sequence[Taint]) -> Words:
     """What would open a node with these taints: kubelet starts no pod on one that is not ready, tolerated or not."""
     tolerable = [str(taint) for taint in blocking if taint.key not in _NOT_READY]
-    ready = [] if len(tolerable) == len(blocking) else ["if the node were ready"]
-    noun = "a toleration for the node taint" if len(tolerable) == 1 else "tolerations for the node taints"
-    return " and ".join([*ready, *([f"with {noun} {' and '.join(tolerable)}"] if tolerable else ())])
+    changes = [] if len(tolerable) == len(blocking) else [for_all("if the node were ready")]
+    if tolerable:
+        several = len(tolerable) > 1
+        noun = "tolerations for the node taints" if several else "a toleration for the node taint"
+        unnamed = "tolerations for the node's taints" if several else "a toleration for the node's taint"
+        changes.append(Words(f"with {noun} {' and '.join(tolerable)}", f"with {unnamed}"))
+    return joined(changes, " and ")
 
 
 def tolerated(pod_spec: Mapping[str, Any], taint: Taint) -> bool:

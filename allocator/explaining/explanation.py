@@ -29,9 +29,13 @@ from allocator.explaining.trials import Trials, Undecided
 from allocator.node_fit import NO_POD, PodOnNode
 from allocator.pod_claims import ClaimsOnNodes
 from allocator.rules import RULES
+from allocator.rules.capacity import Capacity
+from allocator.rules.constraints import Constraints
 from allocator.rules.selector_outcomes import SelectorOutcomes
+from allocator.rules.selectors import RequestSelectors
 from allocator.scheduling_outcome import SchedulingOutcome
 from allocator.time_limit import OutOfTime, TimeLimit
+from allocator.words import Words
 from resourceapi.node_selection import selects
 from resourceapi.records.claims import Claim
 from resourceapi.records.pools import DeviceId
@@ -117,9 +121,27 @@ class NodeKind(NamedTuple):
         yield from chain.from_iterable(check.patched for check in self.constraint_checks)
 
     @property
+    def patched_for_claims(self) -> Iterator[PatchedValue]:
+        """What of that the claims themselves ask about, rather than their class or the devices."""
+        for request in self.short:
+            for step in request.steps:
+                yield from _asked_for(step, request.alternative)
+        yield from chain.from_iterable(check.patched for check in self.constraint_checks)
+
+    @property
     def facts(self) -> frozenset[object]:
         """What may differ on nodes of one kind: the values that constraints find."""
         return frozenset(map(values_of, self.constraint_checks))
+
+
+def _asked_for(step: Step, alternative: Alternative) -> Iterator[PatchedValue]:
+    """What patches have given of that for which a step refuses devices, if the claim of the alternative asks about it."""
+    if step.rule in (RequestSelectors.name, Constraints.name):
+        yield from step.patched
+    elif step.rule == Capacity.name:
+        for each in step.patched:
+            if any(f"/{each.name}".endswith(f"/{name}") for name in alternative.capacity):
+                yield each
 
 
 def values_of(check: ConstraintCheck) -> object:
@@ -220,7 +242,7 @@ class PodContext(NamedTuple):
 
     excluded: Mapping[str, Sequence[str]] = MappingProxyType({})
     full: Collection[str] = ()
-    openings: Mapping[str, str] = MappingProxyType({})
+    openings: Mapping[str, Words] = MappingProxyType({})
     instead: Sequence[ClaimsOnNodes] = ()
     gates: Mapping[str, frozenset[str]] = MappingProxyType({})
     made_for: Mapping[str, str] = MappingProxyType({})
@@ -298,7 +320,8 @@ def _look_closer(explanation: Explanation, trials: Trials, context: PodContext) 
     )
     by_spec = {node: reasons for node, reasons in context.excluded.items() if node not in context.full}
     explanation.remedies = list(remedies.on_other_nodes(finder, by_spec, context.openings))
-    patches = list(dict.fromkeys(each.patch for kind in first for each in kind.patched))
+    known = {each.patch for kind in explanation.kinds for each in kind.patched_for_claims}
+    patches = {each.patch: each.patch in known for kind in first for each in kind.patched}
     for remedy in islice(
         remedies.find(finder, explanation.absent_names, context.gates, patches), MAX_REMEDIES
     ):

@@ -7,10 +7,11 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import NamedTuple
 
-from allocator.explaining.changes import Claims, Part, parts
+from allocator.explaining.changes import Claims, Part, details_of, parts
 from allocator.explaining.steps import NodeView
 from allocator.explaining.trials import Trials, Variation
 from allocator.scheduling_outcome import SchedulingOutcome
+from allocator.words import Words, for_all, joined
 from deviceselectors.spelling import Texts
 
 #: What remedies change, besides the requirements that they leave out (the kinds of :class:`~allocator.explaining.conflicts.Member`).
@@ -43,23 +44,21 @@ class Remedy(NamedTuple):
     """A change that makes the pod fit.
 
     :param kind: what changes: one of the kinds above, or a requirement that is left out.
-    :param text: completes the sentence "it would fit …".
+    :param words: completes the sentence "it would fit …"; tenants are told of the remedy only if it has words for them.
     :param subject: the name of what changes: a request, claim, taint, patch or gate; the pods that are evicted.
     :param value: the new count, amount or expression.
     :param nodes: the nodes on which the pod would fit.
     :param short: a name for what could be left out or end, in a list of several.
     :param parts: the changes of which it consists, if they are several.
-    :param without_values: the text for those who may read neither ResourceSlices nor DeviceClasses, if it has what is in them.
     """
 
     kind: str
-    text: str
+    words: Words
     subject: str
     value: object
     nodes: tuple[str, ...]
     variation: Variation
     short: str = ""
-    without_values: str = ""
     parts: tuple[Remedy, ...] = ()
 
     @property
@@ -71,6 +70,11 @@ class Remedy(NamedTuple):
             return ADMINISTRATOR
         return HOLDER if self.kind == RELEASE else USER
 
+    @property
+    def text(self) -> str:
+        """The words for those who may read everything."""
+        return self.words.text
+
 
 def together(first: Sequence[Remedy], second: Remedy, nodes: tuple[str, ...]) -> Remedy:
     """Changes that are enough together.
@@ -79,13 +83,11 @@ def together(first: Sequence[Remedy], second: Remedy, nodes: tuple[str, ...]) ->
     :param second: one more, or several that go together.
     :param nodes: where the pod would fit.
     """
-    text = ", and ".join(each.text for each in (*first, second))
     return second._replace(
         kind=PAIR,
-        text=text,
+        words=joined([each.words for each in (*first, second)], ", and "),
         nodes=nodes,
         short="",
-        without_values="",
         parts=(*first, *(second.parts or (second,))),
     )
 
@@ -113,6 +115,12 @@ class Finder:
         self.made_for = made_for
         #: changes that were probably meant, but are not enough by themselves
         self.first_changes: list[Remedy] = []
+        #: the selectors of the claims as somebody has written them, before a change that is tried
+        self.written_selectors = frozenset(
+            selector
+            for part in parts(trials.claims)
+            for selector in details_of(trials.claims, part).selectors
+        )
 
     @cached_property
     def texts(self) -> Texts:
@@ -149,22 +157,13 @@ class Finder:
         return self.works(Variation(claims))
 
     def correct(
-        self,
-        kind: str,
-        text: str,
-        subject: str,
-        value: object,
-        claims: Claims,
-        without_values: str = "",
+        self, kind: str, words: Words, subject: str, value: object, claims: Claims
     ) -> Iterator[Remedy]:
         """The remedy of claims with what was probably meant; if that is not enough, it may be with another change."""
         if self.claims_work(claims):
-            yield from self.confirm(
-                kind, text, subject, value, Variation(claims), without_values=without_values
-            )
+            yield from self.confirm(kind, words, subject, value, Variation(claims))
         else:
-            first = Remedy(kind, text, subject, value, (), Variation(claims), "", without_values)
-            self.first_changes.append(first)
+            self.first_changes.append(Remedy(kind, words, subject, value, (), Variation(claims)))
 
     def after(self, change: Remedy) -> Finder:
         """A finder for the pod with a change."""
@@ -177,20 +176,25 @@ class Finder:
             trials.instead,
             trials.spared,
         )
-        return Finder(changed, self.views, self.failing, self.made_for)
+        after = Finder(changed, self.views, self.failing, self.made_for)
+        after.written_selectors = self.written_selectors
+        return after
+
+    def quoting(self, text: str, selector: str, unquoted: str) -> Words:
+        """Words that quote a selector; tenants are told the others if it is not as written: it may have values of devices."""
+        return for_all(text) if selector in self.written_selectors else Words(text, unquoted)
 
     def confirm(
         self,
         kind: str,
-        text: str,
+        words: Words,
         subject: str,
         value: object,
         variation: Variation,
         short: str = "",
-        without_values: str = "",
     ) -> Iterator[Remedy]:
         """The remedy, if kube-scheduler would then place the pod; an error on any node prevents that."""
         answers = self.trials.everywhere(variation)
         if self.trials.outcome(answers) is SchedulingOutcome.FITS:
             nodes = tuple(answer.node for answer in answers if answer.result is not None)
-            yield Remedy(kind, text, subject, value, nodes, variation, short, without_values)
+            yield Remedy(kind, words, subject, value, nodes, variation, short)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from allocator.words import Words
 from deviceselectors.spelling import MAX_KNOWN
 from resourceapi.objects import Object
 from resourceapi.phrases import nearest, nearest_value
@@ -28,9 +29,12 @@ class MisspeltLabel(NamedTuple):
     meant: str
 
     @property
-    def change(self) -> str:
-        """Completes the sentence "it would fit …"."""
-        return f"with {self.place} {self.meant} instead of {self.wrong}"
+    def change(self) -> Words:
+        """That it is written as it was meant."""
+        return Words(
+            f"with {self.place} {self.meant} instead of {self.wrong}",
+            f"with another label instead of {self.wrong} in its {self.place}",
+        )
 
 
 def requiring(selector: Object) -> Object:

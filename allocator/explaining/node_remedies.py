@@ -13,6 +13,7 @@ from allocator.pod_claims import ClaimsOnNodes
 from allocator.pod_nodes import RESOURCES, Refusal
 from allocator.scheduling import Mode
 from allocator.time_limit import TimeLimit
+from allocator.words import NOTHING, Words, for_all
 from resourceapi.records.claims import Claim
 
 #: The most nodes that are tried, and the most remedies.
@@ -57,7 +58,7 @@ def lower_requests(
             offers.setdefault(" and ".join(map(_less, short[name])), short[name])
     for less, offer in list(offers.items())[:MAX_REMEDIES]:
         nodes = (name for name in fitting if serves(short[name], offer))
-        yield Remedy(REQUESTS, f"with {less}", less, None, tuple(nodes), Variation(tuple(claims)))
+        yield Remedy(REQUESTS, for_all(f"with {less}"), less, None, tuple(nodes), Variation(tuple(claims)))
 
 
 def _beside_devices(shortages: Sequence[Shortage], needs: PodNeeds) -> list[Shortage]:
@@ -69,9 +70,9 @@ def _beside_devices(shortages: Sequence[Shortage], needs: PodNeeds) -> list[Shor
     ]
 
 
-def less(shortages: Sequence[Shortage]) -> str:
-    """The requests that a node can serve which lacks something; empty if it has nothing left."""
-    return f"with {' and '.join(map(_less, shortages))}" if _part_left(shortages) > 0 else ""
+def less(shortages: Sequence[Shortage]) -> Words:
+    """The requests that a node can serve which lacks something; nothing if it has nothing left."""
+    return for_all(f"with {' and '.join(map(_less, shortages))}") if _part_left(shortages) > 0 else NOTHING
 
 
 def serves(shortages: Sequence[Shortage], offer: Sequence[Shortage]) -> bool:

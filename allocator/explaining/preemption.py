@@ -20,6 +20,7 @@ from allocator.pod_claims import ClaimsOnNodes
 from allocator.pod_nodes import RESOURCES, Refusal
 from allocator.scheduling import Mode
 from allocator.time_limit import TimeLimit
+from allocator.words import Words
 from resourceapi.phrases import number
 from resourceapi.records.claims import Claim
 from resourceapi.records.pods import Pod, importance
@@ -167,12 +168,14 @@ def _remedy(node: str, victims: Sequence[Pod], priority: int, claims: Sequence[C
     how_many = number(len(victims), "pod")
     return Remedy(
         PREEMPTION,
-        f"once kube-scheduler has evicted {who}, {why}",
+        Words(
+            f"once kube-scheduler has evicted {who}, {why}",
+            f"once kube-scheduler has evicted {how_many} of a lower priority, {why}",
+        ),
         ", ".join(each.key for each in victims),
         None,
         (node,),
         Variation(tuple(claims)),
-        without_values=f"once kube-scheduler has evicted {how_many} of a lower priority, {why}",
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from types import MappingProxyType
 
@@ -21,11 +21,13 @@ from allocator.explaining.finder import (
     Remedy,
     together,
 )
-from allocator.explaining.holders import Owner, ended_with, released
+from allocator.explaining.holders import Holder, Owner, ended_with, released
 from allocator.explaining.trials import MAX_NODES, Trials, Variation
 from allocator.features import GATES, Features
 from allocator.rules.standing import blocking_taints
+from allocator.words import NOTHING, Words, for_all, joined
 from resourceapi.kinds import RESOURCE_SLICE_PATCH
+from resourceapi.phrases import number
 from resourceapi.records.nodes import HOSTNAME
 from resourceapi.records.taints import Taint
 
@@ -43,13 +45,14 @@ def find(
     finder: Finder,
     names: Sequence[AbsentName] = (),
     gates: Mapping[str, frozenset[str]] = MappingProxyType({}),
-    patches: Sequence[str] = (),
+    patches: Mapping[str, bool] = MappingProxyType({}),
 ) -> Iterator[Remedy]:
     """Remedies; those that the pod's owner can apply come first.
 
     :param names: attributes and capacities that no device has.
     :param gates: the feature gates that can be turned on, each with all that have to be for it.
-    :param patches: those that have given values for which devices are refused.
+    :param patches: those that have given values for which devices are refused, each with whether tenants may know it: the
+        claims themselves ask about such a value.
     """
     claims = finder.trials.claims
     yield from spelling_remedies.names(finder, names)
@@ -72,7 +75,7 @@ def pairs(
     finder: Finder,
     names: Sequence[AbsentName] = (),
     gates: Mapping[str, frozenset[str]] = MappingProxyType({}),
-    patches: Sequence[str] = (),
+    patches: Mapping[str, bool] = MappingProxyType({}),
 ) -> Iterator[Remedy]:
     """Two changes together, the first of them one that was probably meant; parameters as for :func:`find`, which comes before."""
     told: set[frozenset[str]] = set()
@@ -82,21 +85,11 @@ def pairs(
             if both in told:
                 continue
             told.add(both)
-            words = f"{first.without_values or first.text}, and {_for_everybody(second)}"
-            yield together((first,), second, second.nodes)._replace(without_values=words)
-
-
-def _for_everybody(remedy: Remedy) -> str:
-    """The text for those who may read nothing of other namespaces, nor what is cluster-wide."""
-    if remedy.kind == RELEASE:
-        return "if others released devices"
-    if remedy.kind == PATCH:
-        return f"if an administrator deleted a {RESOURCE_SLICE_PATCH.name}"
-    return remedy.without_values or remedy.text
+            yield together((first,), second, second.nodes)
 
 
 def on_other_nodes(
-    finder: Finder, excluded: Mapping[str, Sequence[str]], openings: Mapping[str, str]
+    finder: Finder, excluded: Mapping[str, Sequence[str]], openings: Mapping[str, Words]
 ) -> Iterator[Remedy]:
     """Remedies that exclude nodes with errors, or admit nodes that the pod's spec excludes.
 
@@ -110,18 +103,18 @@ def on_other_nodes(
         names = ", ".join(shown) + (f" and {more} more" if more else "")
         text = f"if its node affinity excluded {names}, where an error fails the attempt ({HOSTNAME} NotIn)"
         avoided = Variation(trials.claims, avoided=frozenset(finder.failing))
-        yield from finder.confirm(NODE, text, names, None, avoided)
+        yield from finder.confirm(NODE, for_all(text), names, None, avoided)
     opened: list[set[str]] = []
     for reasons in sorted(dict.fromkeys(map(tuple, excluded.values())), key=len):
-        changes = [openings.get(each, "") for each in reasons]
+        changes = [openings.get(each, NOTHING) for each in reasons]
         # With fewer changes, it fits already.
-        if not all(changes) or any(fewer < set(reasons) for fewer in opened):
+        if NOTHING in changes or any(fewer < set(reasons) for fewer in opened):
             continue
         nodes = [node for node, each in excluded.items() if set(each) <= set(reasons)]
         if any(trials.fits_on(node, trials.as_it_is) for node in nodes[:MAX_NODES]):
             opened.append(set(reasons))
             variation = Variation(trials.claims, opened=frozenset(nodes))
-            yield from finder.confirm(NODE, " and ".join(changes), "; ".join(reasons), None, variation)
+            yield from finder.confirm(NODE, joined(changes, " and "), "; ".join(reasons), None, variation)
 
 
 def _dropped(finder: Finder, kind: str) -> Iterator[Remedy]:
@@ -134,7 +127,7 @@ def _dropped(finder: Finder, kind: str) -> Iterator[Remedy]:
             continue
         text = f"without the constraint {member.text}" if kind == CONSTRAINT else f"without {member.text}"
         short = member.name if kind == REQUEST else ""
-        yield from finder.confirm(kind, text, member.name, None, Variation(changed), short)
+        yield from finder.confirm(kind, for_all(text), member.name, None, Variation(changed), short)
 
 
 def _tolerations(finder: Finder) -> Iterator[Remedy]:
@@ -146,28 +139,31 @@ def _tolerations(finder: Finder) -> Iterator[Remedy]:
         if changed != trials.claims and finder.claims_work(changed):
             yield from finder.confirm(
                 TOLERATION,
-                f"with a toleration for the device taint {text}",
+                Words(
+                    f"with a toleration for the device taint {text}", "with a toleration for a device taint"
+                ),
                 text,
                 None,
                 Variation(changed),
-                without_values="with a toleration for a device taint",
             )
         gone = Variation(trials.claims, without_taint=taint)
         if finder.works(gone):
             rules = trials.snapshot.taint_rules.get(taint, ())
             source = f" (it comes from DeviceTaintRule {', '.join(rules)})" if rules else ""
-            removed = f"if the device taint {text} were removed{source}"
-            yield from finder.confirm(
-                TAINT, removed, text, None, gone, without_values="if a device taint were removed"
+            removed = Words(
+                f"if the device taint {text} were removed{source}", "if a device taint were removed"
             )
+            yield from finder.confirm(TAINT, removed, text, None, gone)
 
 
-def _deleted_patches(finder: Finder, patches: Sequence[str]) -> Iterator[Remedy]:
-    for name in patches[:MAX_PATCHES]:
+def _deleted_patches(finder: Finder, patches: Mapping[str, bool]) -> Iterator[Remedy]:
+    for name, is_known in islice(patches.items(), MAX_PATCHES):
         variation = Variation(finder.trials.claims, without_patch=name)
         if finder.works(variation):
             text = f"without {RESOURCE_SLICE_PATCH.name} {name}"
-            yield from finder.confirm(PATCH, text, name, None, variation)
+            unnamed = f"if an administrator deleted a {RESOURCE_SLICE_PATCH.name}"
+            words = for_all(text) if is_known else Words(text, unnamed)
+            yield from finder.confirm(PATCH, words, name, None, variation)
 
 
 def _taints(finder: Finder) -> list[Taint]:
@@ -248,8 +244,21 @@ def _release(finder: Finder, names: Sequence[str], any_pod: bool = False) -> Ite
     variation = Variation(finder.trials.claims, frozenset(names))
     holders = [users[name] for name in names]
     short = holders[0].text if len(holders) == 1 and not any(holders[0].owners) else ""
+    words = _released(holders, {each.namespace for each in finder.trials.claims}, any_pod)
+    yield from finder.confirm(RELEASE, words, ", ".join(names), None, variation, short)
+
+
+def _released(holders: Sequence[Holder], namespaces: Collection[str], any_pod: bool) -> Words:
+    """That claims are released, of which tenants are told by name what is in their own namespaces, and how many others."""
     text = f"if {released(holders, any_pod=any_pod)}"
-    yield from finder.confirm(RELEASE, text, ", ".join(names), None, variation, short)
+    own = [each for each in holders if each.claim.partition("/")[0] in namespaces]
+    others = len(holders) - len(own)
+    if not others:
+        return for_all(text)
+    whose = "another namespace" if others == 1 else "other namespaces"
+    counted = f"{number(others, 'claim')} of {whose} were released"
+    parts = [released(own), counted] if own else [counted]
+    return Words(text, f"if {', and if '.join(parts)}")
 
 
 def _fewest(trials: Trials, node: str, held: Sequence[str]) -> list[str]:
@@ -276,12 +285,12 @@ def _gates(finder: Finder, gates: Mapping[str, frozenset[str]]) -> Iterator[Reme
         more = Features(features.gates | needed, features.minor, group_snapshots=features.group_snapshots)
         variation = Variation(finder.trials.claims, features=more)
         if finder.works(variation):
-            yield from finder.confirm(GATE, _with_gates(needed), gate, None, variation)
+            yield from finder.confirm(GATE, for_all(_with_gates(needed)), gate, None, variation)
 
 
 def gate_remedy(gate: str, needed: frozenset[str], nodes: tuple[str, ...], variation: Variation) -> Remedy:
     """That of turning on a gate with those that it depends on, if the pod has been found to fit then."""
-    return Remedy(GATE, _with_gates(needed), gate, None, nodes, variation)
+    return Remedy(GATE, for_all(_with_gates(needed)), gate, None, nodes, variation)
 
 
 def _with_gates(needed: frozenset[str]) -> str:

@@ -17,6 +17,7 @@ from allocator.explaining.changes import (
 )
 from allocator.explaining.finder import ALTERNATIVE, CAPACITY, CLASS, COUNT, SELECTOR, Finder, Remedy
 from allocator.explaining.trials import Variation
+from allocator.words import Words, for_all
 from resourceapi.limits import ALLOCATION_RESULTS
 from resourceapi.model.claims import EXACT_COUNT
 from resourceapi.objects import Object
@@ -57,7 +58,7 @@ def _class(finder: Finder, part: Part) -> Iterator[Remedy]:
         return
     changed = with_details(claims, part, device_class=meant)
     yield from finder.correct(
-        CLASS, f"with class {meant} in {finder.title(part)}", finder.subject(part), meant, changed
+        CLASS, for_all(f"with class {meant} in {finder.title(part)}"), finder.subject(part), meant, changed
     )
 
 
@@ -73,7 +74,7 @@ def _count(finder: Finder, part: Part) -> Iterator[Remedy]:
     if count:
         instead = "all (allocationMode: ExactCount)" if details.takes_all else details.number
         text = f"with {_at_most(count)} instead of {instead} in {finder.title(part)}"
-        yield from finder.confirm(COUNT, text, finder.subject(part), count, Variation(fewer(count)))
+        yield from finder.confirm(COUNT, for_all(text), finder.subject(part), count, Variation(fewer(count)))
 
 
 def common_count(finder: Finder) -> Iterator[Remedy]:
@@ -103,7 +104,7 @@ def _common_count(finder: Finder, claim: str, together: Sequence[Part], most: in
         text = (
             f"with {_at_most(count)} instead of {most + 1} in each of the requests {names} of claim {claim}"
         )
-        yield from finder.confirm(COUNT, text, f"{claim}:{names}", count, Variation(fewer(count)))
+        yield from finder.confirm(COUNT, for_all(text), f"{claim}:{names}", count, Variation(fewer(count)))
 
 
 def _at_most(count: int) -> str:
@@ -138,11 +139,10 @@ def _capacity(finder: Finder, part: Part) -> Iterator[Remedy]:
                 text = f"with at most {other} of {name} instead of {amount} in {finder.title(part)}"
                 yield from finder.confirm(
                     CAPACITY,
-                    text,
+                    Words(text, f"with less of {name} in {finder.title(part)}"),
                     finder.subject(part),
                     str(other),
                     Variation(less(other)),
-                    without_values=f"with less of {name} in {finder.title(part)}",
                 )
                 break
         else:
@@ -151,7 +151,9 @@ def _capacity(finder: Finder, part: Part) -> Iterator[Remedy]:
             )
             if finder.claims_work(dropped):
                 text = f"without requesting the capacity {name} in {finder.title(part)}"
-                yield from finder.confirm(CAPACITY, text, finder.subject(part), None, Variation(dropped))
+                yield from finder.confirm(
+                    CAPACITY, for_all(text), finder.subject(part), None, Variation(dropped)
+                )
 
 
 def _unnamed_capacity(finder: Finder, part: Part) -> Iterator[Remedy]:
@@ -165,11 +167,10 @@ def _unnamed_capacity(finder: Finder, part: Part) -> Iterator[Remedy]:
                 text = f"with a request for at most {amount} of {name} in {finder.title(part)}, which names no amount"
                 yield from finder.confirm(
                     CAPACITY,
-                    text,
+                    Words(text, f"with a request for an amount of capacity in {finder.title(part)}"),
                     finder.subject(part),
                     str(amount),
                     Variation(changed),
-                    without_values=f"with a request for an amount of capacity in {finder.title(part)}",
                 )
                 break
 
@@ -258,12 +259,15 @@ def _selectors(finder: Finder, part: Part) -> Iterator[Remedy]:
             guarded = with_selector(claims, part, index, whole)
             if finder.claims_work(guarded):
                 text = f"with `{guard} && …` before the selector `{expression}` in {finder.title(part)}"
-                yield from finder.confirm(SELECTOR, text, finder.subject(part), whole, Variation(guarded))
+                unquoted = f"with a guard in a selector of {finder.title(part)}"
+                words = finder.quoting(text, expression, unquoted)
+                yield from finder.confirm(SELECTOR, words, finder.subject(part), whole, Variation(guarded))
         dropped = with_selector(claims, part, index, "")
         if finder.claims_work(dropped):
             shown = shortened(expression, MAX_EXPRESSION)
             text = f"without the selector `{shown}` in {finder.title(part)}"
-            yield from finder.confirm(SELECTOR, text, finder.subject(part), None, Variation(dropped))
+            words = finder.quoting(text, expression, f"without a selector in {finder.title(part)}")
+            yield from finder.confirm(SELECTOR, words, finder.subject(part), None, Variation(dropped))
     if len(selectors) > 1:
         bare = with_details(claims, part, selectors=())
         singly = any(
@@ -271,7 +275,7 @@ def _selectors(finder: Finder, part: Part) -> Iterator[Remedy]:
         )
         if not singly and finder.claims_work(bare):
             text = f"without the {len(selectors)} selectors in {finder.title(part)}"
-            yield from finder.confirm(SELECTOR, text, finder.subject(part), None, Variation(bare))
+            yield from finder.confirm(SELECTOR, for_all(text), finder.subject(part), None, Variation(bare))
 
 
 def class_guards(finder: Finder) -> Iterator[Remedy]:
@@ -285,7 +289,7 @@ def class_guards(finder: Finder) -> Iterator[Remedy]:
             if guard and finder.works(variation):
                 text = f"with `{guard} && …` before the selector `{expression}` of DeviceClass {name}"
                 plain = f"with a guard in a selector of DeviceClass {name}"
-                yield from finder.confirm(SELECTOR, text, name, whole, variation, without_values=plain)
+                yield from finder.confirm(SELECTOR, Words(text, plain), name, whole, variation)
 
 
 def _guarded(finder: Finder, expression: str) -> tuple[str, str]:
@@ -330,4 +334,4 @@ def _without_alternative(finder: Finder, part: Part) -> Iterator[Remedy]:
             text = f"without {finder.title(part)}, which fails with an error"
         if behind:
             text += f", so that {', '.join(behind)} {'is' if len(behind) == 1 else 'are'} never tried"
-        yield from finder.confirm(ALTERNATIVE, text, finder.subject(part), None, Variation(changed))
+        yield from finder.confirm(ALTERNATIVE, for_all(text), finder.subject(part), None, Variation(changed))

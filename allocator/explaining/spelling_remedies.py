@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from allocator.explaining.absent_names import AbsentName
 from allocator.explaining.changes import details_of, parts, with_constraint, with_details, with_selector
 from allocator.explaining.finder import NAME, SELECTOR, Finder, Remedy
+from allocator.words import Words, for_all
 from deviceselectors.spelling import MAX_KNOWN, similar_capacity
 from deviceselectors.unparsing import replaced
 
@@ -26,7 +27,7 @@ def _in_constraint(finder: Finder, name: AbsentName, constraint: int) -> Iterato
     claim = next(index for index, each in enumerate(claims) if each.key == name.claim)
     changed = with_constraint(claims, claim, constraint, name.meant)
     text = f"with {name.place} {name.meant} instead of {name.qualified} in claim {name.claim}"
-    yield from finder.correct(NAME, text, f"{name.claim}#{constraint}", name.meant, changed)
+    yield from finder.correct(NAME, for_all(text), f"{name.claim}#{constraint}", name.meant, changed)
 
 
 def _in_selector(finder: Finder, name: AbsentName) -> Iterator[Remedy]:
@@ -39,7 +40,9 @@ def _in_selector(finder: Finder, name: AbsentName) -> Iterator[Remedy]:
         renamed = tuple(each and re.sub(rf"\b{re.escape(name.name)}\b", meant, each) for each in selectors)
         changed = with_details(claims, part, selectors=renamed)
         text = f"with {meant} instead of {name.name} in {name.place} of claim {name.claim}"
-        yield from finder.correct(NAME, text, f"{name.claim}:{part.name}", {name.name: meant}, changed)
+        yield from finder.correct(
+            NAME, for_all(text), f"{name.claim}:{part.name}", {name.name: meant}, changed
+        )
 
 
 def capacities(finder: Finder) -> Iterator[Remedy]:
@@ -54,7 +57,7 @@ def capacities(finder: Finder) -> Iterator[Remedy]:
             renamed = {meant if each == name else each: amount for each, amount in wanted.items()}
             changed = with_details(claims, part, capacity=renamed)
             text = f"with the capacity {meant} instead of {name} in {finder.title(part)}"
-            yield from finder.correct(NAME, text, finder.subject(part), {name: meant}, changed)
+            yield from finder.correct(NAME, for_all(text), finder.subject(part), {name: meant}, changed)
 
 
 def values(finder: Finder) -> Iterator[Remedy]:
@@ -71,9 +74,8 @@ def values(finder: Finder) -> Iterator[Remedy]:
                 where = f"instead of {each.wrong} in a selector of {finder.title(part)}"
                 yield from finder.correct(
                     SELECTOR,
-                    f"with {each.meant} {where}",
+                    Words(f"with {each.meant} {where}", f"with another value {where}"),
                     finder.subject(part),
                     changed,
                     corrected,
-                    without_values=f"with another value {where}",
                 )

@@ -36,6 +36,7 @@ from allocator.pod_nodes import (
 )
 from allocator.scheduling_outcome import SchedulingOutcome, device_reasons, refused, unavailable
 from allocator.time_limit import POD_SECONDS, UNLIMITED, OutOfTime, TimeLimit
+from allocator.words import NOTHING, Words, joined
 from claimcheck.answers.gangs import GangAnswer, gang_answers
 from claimcheck.answers.outcome import Failure, Unread
 from claimcheck.answers.scenario import Scenario
@@ -245,7 +246,7 @@ def explain_one(
     openings = {each.named: _opening(workload, each) for reasons in rejected.values() for each in reasons}
     if node:
         only = (f"only {node} is considered",)
-        openings[only[0]] = f"on other nodes than {node}, without --node"
+        openings[only[0]] = Words(f"on other nodes than {node}, without --node")
         excluded |= {name: (*excluded.get(name, ()), *only) for name in snapshot.nodes if name != node}
     full = {name for name, reasons in rejected.items() if any(each.plugin == RESOURCES for each in reasons)}
     profile = scenario.state.profile
@@ -378,9 +379,9 @@ def _is_nowhere_wanted(rejected: Mapping[str, Sequence[Refusal]]) -> bool:
 
 def _relabelled(labels: Sequence[MisspeltLabel], names: Iterable[str]) -> dict[str, _Opening]:
     """The nodes that a pod would have if it named the labels that were meant."""
-    text = " and ".join(dict.fromkeys(each.change for each in labels))
-    change = Remedy(NODE, text, text, None, (), Variation(()))
-    return {name: _Opening((change,), frozenset((text,)), ()) for name in sorted(names)}
+    words = joined(list(dict.fromkeys(each.change for each in labels)), " and ")
+    change = Remedy(NODE, words, words.text, None, (), Variation(()))
+    return {name: _Opening((change,), frozenset((words.text,)), ()) for name in sorted(names)}
 
 
 def _opened(
@@ -392,11 +393,11 @@ def _opened(
         others = [_opening(workload, each) for each in refusals if each.plugin != RESOURCES]
         lacks = any(each.plugin == RESOURCES for each in refusals)
         shortages = resources.shortages(name, workload.needs) if lacks else ()
-        texts = {NODE: " and ".join(others)} if others else {}
-        texts |= {REQUESTS: less(shortages)} if lacks else {}
-        if all((*others, *texts.values())):
-            changes = (Remedy(*each, name, None, (name,), Variation(())) for each in texts.items())
-            found[name] = _Opening(tuple(changes), frozenset(others), shortages)
+        words = {NODE: joined(others, " and ")} if others else {}
+        words |= {REQUESTS: less(shortages)} if lacks else {}
+        if NOTHING not in (*others, *words.values()):
+            changes = (Remedy(*each, name, None, (name,), Variation(())) for each in words.items())
+            found[name] = _Opening(tuple(changes), frozenset(each.text for each in others), shortages)
     return found
 
 
@@ -422,10 +423,10 @@ def _held_by(snapshot: Snapshot, pods: Sequence[str]) -> frozenset[str]:
     return frozenset(name for name, each in users if each.pods and set(each.pods) <= set(pods))
 
 
-def _opening(workload: Workload, refusal: Refusal) -> str:
+def _opening(workload: Workload, refusal: Refusal) -> Words:
     """What would open a node that is rejected; a claim cannot tolerate its taint, but the pod that uses the claim can."""
     if refusal.plugin == TAINTS and not workload.is_pod:
-        return f"for a pod that tolerates the node taint {refusal.detail}"
+        return Words(f"for a pod that tolerates the node taint {refusal.detail}")
     return refusal.remedy
 
 
