@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import deque
 from typing import Any
 
 from cluster.applying import MERGE_KEYS
@@ -86,6 +87,10 @@ def _strategic(stored: Any, patch: Object) -> Object:
         directive, _, field = key.partition("/")
         if directive == "$deleteFromPrimitiveList":
             result[field] = [each for each in entries(result, field) if each not in (value or ())]
+        elif (
+            directive == "$setElementOrder" and field not in patch and field in MERGE_KEYS and field in result
+        ):
+            result[field] = _merged_entries(MERGE_KEYS[field], entries(result, field), [], value or [])
         elif key.startswith("$"):
             if directive not in ("$patch", "$retainKeys", "$setElementOrder"):
                 raise PatchRefused(f"Invalid key {key} in the patch")
@@ -94,18 +99,26 @@ def _strategic(stored: Any, patch: Object) -> Object:
         elif isinstance(value, dict):
             result[key] = _strategic(result.get(key), value)
         elif isinstance(value, list) and key in MERGE_KEYS:
-            result[key] = _merged_entries(MERGE_KEYS[key], entries(result, key), value)
+            ordered = patch.get(f"$setElementOrder/{key}")
+            order = ordered if isinstance(ordered, list) else value
+            result[key] = _merged_entries(MERGE_KEYS[key], entries(result, key), value, order)
         else:
             result[key] = value
     return result
 
 
-def _merged_entries(names: tuple[str, ...], stored: list[Any], given: list[Any]) -> list[Any]:
-    """The entries of a list that is merged: changed, taken away by `$patch: delete`, and new ones."""
+def _merged_entries(
+    names: tuple[str, ...], stored: list[Any], given: list[Any], order: list[Any]
+) -> list[Any]:
+    """The entries of a list that is merged: changed, taken away by `$patch: delete`, and new ones.
+
+    :param order: entries, or only what they are known by, in the order that the patch asks for.
+    """
     if not names:
-        return list({json_text(each): each for each in (*stored, *given)}.values())
+        result = {json_text(each): each for each in (*stored, *given)}
+        return _in_order(result, [*map(json_text, order)], [*map(json_text, stored)])
     [known_by] = names
-    if not all(isinstance(each, dict) for each in (*stored, *given)):
+    if not all(isinstance(each, dict) for each in (*stored, *given, *order)):
         raise PatchRefused(f"entries of this list must be mappings with {known_by}")
     if {"$patch": "replace"} in given:
         return [each for each in given if "$patch" not in each]
@@ -116,7 +129,22 @@ def _merged_entries(names: tuple[str, ...], stored: list[Any], given: list[Any])
             result.pop(key, None)
         else:
             result[key] = _strategic(result.get(key), entry)
-    return list(result.values())
+    return _in_order(
+        result, *([_hashable(each.get(known_by)) for each in entries] for entries in (order, stored))
+    )
+
+
+def _in_order(merged: dict[Any, Any], order: list[Any], stored: list[Any]) -> list[Any]:
+    """The entries that the patch orders, in its order; each other before the first of these that it was stored before."""
+    places = {key: place for place, key in enumerate(stored)}
+    asked = dict.fromkeys(order)
+    ordered = deque(key for key in asked if key in merged)
+    others = deque(key for key in merged if key not in asked)
+    result = []
+    while ordered and others:
+        before = places[others[0]] < places.get(ordered[0], -1)
+        result.append(merged[(others if before else ordered).popleft()])
+    return result + [merged[key] for key in (*ordered, *others)]
 
 
 def _hashable(key: Any) -> Any:

@@ -37,7 +37,7 @@ METADATA = STORED["metadata"]
         (
             STRATEGIC,
             {"metadata": {"finalizers": ["a.b/c", {}, {}]}},
-            _with(metadata={**METADATA, "finalizers": ["a.b/c", "a.b/d", {}]}),
+            _with(metadata={**METADATA, "finalizers": ["a.b/c", {}, "a.b/d"]}),
         ),
         (
             STRATEGIC,
@@ -88,6 +88,37 @@ def test_patched(type: str, patch: Any, expected: Any) -> None:
     stored, given = copy.deepcopy(STORED), copy.deepcopy(patch)
     assert patched(stored, given, type) == expected
     assert stored == STORED
+
+
+@pytest.mark.parametrize(
+    ("patch", "expected"),
+    [
+        ({"containers": ["c", "a"]}, "abcde -> bcade"),
+        ({"containers": ["x"]}, "abcde -> xabcde"),
+        ({"containers": ["d", "x"]}, "abcde -> abcdxe"),
+        ({"containers": ["x", "d"]}, "abcde -> xabcde"),
+        ({"containers": ["e", "-c", "b"]}, "abcde -> adeb"),
+        ({"containers": ["x", "d"], "$setElementOrder/containers": ["x", "d", "a"]}, "abcde -> xbcdae"),
+        ({"$setElementOrder/containers": ["b", "a"]}, "abcde -> bacde"),
+        ({"containers": ["b", "a"]}, " -> ba"),
+    ],
+)
+def test_order_of_merged_entries(patch: dict[str, list[str]], expected: str) -> None:
+    """Entries that the patch names stand in its order, new ones ahead of stored ones that it does not name.
+
+    As the server's own code (apimachinery 0.37.1) answers.
+    """
+    stored, _, result = expected.partition(" -> ")
+
+    def named(name: str) -> dict[str, str]:
+        return {"name": name[1:], "$patch": "delete"} if name[0] == "-" else {"name": name}
+
+    made = patched(
+        {**STORED, "spec": {"containers": [named(each) for each in stored]}},
+        {"spec": {field: [named(each) for each in names] for field, names in patch.items()}},
+        STRATEGIC,
+    )
+    assert "".join(each["name"] for each in made["spec"]["containers"]) == result
 
 
 @pytest.mark.parametrize(
