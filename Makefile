@@ -37,6 +37,7 @@ run: setup ## validate shipped examples, then serve the webhooks on loopback unt
 	@echo "  $(BIN)/claimcheck validate YOUR-MANIFESTS/          the same for your own files"
 	@echo "  $(BIN)/claimcheck validate --kube-version 1.34 ...  what an older release says"
 	@echo "  $(BIN)/claimcheck validate --help                   formats, gates, updates, clusters"
+	@echo "  $(BIN)/claimcheck ui --open --inventory $(EXAMPLES)/inventory    devices on a page in the browser"
 	@echo
 	@echo "The same rules as webhooks:"
 	@$(BIN)/claimcheck serve --demo $(EXAMPLES)/inventory

@@ -203,7 +203,8 @@ def read_scenario(options: Namespace) -> Scenario:
             "claims nor extended resources"
         )
     if not workloads and waiting:
-        complain("no pod waits for devices")
+        where = "" if options.all_namespaces else f" in the namespace {options.namespace}; -A looks at all"
+        complain(f"no pod waits for devices{where}")
     snapshot = snapshot_in_time(state, options.timeout)
     if workloads and not (cluster or options.inventory or snapshot.nodes or snapshot.classes):
         raise UsageError("describe the cluster with --inventory DIR, or ask a live one with --live")

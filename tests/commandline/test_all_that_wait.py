@@ -45,7 +45,8 @@ def test_pods_that_wait(
     captured = capsys.readouterr()
     found = [f"{each['namespace']}/{each['name']}" for each in json.loads(captured.out)["objects"]]
     assert sorted(found) == pods
-    assert captured.err == ("" if pods else "no pod waits for devices\n")
+    where = "in the namespace default; -A looks at all"
+    assert captured.err == ("" if pods else f"no pod waits for devices {where}\n")
 
 
 def test_they_are_simulated_together(inventory: str, capsys: pytest.CaptureFixture[str]) -> None:
