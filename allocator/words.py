@@ -1,4 +1,7 @@
-"""What would help a pod, in words for two kinds of readers: those of the whole cluster, and tenants, who read events."""
+"""What a pod waits for, and what would help, in words for two kinds of readers: those of the whole cluster, and tenants.
+
+Tenants read events.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from typing import NamedTuple
 
 
 class Words(NamedTuple):
-    """Completes the sentence "it would fit …".
+    """Completes the sentence "it would fit …" or "it waits for …".
 
     :param text: for those who may read everything in the cluster.
     :param for_tenants: for those who may read only what is in the pod's own namespace: no names of what is in others, and no
@@ -16,6 +19,10 @@ class Words(NamedTuple):
 
     text: str
     for_tenants: str = ""
+
+    def __bool__(self) -> bool:
+        """Whether anything is said."""
+        return bool(self.text)
 
 
 NOTHING = Words("")

@@ -18,6 +18,7 @@ from allocator.pod_claims import (
     classes_by_resource,
     origins,
 )
+from allocator.words import Words, for_all, joined
 from cluster.objects import CLAIM, TEMPLATE, ClusterObjects
 from resourceapi.decoding import DecodingError
 from resourceapi.manifests import (
@@ -95,7 +96,7 @@ class Workload:
         #: why nothing can be said about it
         self.problem = ""
         #: the claims, templates and PodGroup that it waits for, which do not exist or cannot be used
-        self.missing: list[str] = []
+        self.missing: list[Words] = []
         #: the quota without which no further claim is made for it; empty if there is enough
         self.refused = ""
 
@@ -132,18 +133,23 @@ class Workload:
         return bool(asks or SPREAD & {self.kind, *(kind for kind, _ in self.pod.workloads)})
 
     @property
-    def lacks(self) -> list[str]:
+    def lacks(self) -> list[Words]:
         """What kube-scheduler waits for before it looks at any of its pods: claims, templates, a PodGroup, the removal of gates."""
         gates = self.pod.gates
         return [
             *self.missing,
-            *([f"the removal of its scheduling gates: {', '.join(gates)}"] if gates else ()),
+            *([for_all(f"the removal of its scheduling gates: {', '.join(gates)}")] if gates else ()),
         ]
 
     @property
+    def waits(self) -> Words:
+        """The same with quota, if no further claim is made for it; NOTHING if it waits for nothing."""
+        return joined([*self.lacks, *([for_all(self.refused)] if self.refused else ())], " and for ")
+
+    @property
     def waits_for(self) -> str:
-        """The same with quota, if no further claim is made for it; empty if it waits for nothing."""
-        return " and for ".join(filter(None, (*self.lacks, self.refused)))
+        """The same for those who may read everything."""
+        return self.waits.text
 
     @property
     def has_its_devices(self) -> bool:
@@ -375,12 +381,14 @@ class WorkloadReader:
                 found = _claim_of_group(found, group, entry.entry)
             if refusal := self._refusal(found, workload.namespace):
                 of = f"template {workload.namespace}/{name}"
-                workload.missing.append(f"a claim from {of}, which the API server refuses: {refusal}")
+                workload.missing.append(
+                    for_all(f"a claim from {of}, which the API server refuses: {refusal}")
+                )
         claim = Claim(found)
         # the pod as the server would create it has none
         user = workload.pod._replace(uid=uid_of(workload.manifest.value) if workload.kind == "Pod" else "")
         if kind == CLAIM and not user.node and (reason := objection(user, entry, claim)):
-            workload.missing.append(f"claim {claim.key}, which {reason}")
+            workload.missing.append(for_all(f"claim {claim.key}, which {reason}"))
         workload.claims.append(claim)
         workload.containers.append(containers_using(workload.pod_spec, entry.entry))
         if shared is not None:
@@ -418,13 +426,13 @@ class WorkloadReader:
         else:
             known = [each.partition("/")[::2] for each in self._objects.collection(kind).objects]
             elsewhere = [its_namespace for its_namespace, each in known if each == name]
+            more = more_for_tenants = ""
             if meant := nearest(name, (each for its_namespace, each in known if its_namespace == namespace)):
-                more = f"; did you mean {meant}?"
+                more = more_for_tenants = f"; did you mean {meant}?"
             elif elsewhere:
                 more = f"; there is one in namespace {nearest(namespace, elsewhere) or elsewhere[0]}"
-            else:
-                more = ""
-            workload.missing.append(f"{named}, which does not exist{self._where}{more}")
+            absent = f"{named}, which does not exist{self._where}"
+            workload.missing.append(Words(f"{absent}{more}", f"{absent}{more_for_tenants}"))
 
     def _claim(self, manifest: Manifest, obj: Object, problem: str) -> Workload | None:
         """A claim or template that no workload uses: as if a pod used only that."""

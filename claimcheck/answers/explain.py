@@ -36,7 +36,7 @@ from allocator.pod_nodes import (
 )
 from allocator.scheduling_outcome import SchedulingOutcome, device_reasons, refused, unavailable
 from allocator.time_limit import POD_SECONDS, UNLIMITED, OutOfTime, TimeLimit
-from allocator.words import NOTHING, Words, joined
+from allocator.words import NOTHING, Words, for_all, joined
 from claimcheck.answers.gangs import GangAnswer, gang_answers
 from claimcheck.answers.outcome import Failure, Unread
 from claimcheck.answers.scenario import Scenario
@@ -102,12 +102,16 @@ class Explained(NamedTuple):
         return INVALID if self.explanation is None else self.explanation.verdict
 
     @property
-    def waits_for(self) -> str:
+    def waits(self) -> Words:
         """What is missing, without which kube-scheduler does not look at the pod: claims, templates, quota, others of its gang."""
         if self.workload.problem:
-            return ""
-        waits = self.workload.waits_for
-        return waits or (self.gang.waits if self.gang is not None else "")
+            return NOTHING
+        return self.workload.waits or for_all(self.gang.waits if self.gang is not None else "")
+
+    @property
+    def waits_for(self) -> str:
+        """The same for those who may read everything."""
+        return self.waits.text
 
     @property
     def evicting_note(self) -> str:

@@ -182,7 +182,7 @@ def simulate(
         waiting=[
             Waiting(each, " and for ".join(waits), each.copies - (0 if each.lacks else grant.copies))
             for each, grant in zip(workloads, granted, strict=True)
-            if (waits := [*each.lacks, *filter(None, (grant.refusal,))])
+            if (waits := [*(lack.text for lack in each.lacks), *filter(None, (grant.refusal,))])
         ],
         unknown_classes=unknown,
         runs=runs,

@@ -186,8 +186,9 @@ class WaitingPods:
 def note_on(explained: Explained) -> str:
     """Why a pod waits and what would help, as its tenants may read it; empty if it fits, or nothing can be said."""
     explanation, workload = explained.explanation, explained.workload
-    if explained.waits_for:
-        return f"waits for {explained.waits_for}"
+    if explained.waits:
+        waits = explained.waits.for_tenants
+        return f"waits for {waits}" if waits else ""
     if explanation is None or explained.bound or explained.bypassed:
         return ""
     gang = explained.gang

@@ -112,3 +112,26 @@ def test_what_devices_have_is_not_told(exactly: Object, words: str, spec: Object
     assert words in note
     for secret in ("reserved-for", "customer-42", "Secret-Model-X", "81559"):
         assert secret not in note, note
+
+
+@pytest.mark.parametrize("kind", ["ResourceClaim", "ResourceClaimTemplate", "PodGroup"])
+def test_namespaces_of_others_that_have_what_is_missing_are_not_told(kind: str) -> None:
+    """Whoever may create pods could find out by any name that they guess who has what."""
+    watched = Watched("GenericWorkload")
+    claims = {"devices": {"requests": [{"name": "gpu", "exactly": {"deviceClassName": "gpu"}}]}}
+    specs: dict[str, Object] = {
+        "ResourceClaim": claims,
+        "ResourceClaimTemplate": {"spec": claims},
+        "PodGroup": {"schedulingPolicy": {"gang": {"minCount": 1}}},
+    }
+    asks: dict[str, Object] = {
+        "ResourceClaim": {"resourceClaims": [{"name": "a", "resourceClaimName": "payroll"}]},
+        "ResourceClaimTemplate": {"resourceClaims": [{"name": "a", "resourceClaimTemplateName": "payroll"}]},
+        "PodGroup": {"resourceClaims": [], "schedulingGroup": {"podGroupName": "payroll"}},
+    }
+    watched.put(kind, {"metadata": {"name": "payroll", "namespace": "secret-customer"}, "spec": specs[kind]})
+    watched.put("Pod", pod("probe", "other", conditions=[], spec=asks[kind]))
+    watched.after(0.0)
+    nouns = {"ResourceClaim": "claim", "ResourceClaimTemplate": "template", "PodGroup": "PodGroup"}
+    note = f"waits for {nouns[kind]} other/payroll, which does not exist"
+    assert watched.after(QUIET_SECONDS) == [("other/probe", note)]

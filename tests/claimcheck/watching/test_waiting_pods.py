@@ -42,6 +42,7 @@ RESOURCES = [
     Resource(V1, "ResourceSlice", "resourceslices"),
     Resource(V1, "ResourceClaimTemplate", "resourceclaimtemplates"),
     Resource(V1, "ResourceClaim", "resourceclaims"),
+    Resource("scheduling.k8s.io/v1alpha2", "PodGroup", "podgroups"),
     Resource("v1", "Pod", "pods"),
 ]
 REFUSED = [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}]
@@ -51,8 +52,8 @@ DRIVER = "gpu.acme.example"
 class Watched:
     """A cluster of a node with one GPU, which `team/train` holds."""
 
-    def __init__(self, **options: Any) -> None:
-        self.cluster = FollowedCluster("cluster", Profile("1.37", {}), RESOURCES)
+    def __init__(self, *gates: str, **options: Any) -> None:
+        self.cluster = FollowedCluster("cluster", Profile("1.37", dict.fromkeys(gates, True)), RESOURCES)
         self._of = {resource.kind: each for resource, each in self.cluster.collections.items()}
         self.now = 0.0
         self.told: list[tuple[str, str]] = []
