@@ -104,6 +104,11 @@ def blocking_taints(device: Device, alternative: Alternative, features: Features
     return [taint for taint in device.taints if _blocks(taint, alternative.tolerations, features)]
 
 
+def is_tainted(device: Device, features: Features) -> bool:
+    """Whether requests without tolerations do not get the device for its taints."""
+    return features.device_taints and any(_blocks(taint, (), features) for taint in device.taints)
+
+
 def _blocks(taint: Taint, tolerations: Iterable[Object], features: Features) -> bool:
     """Before 1.35, taints with unknown effects are to be tolerated as well."""
     if taint.effect not in _EFFECTS and features.minor >= 35:

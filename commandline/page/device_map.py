@@ -19,6 +19,7 @@ class _Square(NamedTuple):
     """What is told of a device on the map.
 
     :param kind: the number of its kind, see :attr:`DeviceMap.kinds`.
+    :param tainted: whether requests without tolerations do not get it.
     """
 
     kind: int
@@ -79,9 +80,8 @@ class DeviceMap:
             }
 
     def _square(self, device: Device) -> _Square:
-        taints = islice(self._devices.sources_of(device).taints, MOST_LISTED)
-        tainted = any(each.value.get("effect") != "None" for each in taints)
-        return _Square(self._kind_of[device.id], self._devices.status(device), tainted)
+        status, tainted = self._devices.status(device), self._devices.is_tainted(device)
+        return _Square(self._kind_of[device.id], status, tainted)
 
 
 def _kind(devices: Sequence[Device]) -> Json:

@@ -15,7 +15,7 @@ from allocator.patches import PatchFailure
 from allocator.patches.sources import DeviceSources
 from allocator.pod_nodes import Refusal, closed_by_taints
 from allocator.pools import Pool, hidden_by_gate, pool_of, visible_by_pool
-from allocator.rules.standing import GROUPS_OFF, is_selectable
+from allocator.rules.standing import GROUPS_OFF, is_selectable, is_tainted
 from allocator.selection import CompileError, Selectors
 from allocator.time_limit import TimeLimit
 from claimcheck.answers.cluster_state import ClusterState
@@ -180,6 +180,10 @@ class ClusterDevices:
             return USED_UP
         goes = all(admits(each.in_use, each.groups) for each in self.groups(device))
         return FREE if goes else OTHER_GROUPS
+
+    def is_tainted(self, device: Device) -> bool:
+        """Whether requests without tolerations do not get the device."""
+        return is_tainted(device, self.state.features)
 
     def problem(self, device: Device) -> str:
         """Why no device of its pool can be allocated; empty if that is possible."""
