@@ -13,13 +13,7 @@ from advice.findings import Result
 from claimcheck.answers.cluster_state import ClusterState
 from claimcheck.answers.live_cluster import Chosen, LiveCluster, choose
 from claimcheck.answers.outcome import Failure
-from claimcheck.answers.scenario import (
-    Scenario,
-    fellows_in,
-    scheduling_objects,
-    snapshot_of,
-    workloads_in,
-)
+from claimcheck.answers.scenario import Reader, Scenario, fellows_in, scheduling_objects, snapshot_of
 from claimcheck.inputs import Objects, profile_of, values_in
 from resourceapi.errors import Unanswerable
 from resourceapi.quantity import Quantity
@@ -31,8 +25,8 @@ if TYPE_CHECKING:
     from resourceapi.releases import Profile
 
 
-#: How long patches of devices may take to be applied, in seconds.
-PATCH_SECONDS = 60.0
+#: How long patches of devices may take to be applied, and pods with their claims to be read, in seconds.
+PATCH_SECONDS = READING_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,18 +188,26 @@ class Cluster:
     def scenario(self, found: list[Manifest]) -> Scenario:
         """The workloads among objects, in a copy of the cluster. The lock has to be held as long as it is used.
 
-        :raises Unanswerable: if nothing requests devices.
+        :raises Unanswerable: if nothing requests devices, or what does takes too long to be read.
         """
+        from allocator.time_limit import OutOfTime, TimeLimit
+
         state = self._state.copy()
         requesting = state.learn(found, new=True)
         if state.failures:
             raise Unanswerable(f"{state.failures[0].file}: {state.failures[0].message}")
-        workloads = workloads_in(state, requesting, self.namespace, where=" in the objects or the cluster")
+        limit = TimeLimit(READING_SECONDS)
+        try:
+            reader = Reader(state, self.namespace, " in the objects or the cluster")
+            workloads = reader.workloads(requesting, limit)
+            fellows = fellows_in(state, self.manifests, workloads, self.namespace, limit)
+        except OutOfTime:
+            reason = f"reading the pods and their claims took longer than {READING_SECONDS:g} s"
+            raise Unanswerable(reason) from None
         if not workloads:
             raise Unanswerable(
                 "nothing requests devices: there are neither resource claims nor extended resources"
             )
-        fellows = fellows_in(state, self.manifests, workloads, self.namespace)
         return Scenario(state, self._seen(), workloads, fellows)
 
     def _seen(self) -> Snapshot:

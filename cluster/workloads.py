@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from allocator.gangs import Gang
@@ -18,7 +19,7 @@ from allocator.pod_claims import (
     classes_by_resource,
     origins,
 )
-from allocator.words import Words, for_all, joined
+from allocator.words import NOTHING, Words, for_all, joined
 from cluster.objects import CLAIM, TEMPLATE, ClusterObjects
 from resourceapi.decoding import DecodingError
 from resourceapi.manifests import (
@@ -46,9 +47,12 @@ from validation.requests import create_request
 from validation.workloads import template_of
 
 if TYPE_CHECKING:
+    from allocator.time_limit import TimeLimit
     from documents.manifest import Manifest
 
 
+#: So many names are compared with those that do not exist, each time that workloads are read: a tenth of a millisecond each.
+MOST_COMPARED = 10_000
 #: Owners whose pods kube-scheduler spreads over nodes and zones by default, and what else makes it look at other pods.
 SPREAD = frozenset(("Deployment", "ReplicaSet", "StatefulSet", "ReplicationController"))
 POD_AFFINITIES = frozenset(("podAffinity", "podAntiAffinity"))
@@ -246,15 +250,23 @@ class WorkloadReader:
         self._unread = unread
         self._default_namespace = default_namespace
         self._used: set[tuple[str, str]] = set()
+        self._names: dict[str, _Names] = {}
+        self._hints: dict[tuple[str, str, str], Words] = {}
+        self._comparisons = 0
         #: why the server rejects claims and templates in the files
         self._refused: dict[tuple[str, str], str] = {}
         self._generated_names = 0
 
-    def workloads(self, manifests: Iterable[Manifest]) -> list[Workload]:
-        """Pods, kinds with a pod template, and claims and templates that none of them uses, in the order of the input."""
-        read = [(manifest, *self._read(manifest)) for manifest in manifests]
+    def workloads(self, manifests: Iterable[Manifest], limit: TimeLimit) -> list[Workload]:
+        """Pods, kinds with a pod template, and claims and templates that none of them uses, in the order of the input.
+
+        :param limit: how long it may take.
+        :raises OutOfTime: if it takes longer.
+        """
+        self._comparisons = 0
+        read = [(manifest, *self._read(manifest, limit)) for manifest in manifests]
         pods = {
-            index: self._pod(manifest, obj, problem)
+            index: self._pod(manifest, obj, problem, limit)
             for index, (manifest, obj, problem) in enumerate(read)
             if group_of(manifest.value) != GROUP
         }
@@ -271,8 +283,9 @@ class WorkloadReader:
                 found.append(workload)
         return found
 
-    def _read(self, manifest: Manifest) -> tuple[Object, str]:
+    def _read(self, manifest: Manifest, limit: TimeLimit) -> tuple[Object, str]:
         """The object as the server stores it, or why it rejects it. Claims and templates are added to the cluster."""
+        limit.check()
         answer = self._objects.server.handle(create_request(manifest.value, self._default_namespace))
         if not answer.accepted or answer.object is None:
             named = (
@@ -299,7 +312,7 @@ class WorkloadReader:
         self._objects.put(kind, obj)
         return obj, ""
 
-    def _pod(self, manifest: Manifest, obj: Object, problem: str) -> Workload:
+    def _pod(self, manifest: Manifest, obj: Object, problem: str, limit: TimeLimit) -> Workload:
         kind = manifest.value["kind"]
         pod = obj
         if not problem and kind != "Pod":
@@ -315,6 +328,7 @@ class WorkloadReader:
         if workload.pod.group:
             self._add_group(workload)
         for entry in workload.pod.claims:
+            limit.check()
             self._add_claim(workload, entry)
         needs = needs_of(workload.pod_spec, self._objects.profile)
         wanted = {name: self._classes[name] for name in needs.requests if name in self._classes}
@@ -424,15 +438,27 @@ class WorkloadReader:
         elif reason := self._unread(kind, namespace):
             workload.problem = f"{named} could not be read ({reason})"
         else:
-            known = [each.partition("/")[::2] for each in self._objects.collection(kind).objects]
-            elsewhere = [its_namespace for its_namespace, each in known if each == name]
-            more = more_for_tenants = ""
-            if meant := nearest(name, (each for its_namespace, each in known if its_namespace == namespace)):
-                more = more_for_tenants = f"; did you mean {meant}?"
-            elif elsewhere:
-                more = f"; there is one in namespace {nearest(namespace, elsewhere) or elsewhere[0]}"
-            absent = f"{named}, which does not exist{self._where}"
-            workload.missing.append(Words(f"{absent}{more}", f"{absent}{more_for_tenants}"))
+            absent, more = f"{named}, which does not exist{self._where}", self._hint(kind, namespace, name)
+            workload.missing.append(Words(f"{absent}{more.text}", f"{absent}{more.for_tenants}"))
+
+    def _hint(self, kind: str, namespace: str, name: str) -> Words:
+        """Which object may have been meant by a name that none has; empty if there is none, or too many have been compared."""
+        known = self._hints.get((kind, namespace, name))
+        if known is not None:
+            return known
+        if kind not in self._names:
+            self._names[kind] = _Names(self._objects.collection(kind).objects)
+        names, left = self._names[kind], MOST_COMPARED - self._comparisons
+        here, elsewhere = names.of_namespace[namespace], names.namespaces_of[name]
+        self._comparisons += min(len(here) + len(elsewhere), left)
+        hint = NOTHING
+        if meant := nearest(name, islice(here, left)):
+            hint = for_all(f"; did you mean {meant}?")
+        elif elsewhere:
+            near = nearest(namespace, islice(elsewhere, max(left - len(here), 0)))
+            hint = Words(f"; there is one in namespace {near or elsewhere[0]}")
+        self._hints[kind, namespace, name] = hint
+        return hint
 
     def _claim(self, manifest: Manifest, obj: Object, problem: str) -> Workload | None:
         """A claim or template that no workload uses: as if a pod used only that."""
@@ -452,6 +478,19 @@ class WorkloadReader:
             ]
             workload.from_templates = [0] if kind == TEMPLATE else []
         return workload
+
+
+class _Names:
+    """The names of the objects of a kind by namespace, and the namespaces that have each name."""
+
+    def __init__(self, keys: Iterable[str]) -> None:
+        """Sort keys, as `namespace/name`."""
+        self.of_namespace: dict[str, list[str]] = defaultdict(list)
+        self.namespaces_of: dict[str, list[str]] = defaultdict(list)
+        for key in keys:
+            namespace, _, name = key.partition("/")
+            self.of_namespace[namespace].append(name)
+            self.namespaces_of[name].append(namespace)
 
 
 def _claim_of_group(template: Object, group: PodGroup, entry: str) -> Object:

@@ -99,7 +99,6 @@ def run(options: Namespace) -> int:
     from claimcheck.answers.impact.impact import impact
     from commandline.live_cluster import cluster_or_inventory
     from commandline.options import profile_of
-    from commandline.scenario import slow_patches
 
     options.live |= not options.inventory
     cluster = cluster_or_inventory(options)
@@ -115,7 +114,8 @@ def run(options: Namespace) -> int:
         answer = impact(state, stored, change, then, TimeLimit(options.timeout), live=cluster is not None)
         answer = answer._replace(unknown=[*skipped, *answer.unknown])
     except OutOfTime:
-        raise UsageError(slow_patches(options.timeout)) from None
+        late = f"took longer than {options.timeout:g} s (--timeout)"
+        raise UsageError(f"applying ResourceSlicePatches or reading the pods {late}") from None
     _write(options, answer, state)
     if state.failures or answer.unknown:
         return UNFINISHED

@@ -171,11 +171,12 @@ def _seconds(given: str) -> float:
 def read_scenario(options: Namespace) -> Scenario:
     """Read what the options name.
 
-    :raises UsageError: for options that contradict each other, or if nothing requests devices.
+    :raises UsageError: for options that contradict each other, if nothing requests devices, or if what does cannot be read in time.
     """
+    from allocator.time_limit import OutOfTime, TimeLimit
     from claimcheck.answers.cluster_context import in_namespace
     from claimcheck.answers.reading import read_files
-    from claimcheck.answers.scenario import Scenario, fellows_in, workloads_in
+    from claimcheck.answers.scenario import Reader, Scenario, fellows_in
     from commandline.reading import find, insist_on_one_reader
     from commandline.reports.escaping import complain
 
@@ -194,9 +195,16 @@ def read_scenario(options: Namespace) -> Scenario:
         requesting += _waiting(existing, options)
     requesting += state.learn(in_namespace(read_files(find(options)), options.namespace_given), new=True)
     where = "" if cluster else " in the files or the inventory"
-    workloads = workloads_in(state, requesting, options.namespace, stored=len(names), where=where)
-    if waiting:
-        workloads = [each for each in workloads if not each.has_its_devices]
+    limit = TimeLimit(options.timeout)
+    try:
+        reader = Reader(state, options.namespace, where)
+        workloads = reader.workloads(requesting, limit, stored=len(names))
+        if waiting:
+            workloads = [each for each in workloads if not each.has_its_devices]
+        fellows = fellows_in(state, existing, workloads, options.namespace, limit)
+    except OutOfTime:
+        reason = f"reading the pods and their claims took longer than {options.timeout:g} s (--timeout)"
+        raise UsageError(reason) from None
     if not workloads and not state.failures and not waiting:
         raise UsageError(
             f"{', '.join([*map(str, names), *options.paths])}: nothing requests devices: there are neither resource "
@@ -208,7 +216,7 @@ def read_scenario(options: Namespace) -> Scenario:
     snapshot = snapshot_in_time(state, options.timeout)
     if workloads and not (cluster or options.inventory or snapshot.nodes or snapshot.classes):
         raise UsageError("describe the cluster with --inventory DIR, or ask a live one with --live")
-    return Scenario(state, snapshot, workloads, fellows_in(state, existing, workloads, options.namespace))
+    return Scenario(state, snapshot, workloads, fellows)
 
 
 def read_cluster(

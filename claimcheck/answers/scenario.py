@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from copy import copy
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from claimcheck.answers.caveats import consequences, group_notes, pod_group_notes, undecidable
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from advice.findings import Result
     from allocator.explaining.snapshot import Snapshot
     from allocator.time_limit import TimeLimit
+    from claimcheck.answers.claim_quotas import ClaimQuotas
     from claimcheck.answers.cluster_state import ClusterState
     from claimcheck.answers.live_cluster import LiveCluster
     from claimcheck.answers.outcome import Failure
@@ -126,42 +128,65 @@ class Scenario:
         return sentences
 
 
-def workloads_in(
-    state: ClusterState, requesting: Sequence[Manifest], namespace: str, *, stored: int = 0, where: str = ""
-) -> list[Workload]:
-    """The workloads among objects that request devices or may do so.
+class Reader:
+    """Reads the workloads of a cluster; what it finds out about the cluster serves for all that it reads.
 
     :param namespace: that of objects that name none.
-    :param stored: so many of the objects, the first ones, are in the cluster.
     :param where: where claims and templates have been looked for, to say so of those that are missing.
     """
-    from cluster.workloads import WorkloadReader
 
-    workloads = WorkloadReader(state, namespace, state.why_unread, where).workloads(requesting)
-    known = set(map(id, requesting[:stored]))
-    for workload in workloads:
-        if id(workload.manifest) in known:
-            workload.running = state.pods_of(workload.kind, workload.namespace, workload.name)
-            # While it is rolled out, there are more pods than it wants.
-            workload.copies = max(workload.copies, existing_pods(workload.manifest.value))
-        workload.problem = workload.problem or undecidable(workload, state.unread)
-    if state.quotas:
+    def __init__(self, state: ClusterState, namespace: str, where: str = "") -> None:
+        from cluster.workloads import WorkloadReader
+
+        self._state = state
+        self._reader = WorkloadReader(state, namespace, state.why_unread, where)
+
+    def workloads(
+        self, requesting: Sequence[Manifest], limit: TimeLimit, *, stored: int = 0
+    ) -> list[Workload]:
+        """The workloads among objects that request devices or may do so.
+
+        :param limit: how long it may take.
+        :param stored: so many of the objects, the first ones, are in the cluster.
+        :raises OutOfTime: if it takes longer.
+        """
+        state = self._state
+        workloads = self._reader.workloads(requesting, limit)
+        known = set(map(id, requesting[:stored]))
+        for workload in workloads:
+            limit.check()
+            if id(workload.manifest) in known:
+                workload.running = state.pods_of(workload.kind, workload.namespace, workload.name)
+                # While it is rolled out, there are more pods than it wants.
+                workload.copies = max(workload.copies, existing_pods(workload.manifest.value))
+            workload.problem = workload.problem or undecidable(workload, state.unread)
+        if state.quotas:
+            for workload in workloads:
+                limit.check()
+                granted = self._quotas.alone(workload)
+                workload.refused = granted.refusal if granted.copies <= len(workload.running) else ""
+        return workloads
+
+    @cached_property
+    def _quotas(self) -> ClaimQuotas:
         from claimcheck.answers.claim_quotas import ClaimQuotas
 
-        quotas = ClaimQuotas(state)
-        for workload in workloads:
-            granted = quotas.alone(workload)
-            workload.refused = granted.refusal if granted.copies <= len(workload.running) else ""
-    return workloads
+        return ClaimQuotas(self._state)
 
 
 def fellows_in(
-    state: ClusterState, existing: Iterable[Manifest], workloads: Sequence[Workload], namespace: str
+    state: ClusterState,
+    existing: Iterable[Manifest],
+    workloads: Sequence[Workload],
+    namespace: str,
+    limit: TimeLimit,
 ) -> list[Workload]:
     """The pods that wait in the cluster and are of the PodGroup of a workload, but those of the workloads themselves.
 
     :param existing: objects of the cluster, pods among them.
     :param namespace: that of objects that name none.
+    :param limit: how long it may take.
+    :raises OutOfTime: if it takes longer.
     """
     from claimcheck.answers.cluster_state import is_pending
     from resourceapi.records.pods import read_pod
@@ -174,6 +199,7 @@ def fellows_in(
     for manifest in existing:
         if not is_pending(manifest.value):
             continue
+        limit.check()
         pod = read_pod(manifest.value)
         where = pod.namespace or namespace
         makers = {
@@ -182,7 +208,7 @@ def fellows_in(
         }
         if f"{where}/{pod.group}" in groups and known.isdisjoint(makers):
             found.append(manifest)
-    return workloads_in(state, found, namespace)
+    return Reader(state, namespace).workloads(found, limit)
 
 
 def snapshot_of(state: ClusterState, limit: TimeLimit) -> Snapshot:

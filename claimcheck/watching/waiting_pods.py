@@ -14,9 +14,9 @@ from time import monotonic
 
 from allocator.explaining import for_tenants
 from allocator.explaining.explanation import ERROR, FITS, MISFIT, UNDECIDED
-from allocator.time_limit import OutOfTime, TimeLimit
+from allocator.time_limit import UNLIMITED, OutOfTime, TimeLimit
 from claimcheck.answers.explain import Explained, explain_each
-from claimcheck.answers.scenario import Scenario, fellows_in, snapshot_of, workloads_in
+from claimcheck.answers.scenario import Reader, Scenario, fellows_in, snapshot_of
 from claimcheck.watching.causes import ERROR as ERROR_CAUSE
 from claimcheck.watching.causes import NOT_EXPLAINED, cause_of
 from claimcheck.watching.followed_cluster import DEFAULT_NAMESPACE, FollowedCluster, WaitingPod
@@ -96,8 +96,8 @@ class WaitingPods:
         places = {key: place for place, key in enumerate(keys)}
         asked = [each for each in manifests if key_of(each.value) in places]
         asked.sort(key=lambda each: places[key_of(each.value)])
-        workloads = []
-        for workload in self._read(lambda pods: workloads_in(state, pods, DEFAULT_NAMESPACE), asked):
+        workloads, reader = [], Reader(state, DEFAULT_NAMESPACE)
+        for workload in self._read(lambda pods: reader.workloads(pods, UNLIMITED), asked):
             each = keys[workload.full_name]
             if each.refused or workload.waits_for:
                 workloads.append(workload)
@@ -115,7 +115,9 @@ class WaitingPods:
             self._is_late = True
             return
         self._is_late = False
-        fellows = self._read(lambda pods: fellows_in(state, pods, workloads, DEFAULT_NAMESPACE), manifests)
+        fellows = self._read(
+            lambda pods: fellows_in(state, pods, workloads, DEFAULT_NAMESPACE, UNLIMITED), manifests
+        )
         scenario = Scenario(state, snapshot, workloads, fellows)
         limit = TimeLimit(SECONDS)
         spent: dict[str, float] = defaultdict(float)

@@ -62,6 +62,16 @@ class _Look:
         self.examined.limit = TimeLimit(self._seconds)
         return examine(self.examined)
 
+    def waiting(self, name: str) -> Scenario:
+        """The pod with this name, and those that wait with it; without workloads if it does not wait.
+
+        :raises OutOfTime: if they cannot be read in time.
+        """
+        limit = self.examined.limit = TimeLimit(self._seconds)
+        found = [each for each in self.examined.waiting.workloads if each.is_pod and each.full_name == name]
+        fellows = fellows_in(self.state, self.manifests, found, self.state.default_namespace, limit)
+        return Scenario(self.state, self.devices.snapshot, found, fellows)
+
     @cached_property
     def map(self) -> DeviceMap:
         return DeviceMap(self.devices)
@@ -161,12 +171,14 @@ class ClusterPages:
 
     def _explain(self, look: _Look, query: Query) -> Json:
         name = f"{_given(query, 'namespace')}/{_given(query, 'name')}"
-        waiting = look.examined.waiting
-        found = [each for each in waiting.workloads if each.is_pod and each.full_name == name]
-        if not found:
+        try:
+            scenario = look.waiting(name)
+        except OutOfTime:
+            raise HTTPError(
+                f"reading the pods took longer than {self._seconds:g} s (--timeout)", 503
+            ) from None
+        if not scenario.workloads:
             raise HTTPError(f"no pod {name} waits for devices", 404)
-        fellows = fellows_in(look.state, look.manifests, found, look.state.default_namespace)
-        scenario = Scenario(look.state, look.devices.snapshot, found, fellows)
         return json_report.document(explain_all(scenario, limit=TimeLimit(POD_SECONDS)))
 
     def _map(self, look: _Look, _: Query) -> Json:

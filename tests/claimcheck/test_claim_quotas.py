@@ -9,9 +9,10 @@ import pytest
 import yaml
 
 import claimcheck
+from allocator.time_limit import UNLIMITED
 from claimcheck.answers.claim_quotas import ClaimQuotas
 from claimcheck.answers.cluster_state import ClusterState
-from claimcheck.answers.scenario import workloads_in
+from claimcheck.answers.scenario import Reader
 from claimcheck.inputs import values_in
 from commandline.main import main
 from resourceapi.releases import Profile
@@ -104,7 +105,9 @@ def test_who_gets_claims(case: Any) -> None:
     state = ClusterState(profile, "default")
     state.learn(values_in(_cluster(case), profile))
     asked = [_asked(kind, number, *rest) for number, (kind, *rest) in enumerate(case["asked"])]
-    workloads = workloads_in(state, state.learn(values_in(asked, profile), new=True), "default")
+    workloads = Reader(state, "default").workloads(
+        state.learn(values_in(asked, profile), new=True), UNLIMITED
+    )
     assert not state.failures
     quotas = ClaimQuotas(state)
     alone = [quotas.alone(each) for each in workloads]

@@ -11,7 +11,7 @@ from allocator.time_limit import TimeLimit
 from claimcheck.answers.cluster_state import ClusterState, may_wait_for_devices
 from claimcheck.answers.devices.cluster_devices import ClusterDevices
 from claimcheck.answers.doctor.checks import Check
-from claimcheck.answers.scenario import Scenario, workloads_in
+from claimcheck.answers.scenario import Reader, Scenario
 from cluster.objects import CLAIM
 from documents.manifest import Manifest
 from resourceapi.manifests import full_name, name_of, namespace_of, uid_of
@@ -94,13 +94,16 @@ class Examined:
 
     @cached_property
     def waiting(self) -> Scenario:
-        """The pods that wait for devices, and those that are still to be made."""
+        """The pods that wait for devices, and those that are still to be made.
+
+        :raises OutOfTime: if the time is over before they are read.
+        """
         pods = [
             each
             for each in (*self._manifests, *self._new)
             if self.looks_at(namespace_of(each.value, "default"))
         ]
-        workloads = workloads_in(self.state, pods, "default")
+        workloads = Reader(self.state, "default").workloads(pods, self.limit)
         waiting = [each for each in workloads if not each.has_its_devices]
         return Scenario(self.state, self.devices.snapshot, waiting)
 

@@ -120,19 +120,20 @@ def impact(
     :param limit: how long everything may take.
     :param live: whether a server has stored the objects.
     :raises Unanswerable: if the API server would refuse the change, or what it is about does not exist.
-    :raises OutOfTime: if applying patches to devices takes too long.
+    :raises OutOfTime: if applying patches to devices, or reading the pods, takes too long.
     """
     objects = ChangedObjects(state, stored, change)
     changed = _learned(objects, state, then, live=live)
     for name in objects.added_taints:
         # when its pods go is counted from the moment of the change, whatever time it takes to find out
         changed.taint_rules[name] = without_time(changed.taint_rules[name])
-    now = _cluster(state, stored, limit)
+    first_half = limit.share(2)  # the rest is for the cluster afterwards
+    now = _cluster(state, stored, first_half)
     unknown = []
     departures = emptied(objects, now.examined.devices.state.pods.objects.values())
     try:
         departures += _evicted(
-            now.examined.devices, ClusterDevices(changed, limit), objects, departures, limit
+            now.examined.devices, ClusterDevices(changed, first_half), objects, departures, first_half
         )
     except OutOfTime:
         unknown.append(NO_TIME_FOR_EVICTIONS)

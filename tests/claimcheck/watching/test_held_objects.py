@@ -10,7 +10,7 @@ import pytest
 from allocator.time_limit import UNLIMITED
 from claimcheck.answers.cluster_state import ClusterState
 from claimcheck.answers.explain import explain_each
-from claimcheck.answers.scenario import Scenario, snapshot_of, workloads_in
+from claimcheck.answers.scenario import Reader, Scenario, snapshot_of
 from claimcheck.watching.followed_cluster import FollowedCluster
 from claimcheck.watching.held_objects import held_of
 from claimcheck.watching.waiting_pods import note_on
@@ -120,6 +120,6 @@ def _notes(seed: int, *, held: bool) -> list[str]:
         value = held_of(_resource(each), value) if held else value
         found.append(LiveObject("cluster", _resource(each).name, value))
     requesting = state.learn(found, live=True)
-    workloads: list[Workload] = workloads_in(state, requesting, "team")
+    workloads: list[Workload] = Reader(state, "team").workloads(requesting, UNLIMITED)
     scenario = Scenario(state, snapshot_of(state, UNLIMITED), workloads)
     return [f"{each.workload.title}: {note_on(each)}" for each in explain_each(scenario) if note_on(each)]

@@ -14,7 +14,7 @@ from allocator.time_limit import OutOfTime, TimeLimit
 from claimcheck.answers import explain
 from claimcheck.answers.cluster_state import ClusterState
 from claimcheck.answers.gangs import GangAnswer
-from claimcheck.answers.scenario import Scenario
+from claimcheck.answers.scenario import Reader, Scenario
 from claimcheck.watching import waiting_pods
 from claimcheck.watching.followed_cluster import FollowedCluster
 from claimcheck.watching.waiting_pods import (
@@ -236,19 +236,18 @@ def test_others_are_told_whatever_becomes_of_a_pod(
     assert not watched.after(REPEAT_SECONDS / 2)  # it is tried again as late as others
 
 
-def _refuse_hard(
-    state: ClusterState, pods: Sequence[Manifest], *rest: Any, real: Callable[..., list[Workload]]
-) -> list[Workload]:
-    if any(name_of(each.value).startswith("hard") for each in pods):
-        raise RecursionError
-    return real(state, pods, *rest)
-
-
-@pytest.mark.parametrize("reader", ["workloads_in", "fellows_in"])
+@pytest.mark.parametrize(("where", "name"), [(Reader, "workloads"), (waiting_pods, "fellows_in")])
 def test_others_are_told_whatever_a_pod_cannot_be_read_for(
-    reader: str, monkeypatch: pytest.MonkeyPatch
+    where: Any, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(waiting_pods, reader, partial(_refuse_hard, real=getattr(waiting_pods, reader)))
+    real: Callable[..., list[Workload]] = getattr(where, name)
+
+    def refuse_hard(of: object, pods: Sequence[Manifest], *rest: Any) -> list[Workload]:
+        if any(name_of(each.value).startswith("hard") for each in pods):
+            raise RecursionError
+        return real(of, pods, *rest)
+
+    monkeypatch.setattr(where, name, refuse_hard)
     watched = Watched()
     watched.waits("hard", "attacker")
     watched.waits("next")

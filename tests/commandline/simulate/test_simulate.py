@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import random
+from itertools import count
 from pathlib import Path
 
 import pytest
 import yaml
 
-from allocator.time_limit import OutOfTime, TimeLimit
 from commandline.main import main
+from commandline.terminal import Progress
 from tests.commandline import snapshot_files
 from tests.commandline.odd_values import spoil
 from tests.commandline.snapshot_files import assert_snapshot
@@ -182,21 +183,17 @@ def test_error_on_another_node(monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
     assert errors[2].startswith("the scheduler passes over a pod that names its node (n1)")
 
 
-def _end(limit: TimeLimit) -> None:
-    raise OutOfTime
-
-
 def test_out_of_time(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """Where the limit was hit is said, and the exit code is that of work that could not be done."""
-    monkeypatch.setattr(TimeLimit, "is_over", property(lambda limit: True))
-    monkeypatch.setattr(TimeLimit, "check", _end)
-    code, text = run("replicas", monkeypatch, capsys, "--timeout", "0.5")
+    ticks = count(0.0, 1_000.0)
+    monkeypatch.setattr(Progress, "clock", lambda self: next(ticks))
+    code, text = run("replicas", monkeypatch, capsys, "--timeout", "500")
     lines = text.splitlines()
     assert code == 2
     assert lines[0].startswith("kube-scheduler: 0 of ")
     assert ": the time for all pods was over before it was decided whether it fits" in lines[1]
     assert lines[lines.index("left after kube-scheduler") + 1] == "  no time to find out (--timeout)"
-    code, text = run("replicas", monkeypatch, capsys, "-o", "json")
+    code, text = run("replicas", monkeypatch, capsys, "--timeout", "500", "-o", "json")
     assert code == 2
     (first,) = json.loads(text)["runs"]
     assert first["undecided"] == first["left"]
