@@ -97,7 +97,7 @@ docs: setup ## write what is generated: docs/reference, manifests/crds and manif
 page: ## build the page of claimcheck ui from web (needs node 20 and npm)
 	cd web && npm ci --silent --no-audit --no-fund && npm run --silent build
 
-page-test: page ## look at that page in a browser (needs chromium; CHROMIUM=/path/to/it)
+page-test: setup page ## look at that page in a browser (needs chromium; CHROMIUM=/path/to/it)
 	cd web && npm test --silent
 
 lock: ## pin the newest versions that pyproject.toml allows (needs uv)

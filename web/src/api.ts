@@ -44,7 +44,7 @@ export interface Remedy {
   text: string;
   nodes: number;
   names: string[];
-  who?: "user" | "administrator" | "driver";
+  who?: "user" | "holder" | "administrator" | "driver";
   value?: string;
   command?: string;
 }
@@ -91,6 +91,7 @@ export interface Explained {
   };
   nodeKinds?: NodeKind[];
   remedies?: Remedy[];
+  findings?: string[];
   holders?: string[];
   placement?: { node: string };
   kubeSchedulerWouldSay?: string;
@@ -179,7 +180,8 @@ export interface NodeDevices {
 export interface Selected {
   kinds: number[];
   failing: { kind: number; error: string }[];
-  error: null | { message: string; column?: number | null };
+  /** the place counts lines, and characters of the line, from 1 */
+  error: null | { message: string; line?: number | null; column?: number | null; hint?: string };
 }
 
 export class Refused extends Error {

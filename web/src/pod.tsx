@@ -20,7 +20,7 @@ export function Pod({ namespace, name }: { namespace: string; name: string }) {
 }
 
 function Explained({ of }: { of: Explained }) {
-  const { remedies = [], holders = [], nodeKinds = [], nodes } = of;
+  const { remedies = [], findings = [], holders = [], nodeKinds = [], nodes } = of;
   const [closest, ...others] = nodeKinds;
   const refused = [
     ...(nodes?.excluded ?? []).map(({ node, reason }) => ({ node, reasons: [reason] })),
@@ -31,6 +31,12 @@ function Explained({ of }: { of: Explained }) {
       <h1 class="sentence"><Said>{sentence(of.said ?? of.problem ?? of.verdict)}</Said></h1>
       {of.boundTo && <p>It runs on <a href={to.node(of.boundTo)}><Said>{of.boundTo}</Said></a>.</p>}
       {of.placement && <p>There is room for it on <a href={to.node(of.placement.node)}><Said>{of.placement.node}</Said></a>.</p>}
+      {findings.length > 0 && (
+        <section>
+          <h2>What else is wrong</h2>
+          <ul><Some of={findings} most={10}>{(each) => <li><Said>{sentence(each)}</Said></li>}</Some></ul>
+        </section>
+      )}
       {remedies.length > 0 && (
         <section>
           <h2>What would help</h2>
@@ -75,7 +81,7 @@ function Explained({ of }: { of: Explained }) {
   );
 }
 
-const WHO = { user: "the pod’s owner", administrator: "a cluster administrator", driver: "who runs the driver" };
+const WHO = { user: "the pod’s owner", holder: "who holds the devices", administrator: "a cluster administrator", driver: "who runs the driver" };
 
 function RemedyCard({ of }: { of: Remedy }) {
   const code = of.command ?? of.value;
@@ -102,6 +108,12 @@ function Funnels({ of }: { of: NodeKind }) {
 
 const lostIn = (step: Step) => step.lost.reduce((sum, each) => sum + each.devices, 0);
 
+/** The title without the expression that it is about, which has a place of its own. */
+function titleOf({ title, rule, about }: Step): string {
+  if (!title) return rule;
+  return (about && title.endsWith(about) ? title.slice(0, -about.length) : title).replace(/:?\s*$/, "");
+}
+
 function Funnel({ of }: { of: RequestSteps }) {
   const [first] = of.steps;
   const all = first ? first.left + lostIn(first) : of.available;
@@ -116,7 +128,7 @@ function Funnel({ of }: { of: RequestSteps }) {
         {first && first.left < all && <tr><th scope="row">devices there</th><td><Bar part={1} /> {number(all)}</td><td /></tr>}
         {of.steps.map((step) => (
           <tr class={step.left < of.needed ? "short" : ""}>
-            <th scope="row"><Said>{(step.title ?? step.rule).replace(/:$/, "")}</Said></th>
+            <th scope="row"><Said>{titleOf(step)}</Said></th>
             <td><Bar part={all ? step.left / all : 0} /> {number(step.left)}</td>
             <td>
               {step.about && <p><Code>{step.about}</Code></p>}

@@ -108,14 +108,17 @@ function Chosen({ found, map }: { found: Selected; map: ClusterMap }) {
 
 /** The line with the error, a caret below its place, and what is wrong there. */
 function Wrong({ error }: { error: NonNullable<Selected["error"]> }) {
-  if (!error.column) return <p class="error"><Said>{error.message}</Said></p>;
-  const before = [...expression.value].slice(0, error.column - 1).join("");
-  const start = before.lastIndexOf("\n") + 1;
-  const line = expression.value.slice(start).split("\n", 1)[0]!;
+  const { message, line, column, hint } = error;
+  const place = line && column ? { line, column } : null;
+  const text = place && (expression.value.split("\n")[place.line - 1] ?? "");
+  const before = place && text && [...text].slice(0, place.column - 1).join("");
   return (
     <>
-      <pre class="caret" aria-hidden="true">{shown(line)}{"\n"}{" ".repeat(shown(before.slice(start)).length)}^</pre>
-      <p class="error"><Said>{error.message}</Said> <span class="quiet">(character {number(error.column)})</span></p>
+      {text && <pre class="caret" aria-hidden="true">{shown(text)}{"\n"}{" ".repeat(shown(before ?? "").length)}^</pre>}
+      <p class="error">
+        <Said>{message}</Said>{hint && <>; <Said>{hint}</Said></>}
+        {place && <span class="quiet"> (line {number(place.line)}, character {number(place.column)})</span>}
+      </p>
     </>
   );
 }
