@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 
 const sample = (name) => JSON.parse(readFileSync(new URL(`samples/${name}-explain.json`, import.meta.url)));
-const TITLES = { pool: "on this node", allocated: "allocated devices", counters: "counters", selector: "the selector:" };
+const TITLES = { pool: "incomplete and invalid pools", allocated: "allocated devices", counters: "counters" };
 
 /** A sample as the server answers it: with the sentence, titles, holders, and who can do what. */
 function explanation(name, said, holders = []) {
@@ -14,7 +14,7 @@ function explanation(name, said, holders = []) {
   for (const kind of object.nodeKinds)
     for (const request of kind.requests)
       for (const step of request.steps) {
-        step.title = TITLES[step.rule] ?? step.rule;
+        step.title = step.about ? `the ${step.rule}: ${step.about}` : (TITLES[step.rule] ?? step.rule);
         for (const lost of step.lost) lost.text = lost.pods ? `held by pod ${lost.pods[0]} (claim ${lost.claims[0].split("/")[1]})` : lost.reason;
       }
   return document;
@@ -107,8 +107,10 @@ const node = ({ name }) => ({
 });
 
 function select({ expression }) {
-  const column = expression.indexOf("?") + 1;
-  if (column) return { kinds: [], failing: [], error: { message: "Syntax error: token recognition error at: '?'", column } };
+  const lines = expression.split("\n");
+  const line = lines.findIndex((each) => each.includes("?")) + 1;
+  const message = "Syntax error: token recognition error at: '?'";
+  if (line) return { kinds: [], failing: [], error: { message, line, column: lines[line - 1].indexOf("?") + 1, hint: "leave it out" } };
   return { kinds: [0], failing: [{ kind: 2, error: "no such key: model" }], error: null };
 }
 
@@ -146,7 +148,7 @@ function hostile() {
   const [markup, script, address, bidi, path, builtIn, long, arabic] = EVIL;
   const objects = EVIL.map((name) => ({ kind: "Pod", namespace: name, name }));
   const explained = structuredClone(EXPLAINED["team-a/train"]);
-  Object.assign(explained.objects[0], { name: markup, namespace: script, said: EVIL.join(" "), holders: EVIL, kubeSchedulerWouldSay: EVIL.join(" ") });
+  Object.assign(explained.objects[0], { name: markup, namespace: script, said: EVIL.join(" "), holders: EVIL, findings: EVIL, kubeSchedulerWouldSay: EVIL.join(" ") });
   explained.objects[0].remedies = EVIL.map((text) => ({ kind: "release", text, subject: text, nodes: 8, names: EVIL, who: "user", value: text }));
   for (const request of explained.objects[0].nodeKinds[0].requests) {
     Object.assign(request, { request: markup, claim: long, deviceClass: bidi });
@@ -177,7 +179,7 @@ function hostile() {
     map: () => ({ version: 1, kinds: EVIL.map((driver) => ({ driver, count: 8, attributes: { [driver]: driver } })), groups, elsewhere: groups }),
     node: ({ name }) => ({ name, closed: name, devices: EVIL.map((each) => strange(each, each, each)) }),
     device: ({ driver, pool, device: name }) => strange(driver, pool, name),
-    select: ({ expression }) => ({ kinds: [0], failing: EVIL.map((error, kind) => ({ kind, error })), error: expression.includes("!") ? { message: EVIL.join(" "), column: 3 } : null }),
+    select: ({ expression }) => ({ kinds: [0], failing: EVIL.map((error, kind) => ({ kind, error })), error: expression.includes("!") ? { message: EVIL.join(" "), line: 1, column: 2, hint: EVIL.join(" ") } : null }),
   };
 }
 
