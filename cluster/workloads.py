@@ -41,7 +41,7 @@ from resourceapi.records.claims import POD_CLAIM_NAME, Claim, Consumer
 from resourceapi.records.classes import EXTENDED_RESOURCES_GATE
 from resourceapi.records.pod_groups import KIND as POD_GROUP
 from resourceapi.records.pod_groups import PodGroup
-from resourceapi.records.pods import PodClaim, containers_using, read_pod
+from resourceapi.records.pods import PodClaim, containers_by_entry, read_pod
 from validation.device_claims import check_admin_access
 from validation.requests import create_request
 from validation.workloads import template_of
@@ -327,9 +327,10 @@ class WorkloadReader:
         workload.scheduler_message = _scheduler_message(manifest.value)
         if workload.pod.group:
             self._add_group(workload)
+        containers = containers_by_entry(workload.pod_spec)
         for entry in workload.pod.claims:
             limit.check()
-            self._add_claim(workload, entry)
+            self._add_claim(workload, entry, containers.get(entry.entry, []))
         needs = needs_of(workload.pod_spec, self._objects.profile)
         wanted = {name: self._classes[name] for name in needs.requests if name in self._classes}
         if EXTENDED_RESOURCES_GATE in self._objects.profile.gates:
@@ -375,7 +376,7 @@ class WorkloadReader:
         pods = self._objects.pods.objects.values()
         return Counter(pod.group_key for pod in pods if pod.group)
 
-    def _add_claim(self, workload: Workload, entry: PodClaim) -> None:
+    def _add_claim(self, workload: Workload, entry: PodClaim, containers: list[str]) -> None:
         group = workload.group
         shared = group.shared(entry) if group is not None else None
         known = entry.claim
@@ -404,7 +405,7 @@ class WorkloadReader:
         if kind == CLAIM and not user.node and (reason := objection(user, entry, claim)):
             workload.missing.append(for_all(f"claim {claim.key}, which {reason}"))
         workload.claims.append(claim)
-        workload.containers.append(containers_using(workload.pod_spec, entry.entry))
+        workload.containers.append(containers)
         if shared is not None:
             workload.shared.add(claim.key)
         if entry.template:

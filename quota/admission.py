@@ -58,6 +58,15 @@ def admit(quotas: Sequence[ResourceQuota], evaluator: Evaluator, obj: Object, co
         if reasons[required]:
             return Verdict(tuple(quotas), f"failed quota: {quota.name}: {reasons[required]}")
     usage = amounts.times(amounts.without_zeros(evaluator.usage(obj)), copies) if quotas else {}
+    return charge(quotas, evaluator, obj, usage)
+
+
+def charge(quotas: Sequence[ResourceQuota], evaluator: Evaluator, obj: Object, usage: Amounts) -> Verdict:
+    """Charge what an object uses to every quota that concerns it, or what several objects use that are in the same scopes.
+
+    :param obj: one of them.
+    :param usage: that of all of them, without zeros.
+    """
     charged: list[ResourceQuota] = []
     for quota in quotas:
         requested = amounts.only(usage, quota.hard)

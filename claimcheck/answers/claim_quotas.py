@@ -10,11 +10,14 @@ from cluster.objects import CLAIM, TEMPLATE
 from cluster.workloads import Workload
 from documents.manifest import Manifest
 from quota.account import most_that_fit
-from quota.amounts import exceeding
+from quota.admission import Verdict, charge
+from quota.amounts import exceeding, times, without_zeros
 from quota.claims import demands
+from quota.evaluators import Evaluator
 from quota.explanation import explain
 from quota.inventory import QuotaInventory
 from quota.namespace import Namespace
+from quota.resource_quotas import ResourceQuota
 from resourceapi.field_errors import Path
 from resourceapi.manifests import full_name
 from resourceapi.model.versions import GROUP
@@ -98,46 +101,56 @@ class ClaimQuotas:
         """Charge the claims that a workload still has to get, as many as fit."""
         have_them = len(workload.running) + self._state.pods_with_claims(workload)
         wanted = workload.copies - have_them
-        made_once, made_each = _to_be_made(workload, self._state)
-        if wanted <= 0 or not content.quotas or not (made_once or made_each):
-            return Grant(workload.copies)
-        for claim in made_once:
-            if refusal := self._charge(workload, content, [claim], 1):
-                return Grant(have_them, refusal)
-        allowed = most_that_fit(
-            wanted, lambda copies: not self._charge(workload, content, made_each, copies, keep=False)
-        )
-        self._charge(workload, content, made_each, allowed)
-        refusal = self._charge(workload, content, made_each, 1, keep=False) if allowed < wanted else ""
-        return Grant(have_them + allowed, refusal)
-
-    def _charge(
-        self,
-        workload: Workload,
-        content: Namespace,
-        claims: Sequence[Claim],
-        copies: int,
-        *,
-        keep: bool = True,
-    ) -> str:
-        """Charge so many of each of some claims if all fit; why they do not."""
-        before = content.quotas
         evaluator = content.evaluator(GROUP, CLAIM)
         assert evaluator is not None
-        for claim in claims:
-            verdict = content.charge(evaluator, claim.object, copies=copies)
-            if verdict.message:
-                content.quotas = before
-                asked, resources = demands(claim.object), self._inventory.resources
-                users = self._inventory.users_of
-                reasons = [
-                    explain(each, asked, users(workload.namespace, each.resource), resources)
-                    for each in verdict.shortages
-                ]
-                return f"quota for {_named(workload, claim)}: {'; '.join(reasons) or verdict.message}"
-        if not keep:
-            content.quotas = before
-        return ""
+        once, each = (_Claims(claims, evaluator) for claims in _to_be_made(workload, self._state))
+        if wanted <= 0 or not content.quotas or not (once.claims or each.claims):
+            return Grant(workload.copies)
+        if refusal := self._charge(workload, content, once):
+            return Grant(have_them, refusal)
+        allowed = most_that_fit(wanted, lambda copies: not each.charged(content.quotas, copies).message)
+        after = content.quotas = each.charged(content.quotas, allowed).quotas
+        refusal = self._charge(workload, content, each) if allowed < wanted else ""
+        content.quotas = after
+        return Grant(have_them + allowed, refusal)
+
+    def _charge(self, workload: Workload, content: Namespace, claims: _Claims) -> str:
+        """Charge claims in their order, as far as they fit; why the next one does not."""
+        quotas, number = content.quotas, len(claims.claims)
+        fitting = most_that_fit(number, lambda first: not claims.charged(quotas, first=first).message)
+        content.quotas = claims.charged(quotas, first=fitting).quotas
+        if fitting == number:
+            return ""
+        claim = claims.claims[fitting]
+        verdict = content.charge(claims.evaluator, claim.object, dry_run=True)
+        asked, resources = demands(claim.object), self._inventory.resources
+        users = self._inventory.users_of
+        reasons = [
+            explain(each, asked, users(workload.namespace, each.resource), resources)
+            for each in verdict.shortages
+        ]
+        return f"quota for {_named(workload, claim)}: {'; '.join(reasons) or verdict.message}"
+
+
+class _Claims:
+    """Claims that are charged together: what each of them uses is found out once, and no quota is looked at for each of them."""
+
+    def __init__(self, claims: Sequence[Claim], evaluator: Evaluator) -> None:
+        self.claims = claims
+        self.evaluator = evaluator
+        self._usages = [without_zeros(evaluator.usage(each.object)) for each in claims]
+
+    def charged(
+        self, quotas: tuple[ResourceQuota, ...], copies: int = 1, *, first: int | None = None
+    ) -> Verdict:
+        """The verdict for so many copies of each of them, or of the first ones."""
+        usage: Amounts = {}
+        for each in self._usages[:first]:
+            for name, amount in each.items():
+                usage[name] = usage[name].add(amount) if name in usage else amount
+        if not usage:
+            return Verdict(quotas)
+        return charge(quotas, self.evaluator, self.claims[0].object, times(usage, copies))
 
 
 def _to_be_made(workload: Workload, state: ClusterState) -> tuple[list[Claim], list[Claim]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
@@ -174,15 +175,14 @@ def claims_of(pod: Object) -> list[PodClaim]:
     return found
 
 
-def containers_using(spec: Object, entry: str) -> list[str]:
-    """The containers of a pod with this `spec` that use an entry of its ``resourceClaims``, once for each request that they name of it."""
-    return [
-        text(container, "name")
-        for kind in ("initContainers", "containers")
-        for container in entries(spec, kind)
-        for use in entries(mapping(container, "resources"), "claims")
-        if text(use, "name") == entry
-    ]
+def containers_by_entry(spec: Object) -> dict[str, list[str]]:
+    """The containers of a pod with this `spec` that use each entry of its ``resourceClaims``, once for each request that they name of it."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for kind in ("initContainers", "containers"):
+        for container in entries(spec, kind):
+            for use in entries(mapping(container, "resources"), "claims"):
+                found[text(use, "name")].append(text(container, "name"))
+    return found
 
 
 def controller_of(obj: Object) -> tuple[str, str] | None:

@@ -20,6 +20,8 @@ from cluster.workloads import MOST_COMPARED
 from commandline.errors import UNFINISHED
 from commandline.main import main
 from resourceapi import phrases
+from resourceapi.manifests import entries
+from resourceapi.records import pods
 from resourceapi.releases import Profile
 
 SPEC = {"devices": {"requests": [{"name": "g", "exactly": {"deviceClassName": "gpu"}}]}}
@@ -73,27 +75,27 @@ def test_names_are_compared_in_proportion_to_them(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(workloads, "nearest", counted)
     there = [_claim(f"there-{number}", "team" if number % 2 else "lab") for number in range(400)]
-    pods = [_pod(f"p{pod}", *(f"away-{number}" for number in range(100))) for pod in range(2)]
-    assert [len(each) for each in _missing(there, *pods)] == [100, 100]
+    asked = [_pod(f"p{pod}", *(f"away-{number}" for number in range(100))) for pod in range(2)]
+    assert [len(each) for each in _missing(there, *asked)] == [100, 100]
     assert compared == MOST_COMPARED  # was 40,000, and 80,000 keys taken apart
     compared = 0
-    _missing(there[:40], *pods)
+    _missing(there[:40], *asked)
     assert compared == 2_000  # once for a name, not for each pod
 
 
 @pytest.mark.parametrize(
-    "pods",
+    "asked",
     [
         [_pod("p", *(f"away-{number}" for number in range(20)))],
         [_pod(f"p{number}", "x") for number in range(20)],
     ],
     ids=["claims", "pods"],
 )
-def test_reading_ends_with_the_time(pods: list[Any]) -> None:
+def test_reading_ends_with_the_time(asked: list[Any]) -> None:
     """Each pod and claim of it counts."""
     ticks = iter(range(100))
     with pytest.raises(OutOfTime):
-        _missing([], *pods, limit=TimeLimit(15.0, lambda: float(next(ticks))))
+        _missing([], *asked, limit=TimeLimit(15.0, lambda: float(next(ticks))))
 
 
 @pytest.mark.parametrize("command", [["explain", "-f"], ["simulate", "-f"], ["doctor", "--inventory"]])
@@ -121,3 +123,19 @@ def test_the_python_api_says_that_the_time_is_over(monkeypatch: pytest.MonkeyPat
         claimcheck.ClaimcheckError, match="reading the pods and their claims took longer than"
     ):
         claimcheck.explain(_pod("p", "away"), cluster)
+
+
+def test_containers_are_read_once_for_a_pod(monkeypatch: pytest.MonkeyPatch) -> None:
+    """1,024 claims of a pod whose container uses 16,000 requests took 3 s: all uses were read for each claim."""
+    looked = 0
+
+    def counted(obj: Any, field: str) -> Any:
+        nonlocal looked
+        looked += field == "claims"
+        return entries(obj, field)
+
+    monkeypatch.setattr(pods, "entries", counted)
+    pod = _pod("p", *("there" for _ in range(50)))
+    pod["spec"]["containers"][0]["resources"] = {"claims": [{"name": "a1"}]}
+    assert _missing([_claim("there")], pod) == [[]]
+    assert looked == 1  # was 50
