@@ -252,7 +252,8 @@ async function refresh(path: string, entry: { loaded: Signal<Loaded<unknown>>; v
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
     if (error.status === 401 || error.status === 403) isLoggedOut.value = true;
-    loaded = { error };
+    const { value } = entry.loaded.value;
+    loaded = error.status === 0 && value !== undefined ? { value } : { error };
   }
   if (asked === entry.version) entry.loaded.value = loaded;
 }
@@ -286,6 +287,8 @@ export function follow() {
   };
   events.onerror = () => {
     isConnected.value = false;
-    if (events.readyState === EventSource.CLOSED) setTimeout(follow, RETRY);
+    if (events.readyState !== EventSource.CLOSED || isLoggedOut.value) return;
+    reloadSoon(); // which tells a server that refuses from one that is not there
+    setTimeout(follow, RETRY);
   };
 }

@@ -39,7 +39,7 @@ export async function serve(answers, port = 0) {
   fake.address = `http://127.0.0.1:${server.address().port}/`;
   fake.close = () => {
     server.closeAllConnections();
-    return new Promise((closed) => server.close(closed));
+    return new Promise((closed) => server.close(() => closed()));
   };
   return fake;
 }

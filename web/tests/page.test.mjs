@@ -174,6 +174,19 @@ test("without the cookie the page says what to do", async (t) => {
   await page.getByRole("heading", { name: "Open the address that claimcheck ui prints" }).waitFor();
 });
 
+test("what was said stays when the server has gone, and a new run of it asks for its address", async (t) => {
+  const { page, server } = await open(t, "busy", "");
+  await server.close();
+  await page.getByText("claimcheck ui does not answer: this is the last that it said.").waitFor();
+  await page.getByRole("button", { name: "Try again" }).click();
+  await page.getByRole("heading", { name: "14 pods wait" }).waitFor();
+  const refuse = () => ({ refused: 403, error: "no" });
+  const next = await serve({ cluster: refuse, doctor: refuse }, +new URL(server.address).port);
+  t.after(() => next.close());
+  await page.getByRole("button", { name: "Try again" }).or(page.getByRole("heading", { name: "Open the address" })).click();
+  await page.getByRole("heading", { name: "Open the address that claimcheck ui prints" }).waitFor();
+});
+
 test("an error is said in the server's words, and can be tried again", async (t) => {
   const fail = () => ({ refused: 500, error: "the cluster could not be read" });
   const { page, server } = await open(t, await serve({ ...clusters.busy, explain: fail }), "#/findings");
