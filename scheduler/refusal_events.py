@@ -14,8 +14,8 @@ from resourceapi.logs import LOGGER
 from resourceapi.records.pods import Pod
 from scheduler.cluster_picture import ClusterPicture
 from scheduler.filtering import Refused
+from scheduler.missing_claims import MissingClaims
 from scheduler.picture_lock import work_in_turns
-from scheduler.pod_claims import ClaimProblem, stored_claims_for
 from scheduler.refusal_notes import Case, case_of, note_on
 
 
@@ -36,8 +36,6 @@ class PodEvents:
 
 #: A pod is looked at when it has been refused for so long, and then no more often than that.
 QUIET_SECONDS, REPEAT_SECONDS = 2.0, 30.0
-#: How often pods are looked for that wait for their claims, which kube-scheduler does not even ask about.
-SEARCH_SECONDS = 5.0
 TICK_SECONDS = 0.5
 #: How many refused pods wait to be explained; of more, those of the namespace with the most are left out.
 MOST_PODS = 1_000
@@ -66,14 +64,12 @@ class RefusalEvents:
         """
         self._picture = picture
         self._events = events
-        self._scheduler_name = scheduler_name
         self._leads = leads
         self._clock = clock
         self._lock = Lock()  # for the next two
         self._cases: Turns[_Entry] = Turns(MOST_PODS)
         self._explained_at: OrderedDict[str, float] = OrderedDict()
-        self._waited: frozenset[str] = frozenset()
-        self._search_at = clock() + SEARCH_SECONDS
+        self._missing = MissingClaims(picture, scheduler_name, clock())
 
     def refused(self, refused: Refused) -> None:
         """Take note of a refusal; this takes as long as one look at the verdict of each node."""
@@ -104,9 +100,8 @@ class RefusalEvents:
             with self._lock:
                 self._cases.clear()
             return
-        if self._clock() >= self._search_at:
-            self._search_at = self._clock() + SEARCH_SECONDS
-            self._tell_of_missing_claims()
+        for pod, reason in self._missing.look(self._clock()):
+            self._events.warn(pod, reason)
         case = self._next()
         if case is not None and self._waits(case.pod):
             note = note_on(case, self._picture)
@@ -130,18 +125,3 @@ class RefusalEvents:
         """Whether a pod still waits for a node."""
         known = self._picture.pods.objects.get(pod.key)
         return known is not None and known.uid == pod.uid and not known.node and not known.is_leaving
-
-    def _tell_of_missing_claims(self) -> None:
-        """Tell of pods whose claims have been missing for two searches: kube-scheduler itself says nothing of them."""
-        missing: dict[str, tuple[Pod, str]] = {}
-        for pod in list(self._picture.pods.objects.values()):
-            if pod.scheduler_name != self._scheduler_name or pod.node or pod.is_leaving:
-                continue
-            try:
-                with self._picture.lock:
-                    stored_claims_for(pod, self._picture.claims)
-            except ClaimProblem as problem:
-                missing[pod.uid] = (pod, str(problem))
-        for uid in missing.keys() & self._waited:
-            self._events.warn(*missing[uid])
-        self._waited = frozenset(missing)

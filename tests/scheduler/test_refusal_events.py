@@ -21,11 +21,11 @@ from scheduler import refusal_notes
 from scheduler.cluster_picture import HelpedBy
 from scheduler.extender_api import CandidateNodes, Verdicts
 from scheduler.filtering import Filter, Refused
+from scheduler.missing_claims import MOST_CLAIMS_AT_ONCE, SEARCH_SECONDS
 from scheduler.refusal_events import (
     MOST_PODS,
     QUIET_SECONDS,
     REPEAT_SECONDS,
-    SEARCH_SECONDS,
     PodEvents,
     RefusalEvents,
 )
@@ -533,6 +533,51 @@ def test_pod_that_kube_scheduler_does_not_ask_about_is_told_of_when_its_claims_a
     assert told.after(SEARCH_SECONDS) == [], "it may just not have been made yet"
     assert told.after(SEARCH_SECONDS) == ["waiting for ResourceClaim 'c', which does not exist"]
     assert told.after(SEARCH_SECONDS) == ["waiting for ResourceClaim 'c', which does not exist"]
+
+
+def test_pods_with_many_claims_do_not_keep_others_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """8,000 pods of a namespace with 128 claims each: of others 15 refusals a minute were explained, instead of 120."""
+    told = Told()
+    names = [f"c{number}" for number in range(100)]
+    for name in names:
+        told.picture.claim_objects.put(claim(name))
+    others = pod("q", "missing")
+    others["metadata"]["namespace"] = "other"
+    for each in (*(pod(f"p{number}", *names) for number in range(200)), others):
+        each["spec"]["schedulerName"] = "claimcheck"
+        told.picture.pods.put(each)
+    looked_up: list[str] = []
+
+    def counted(key: str) -> Claim | None:
+        looked_up.append(key)
+        return get(key)
+
+    get = told.picture.claims.get
+    monkeypatch.setattr(told.picture.claims, "get", counted)
+    for _ in range(2):
+        looked_up.clear()
+        notes = told.after(SEARCH_SECONDS)
+        assert len(looked_up) <= MOST_CLAIMS_AT_ONCE + len(names)  # was 20,001 in one go
+    assert notes == ["waiting for ResourceClaim 'missing', which does not exist"]
+
+
+def test_a_search_goes_on_where_it_was() -> None:
+    """All pods of a namespace are looked at, however many claims they have; one that ends meanwhile is passed over."""
+    told = Told()
+    names = [f"c{number}" for number in range(100)]
+    for name in names[1:]:
+        told.picture.claim_objects.put(claim(name))
+    asked = [pod(f"p{number}", *reversed(names)) for number in range(90)]
+    for each in asked:
+        each["spec"]["schedulerName"] = "claimcheck"
+        told.picture.pods.put(each)
+    told.after(SEARCH_SECONDS)
+    told.after(0.5)
+    told.picture.pods.remove(asked[-1])
+    for _ in range(20):
+        told.after(SEARCH_SECONDS)
+    known = {each["regarding"]["name"] for each in told.api.all("events", "/apis/events.k8s.io/v1")}
+    assert known == {each["metadata"]["name"] for each in asked[:-1]}
 
 
 def test_namespace_with_many_refused_pods_does_not_keep_others_from_their_notes() -> None:
