@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple, TypeVar
 
 from classic.claims import finalizer_of, has_finalizer, is_allocated, is_leaving, namespace_of
+from cluster.budget import Holdings
 from cluster.client import Client
 from cluster.leading import Fence
 from cluster.reflector import Reflector
@@ -54,8 +55,10 @@ class LiveObjects:
             each.held for each in (self._claims, self._classes, self._contexts)
         )
         self._threads = ThreadPoolExecutor(writers, thread_name_prefix="driver-requests")
+        holdings = Holdings()
         self.reflectors = [
-            Reflector(client, each.path, each.held) for each in (self._classes, self._claims, self._contexts)
+            Reflector(client, each.path, each.held, holdings)
+            for each in (self._classes, self._claims, self._contexts)
         ]
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""How much is read of a cluster: of one answer (:mod:`cluster.client`), and here of all answers together.
+"""How much is read and held of a cluster: of one answer (:mod:`cluster.client`), and here of all answers together.
 
 What a server sends is up to the server, and to all who may create objects; that each answer is bounded helps little where
 there are ever more of them.
@@ -6,13 +6,16 @@ there are ever more of them.
 
 from __future__ import annotations
 
+import marshal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from threading import Lock
 from time import monotonic
 
 from resourceapi import deep_json
 from resourceapi.api_client import TooMuch
 from resourceapi.json_values import JSONMemory
+from resourceapi.manifests import key_of
 from resourceapi.objects import Object
 
 _GIB = 1024**3
@@ -25,6 +28,11 @@ HELD_BYTES = 6 * _GIB
 #: How long a command, or one list of a watched collection, may wait for answers in all, in seconds: half an hour is enough
 #: for all of that at 2.5 MB a second.
 WAIT_SECONDS = 1800.0
+
+#: How many objects of a watched collection are held: more than tenants can create before a service that holds them is short of memory.
+MOST_WATCHED = 1_000_000
+#: What an object takes beside its text.
+OBJECT_BYTES = 1024
 
 
 class Budget:
@@ -81,6 +89,86 @@ class Budget:
         self._held += memory.bytes
         if self._held > self._held_bytes:
             raise TooMuch(f"the objects take more than {_shown(self._held_bytes)} of memory in all")
+
+
+class Holdings:
+    """What the objects of watched collections take together, as long as they are held; for any number of threads."""
+
+    def __init__(self, most_bytes: int = HELD_BYTES) -> None:
+        self._most_bytes, self._bytes = most_bytes, 0
+        self._lock = Lock()
+
+    def change(self, by: int) -> None:
+        """Hold so many bytes more, or fewer.
+
+        :raises TooMuch: if they are more than are left; then nothing changes.
+        """
+        with self._lock:
+            if by > 0 and self._bytes + by > self._most_bytes:
+                raise TooMuch(
+                    f"the objects that are watched have more than {_shown(self._most_bytes)} in all"
+                )
+            self._bytes += by
+
+
+class Holding:
+    """The part that one collection has of them; for one thread.
+
+    A list is held beside what it is going to replace, until it has come to its end.
+    """
+
+    def __init__(self, holdings: Holdings, weigh: Callable[[Object], int]) -> None:
+        """Hold nothing yet.
+
+        :param weigh: the bytes of what is held of an object.
+        """
+        self._holdings = holdings
+        self._weigh = weigh
+        self._sizes: dict[str, int] = {}
+        self._listed: dict[str, int] = {}
+
+    def forget_list(self) -> None:
+        """Forget a list that has not come to its end."""
+        self._holdings.change(-sum(self._listed.values()))
+        self._listed = {}
+
+    def add_listed(self, obj: Object) -> None:
+        """Hold an object of a list.
+
+        :raises TooMuch: if it is one more than :data:`MOST_WATCHED`, or takes more than is left.
+        """
+        self._add(self._listed, obj)
+
+    def end_list(self) -> None:
+        """Hold what has been listed instead of all else."""
+        self._holdings.change(-sum(self._sizes.values()))
+        self._sizes, self._listed = self._listed, {}
+
+    def put(self, obj: Object) -> None:
+        """Hold an object instead of one with its key.
+
+        :raises TooMuch: as :meth:`add_listed`.
+        """
+        self._add(self._sizes, obj)
+
+    def remove(self, obj: Object) -> None:
+        """Hold an object no longer."""
+        self._holdings.change(-self._sizes.pop(key_of(obj), 0))
+
+    def _add(self, sizes: dict[str, int], obj: Object) -> None:
+        key, size = key_of(obj), OBJECT_BYTES + self._weigh(obj)
+        if key not in sizes and len(sizes) >= MOST_WATCHED:
+            raise TooMuch(f"there are more than {MOST_WATCHED:,} objects")
+        self._holdings.change(size - sizes.get(key, 0))
+        sizes[key] = size
+
+
+def text_bytes(value: Object) -> int:
+    """About the bytes of a value as text, at a fifth of the price of writing it."""
+    try:
+        return len(marshal.dumps(value, 2))
+    except ValueError:  # too deep
+        return len(deep_json.dumps(value))
 
 
 def _shown(size: int) -> str:

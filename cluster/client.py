@@ -307,11 +307,12 @@ class Client:
         :param query: the parameters of the watch, ``watch=true`` included.
         :param timeout: seconds between events after which the connection counts as dead.
         :param interruption: with which another thread can break off the stream.
-        :raises Unavailable: if the server refuses the watch, or the stream breaks off.
+        :raises Unavailable: if the server refuses the watch, or the stream breaks off; TooLarge for an event that has more than
+            :data:`ANSWER_BYTES`, or would take more than :data:`ANSWER_MEMORY`.
         """
         with _failures(f"GET {path}"), closing(self.lines(path, query, timeout, interruption)) as lines:
             for line in lines:
-                yield deep_json.loads(line)
+                yield _decoded_within(ANSWER_MEMORY, line, f"GET {path}: an event")
 
     def lines(
         self,
@@ -450,12 +451,8 @@ def _decoded(response: BaseHTTPResponse, answer: bytes, what: str, most: int) ->
     """
     if response.headers.get("Content-Encoding", IDENTITY) != IDENTITY:
         raise Unavailable(f"{what}: the answer is compressed, which was not asked for")
-    memory = JSONMemory()
-    memory.add(answer)
-    if memory.bytes > most:
-        raise TooLarge(f"{what}: the answer would take more than {most:,} bytes of memory")
     try:
-        value = deep_json.loads(answer)
+        value = _decoded_within(most, answer, f"{what}: the answer")
     except JSONError:
         if response.status < 400:
             raise
@@ -465,6 +462,18 @@ def _decoded(response: BaseHTTPResponse, answer: bytes, what: str, most: int) ->
         message = text(value, "message") or response.reason or ""
         return {**(value if isinstance(value, dict) else {}), "message": shortened(message, MAX_MESSAGE)}
     return value
+
+
+def _decoded_within(most: int, text: bytes, what: str) -> Any:
+    """The value of JSON text.
+
+    :raises JSONError: for what is none; TooLarge for what would take too much memory.
+    """
+    memory = JSONMemory()
+    memory.add(text)
+    if memory.bytes > most:
+        raise TooLarge(f"{what} would take more than {most:,} bytes of memory")
+    return deep_json.loads(text)
 
 
 def _was_dropped(error: ProtocolError | SSLError) -> bool:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from contextlib import closing
 from random import random
 from threading import Condition, Event
 from time import monotonic
 from typing import Any
 
-from cluster.budget import Budget
+from cluster.budget import Budget, Holding, Holdings, text_bytes
 from cluster.client import JSON, Client, Interruption
 from cluster.store import Collection, number_of
 from resourceapi.api_client import NOT_FOUND, Listing, Unavailable
 from resourceapi.logs import LOGGER, log
 from resourceapi.manifests import mapping, text
+from resourceapi.objects import Object
 
 WATCH_SECONDS = 60
 # More than a watch lasts: what takes longer is a connection that nobody answers any more.
@@ -36,16 +38,26 @@ class Reflector:
     """
 
     def __init__(
-        self, client: Client, path: str, collection: Collection[Any], *, metadata_only: bool = False
+        self,
+        client: Client,
+        path: str,
+        collection: Collection[Any],
+        holdings: Holdings | None = None,
+        *,
+        metadata_only: bool = False,
+        weigh: Callable[[Object], int] = text_bytes,
     ) -> None:
         """Make a reflector; :meth:`run` starts it.
 
         :param path: of the collection, from ``/api`` or ``/apis`` on.
+        :param holdings: what several collections may take together; None for a collection by itself.
         :param metadata_only: whether no more of an object is needed than its metadata.
+        :param weigh: the bytes of what is held of an object, if it is less than all of it.
         """
         self.synced = Event()
         self.path = path
         self._collection = collection
+        self._holding = Holding(holdings or Holdings(), weigh)
         self._lists = client.accepting(METADATA.format("List") if metadata_only else JSON)
         self._watches = client.accepting(METADATA.format("") if metadata_only else JSON)
         self._interruption = Interruption()
@@ -111,8 +123,12 @@ class Reflector:
         with self._progress:
             self._lists_begun = self._lists_wanted
             self._interruption.note()
-        listing = Listing(self._lists.within(Budget()), self.path)
-        self._collection.replace(listing)
+        listing = Listing(self._lists.within(Budget()), self.path, hold=self._holding.add_listed)
+        try:
+            self._collection.replace(listing)
+            self._holding.end_list()
+        finally:
+            self._holding.forget_list()
         self._have_seen(listing.revision)
         self._have_listed()
         if self._recovery:
@@ -146,6 +162,7 @@ class Reflector:
             log(logging.INFO, "not served", path=self.path)
             self._recovery = "served now"
         self._collection.lose()
+        self._holding.end_list()
         self._have_listed()
 
     def _watch(self, revision: str) -> str:
@@ -169,7 +186,9 @@ class Reflector:
                     raise Unavailable(text(changed, "message") or "the watch has ended with an error")
                 if kind == "DELETED":
                     self._collection.remove(changed)
+                    self._holding.remove(changed)
                 elif kind in ("ADDED", "MODIFIED"):
+                    self._holding.put(changed)
                     self._collection.put(changed)
                 revision = text(mapping(changed, "metadata"), "resourceVersion") or revision
                 self._have_seen(revision)

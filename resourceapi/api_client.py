@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Protocol
 
 from resourceapi.errors import ClaimcheckError
@@ -64,16 +64,24 @@ class Listing:
     ``revision`` is the resourceVersion to watch from, once all pages are read.
     """
 
-    def __init__(self, api: Api, path: str, most: int | None = None) -> None:
+    def __init__(
+        self,
+        api: Api,
+        path: str,
+        most: int | None = None,
+        hold: Callable[[Object], None] = lambda obj: None,
+    ) -> None:
         """Describe the list; nothing is requested yet.
 
         :param path: of the collection, from ``/api`` or ``/apis`` on.
         :param most: the number of objects to read at most; more of them are an error.
+        :param hold: is told of each object; may raise Unavailable to end the list.
         """
         self.revision = ""
         self._api = api
         self._path = path
         self._most = most
+        self._hold = hold
 
     def __iter__(self) -> Iterator[Object]:
         """Request the pages one after the other.
@@ -97,7 +105,9 @@ class Listing:
             seen += len(found)
             if self._most is not None and seen > self._most:
                 raise Unavailable(f"GET {self._path}: there are more than {self._most:,}")
-            yield from found
+            for each in found:
+                self._hold(each)
+                yield each
             metadata = mapping(page, "metadata")
             before, following = following, text(metadata, "continue")
             if not following:

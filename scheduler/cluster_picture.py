@@ -18,6 +18,7 @@ from allocator.features import Features
 from allocator.pod_claims import extended_resources_of
 from allocator.scheduling import SchedulingState
 from allocator.time_limit import STEP_SECONDS, TimeLimit
+from cluster.budget import Holdings
 from cluster.client import Client
 from cluster.group_snapshots import InConfiguration, Snapshots
 from cluster.objects import ClusterObjects
@@ -288,7 +289,8 @@ class ClusterPicture:
 
     def reflectors(self, client: Client) -> dict[str, Reflector]:
         """What keeps the collections as the cluster has them, by path; nothing is asked yet."""
-        return {each.path: Reflector(client, each.path, each.collection) for each in self.sources()}
+        holdings = Holdings()
+        return {each.path: Reflector(client, each.path, each.collection, holdings) for each in self.sources()}
 
     def _follow(
         self, collection: Collection[Value], put: Callable[[Value], None], remove: Callable[[str], None]

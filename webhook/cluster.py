@@ -7,6 +7,7 @@ from threading import Event, Thread
 from typing import Any
 
 from allocator.features import Features
+from cluster.budget import Holdings
 from cluster.client import Client
 from cluster.reflector import Reflector
 from cluster.store import Collection
@@ -63,8 +64,9 @@ class WatchedCluster(Cluster):
         ]
         if Features(profile.gates).device_patches:
             collections.append((DEVICES, RESOURCE_SLICE_PATCH.path_in(patch_group), self.devices.patches))
+        holdings = Holdings()
         self.reflectors += [
-            Reflector(client, path, collection, metadata_only=part in (NAMESPACES, NODES))
+            Reflector(client, path, collection, holdings, metadata_only=part in (NAMESPACES, NODES))
             for part, path, collection in collections
             if part in self.parts
         ]

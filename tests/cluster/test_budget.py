@@ -6,7 +6,7 @@ import gzip
 import itertools
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -16,16 +16,18 @@ from urllib3 import PoolManager
 
 from cluster import client as client_module
 from cluster.access import Access
-from cluster.budget import HELD_BYTES, READ_BYTES, Budget
+from cluster.budget import HELD_BYTES, OBJECT_BYTES, READ_BYTES, Budget, Holding, Holdings, text_bytes
 from cluster.client import Client
 from cluster.live_objects import LiveObject, UnreadList, live_objects
 from cluster.reflector import Reflector
 from cluster.storage_migration import saved
 from cluster.store import Collection
 from commandline.main import main
+from resourceapi import deep_json
 from resourceapi.api_client import Listing, TooLarge, TooMuch, Unavailable
 from resourceapi.measured import NEWEST
 from resourceapi.model.versions import GROUP
+from resourceapi.objects import Object
 from resourceapi.releases import Profile
 from tests.webhook.running import PATIENCE_SECONDS
 
@@ -62,6 +64,12 @@ class Hostile(BaseHTTPRequestHandler):
             self._send(b"[" + b",".join([b"[]"] * 50_000) + b"]")
         elif path == "/moved":
             self._send(b"{}", "Location: /version", code=302)
+        elif "watch=true" in query and path == "/dense-watch":
+            self._endless(b'{"type":"ADDED","object":{"x":[' + b"{}," * 50_000 + b"{}]}}\n")
+        elif "watch=true" in query and path == "/new":
+            self._endless(
+                lambda number: json.dumps({"type": "ADDED", "object": claim(number)}).encode() + b"\n"
+            )
         elif "watch=true" in query:
             self._endless(EVENT * 10)
         elif path == "/endless":
@@ -82,14 +90,15 @@ class Hostile(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    def _endless(self, part: bytes) -> None:
+    def _endless(self, part: bytes | Callable[[int], bytes]) -> None:
         self.close_connection = True
         self.send_response(200)
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
         try:
-            while True:
-                self.wfile.write(b"%x\r\n%s\r\n" % (len(part), part))
+            for number in itertools.count():
+                sent = part if isinstance(part, bytes) else part(number)
+                self.wfile.write(b"%x\r\n%s\r\n" % (len(sent), sent))
         except OSError:
             pass
 
@@ -187,6 +196,87 @@ def test_list_and_watch_of_a_service_have_budgets(server: str, monkeypatch: pyte
     with pytest.raises(TooMuch):
         reflector._watch("1")
     assert list(collection.objects) == ["a"]
+
+
+def test_what_is_held_of_all_collections_has_a_bound(server: str) -> None:
+    """The attack: lists and watches that tell of new objects for ever, each with a budget of its own."""
+    holdings = Holdings(100 * 4096)
+    collections: list[Collection[str]] = [Collection(lambda obj: "held") for _ in range(2)]
+    listed, watched = (
+        Reflector(client_of(server), path, each, holdings)
+        for path, each in zip(("/x", "/new"), collections, strict=True)
+    )
+    for _ in range(2):
+        with pytest.raises(TooMuch, match="the objects that are watched have more than 409,600 bytes in all"):
+            watched._watch("1")
+        known = len(collections[1].objects)
+        assert 100 < known < 400
+        with pytest.raises(TooMuch, match="the objects that are watched have more than 409,600 bytes in all"):
+            listed._list()
+        assert not collections[0].objects
+        assert Hostile.pages < 10
+        assert len(collections[1].objects) == known
+
+
+def test_dense_events_are_refused_before_they_are_decoded(
+    server: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The attack: an event of 20 MB of brackets took 600 MB, in each of some nine watches."""
+    monkeypatch.setattr(client_module, "ANSWER_MEMORY", 1_000_000)
+    events = client_of(server).events("/dense-watch", {"watch": "true"}, PATIENCE_SECONDS)
+    with pytest.raises(
+        TooLarge, match="GET /dense-watch: an event would take more than 1,000,000 bytes of memory"
+    ):
+        next(events)
+
+
+def _sized(name: str, size: int) -> Object:
+    return {"metadata": {"name": name}, "x": "x" * size}
+
+
+def test_holding_counts_what_there_is_now() -> None:
+    """A new version of an object takes the place of the old one, a list that of all; until it ends both count."""
+    most = 4 * (OBJECT_BYTES + 1)
+    holding = Holding(Holdings(most), lambda obj: len(obj["x"]))
+    for _ in range(3):
+        holding.put(_sized("a", 1))
+        holding.put(_sized("b", 1))
+    holding.add_listed(_sized("c", 1))
+    holding.add_listed(_sized("d", 1))
+    with pytest.raises(TooMuch):
+        holding.add_listed(_sized("e", 1))
+    holding.forget_list()
+    holding.add_listed(_sized("c", 1))
+    holding.add_listed(_sized("d", 1))
+    holding.end_list()
+    holding.put(_sized("e", 1))
+    holding.put(_sized("f", 1))
+    with pytest.raises(TooMuch):
+        holding.put(_sized("f", 2))
+    holding.remove(_sized("c", 1))
+    holding.remove(_sized("c", 1))
+    holding.put(_sized("f", 2))
+
+
+def test_holding_has_so_many_objects(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cluster.budget.MOST_WATCHED", 2)
+    holding = Holding(Holdings(), lambda obj: 0)
+    for name in ("a", "b", "b"):
+        holding.put(_sized(name, 1))
+        holding.add_listed(_sized(name, 1))
+    for hold in (holding.put, holding.add_listed):
+        with pytest.raises(TooMuch, match="there are more than 2 objects"):
+            hold(_sized("c", 1))
+
+
+@pytest.mark.parametrize("levels", [1, 5_000])
+def test_bytes_as_text(levels: int) -> None:
+    """However deep it is, it is about as long as it would be written."""
+    value: Object = {"a": "é", "b": [1, 2.5, None, True]}
+    for _ in range(levels):
+        value = {"a": value}
+    written = len(deep_json.dumps(value))
+    assert written / 4 < text_bytes(value) < 4 * written
 
 
 def test_services_have_no_budget_for_good(server: str) -> None:

@@ -11,9 +11,10 @@ from allocator.time_limit import UNLIMITED
 from claimcheck.answers.cluster_state import ClusterState
 from claimcheck.answers.explain import explain_each
 from claimcheck.answers.scenario import Reader, Scenario, snapshot_of
-from claimcheck.watching.followed_cluster import FollowedCluster
+from claimcheck.watching.followed_cluster import FOLLOWED_BYTES, FollowedCluster, bytes_held
 from claimcheck.watching.held_objects import held_of
 from claimcheck.watching.waiting_pods import note_on
+from cluster.budget import OBJECT_BYTES
 from cluster.live_objects import LiveObject, Resource
 from cluster.workloads import Workload
 from resourceapi.manifests import text
@@ -71,6 +72,38 @@ def test_what_nothing_depends_on_is_not_held(kind: str, parts: Object) -> None:
     cluster.collections[resource].put({**parts, "metadata": metadata})
     (held,) = cluster.collections[resource].objects.values()
     assert len(held.text.source) < 1_000
+
+
+def test_large_clusters_are_held() -> None:
+    """5,000 nodes with 8 devices each, 20,000 claims and pods of twice the usual size, and a list of all beside what it replaces."""
+    labels = {f"example.com/label-{number}": "value" for number in range(100)}
+    amounts = dict.fromkeys(("cpu", "memory", "pods", "ephemeral-storage", DRIVER), "1000000000")
+    taken = {"name": "c", "image": "i" * 100, "resources": {"requests": amounts, "limits": amounts}}
+    device = {
+        "name": "gpu-0",
+        "attributes": {f"attribute-{number}": {"string": "x" * 30} for number in range(16)},
+        "capacity": {f"capacity-{number}": {"value": "1000000Mi"} for number in range(8)},
+    }
+    result = {"request": "gpu", "driver": DRIVER, "pool": "node-1000", "device": "gpu-0"}
+    of_each_node: dict[str, tuple[int, Object]] = {
+        "Node": (1, {"status": {"allocatable": amounts, "capacity": amounts}}),
+        "ResourceSlice": (1, {"spec": {"driver": DRIVER, "devices": [device] * 8}}),
+        "ResourceClaim": (
+            4,
+            {"spec": _claim(), "status": {"allocation": {"devices": {"results": [result] * 8}}}},
+        ),
+        "Pod": (4, pod("train", spec={"containers": [taken] * 4})),
+    }
+    taken_by_node = 0
+    for kind, (count, parts) in of_each_node.items():
+        resource = next(each for each in RESOURCES if each.kind == kind)
+        obj = {**parts, "metadata": {"name": "a" * 60, "namespace": "b" * 60, "labels": labels}}
+        taken_by_node += count * (OBJECT_BYTES + bytes_held(resource, obj))
+    assert 2 * 5_000 * taken_by_node < FOLLOWED_BYTES
+
+
+def test_whatever_is_wrong_with_an_object_it_counts() -> None:
+    assert bytes_held(RESOURCES[-1], {"spec": 1, "status": [_LONG], "metadata": {"name": 1}}) > 0
 
 
 def test_a_change_of_what_is_not_held_is_none() -> None:
