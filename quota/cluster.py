@@ -12,7 +12,12 @@ from urllib.parse import quote
 
 from conversion.hub import normalized
 from quota.amounts import only, without_zeros
-from quota.counted_parts import counted_part_of_claim, counted_part_of_pod, is_charged_to_pod
+from quota.counted_parts import (
+    counted_part_of_claim,
+    counted_part_of_pod,
+    counted_part_of_quota,
+    is_charged_to_pod,
+)
 from quota.evaluators import Evaluator, evaluator_for
 from quota.ledger import Charged
 from quota.names import REQUESTS, ExtendedResources
@@ -98,6 +103,8 @@ CLAIM, POD = kinds.CLAIM.name, "Pod"
 MAX_CACHED = 10_000
 # How many claims of a namespace are searched for the one that a pod has been charged for.
 MOST_CLAIMS = 10_000
+# So many limits of ResourceQuotas are kept until these change; all are forgotten when there are more.
+MOST_LIMITS = 100_000
 
 
 class ClusterNamespaces:
@@ -128,6 +135,8 @@ class ClusterNamespaces:
         self._lifetime = lifetime
         self._clock = clock
         self._cache: dict[str, tuple[float, Any]] = {}
+        self._read: dict[tuple[str, str], ResourceQuota] = {}
+        self._limits = 0
         self._lock = Lock()
         self._turns = ReadQueue()
 
@@ -136,9 +145,25 @@ class ClusterNamespaces:
         path = f"/api/v1/namespaces/{namespace}/resourcequotas"
         quotas: list[ResourceQuota] = self._cached(
             path,
-            lambda: [from_object(_typed(item, "v1", "ResourceQuota")) for item in Listing(self._api, path)],
+            lambda: [self._quota(item) for item in Listing(self._api, path)],
         )
         return quotas
+
+    def _quota(self, item: Object) -> ResourceQuota:
+        """What counts of a ResourceQuota, which is read once as long as it does not change."""
+        metadata = item["metadata"]
+        version = metadata.get("uid", ""), metadata.get("resourceVersion", "")
+        known = self._read.get(version)
+        if known is not None:
+            return known
+        quota = from_object(_typed(counted_part_of_quota(item), "v1", "ResourceQuota"))
+        if all(version):
+            with self._lock:
+                self._limits += 1 + len(quota.hard)
+                if self._limits > MOST_LIMITS:
+                    self._read, self._limits = {}, 1 + len(quota.hard)
+                self._read[version] = quota
+        return quota
 
     def namespaces_with_quota(self) -> list[str]:
         """The namespaces that have a ResourceQuota."""

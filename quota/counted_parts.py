@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from quota.names import CLAIM_COUNT, CLASS_SUFFIX
+from quota.pods import is_extended_in_quota
 from resourceapi.manifests import uid_of
 from resourceapi.objects import EMPTY, Object
 from resourceapi.records.claims import FOR_EXTENDED_RESOURCES, pod_served_by
@@ -41,6 +43,11 @@ def _age(claim: Object) -> tuple[str, str]:
     return metadata.get("creationTimestamp") or "", metadata.get("name", "")
 
 
+def may_limit_claims(name: str) -> bool:
+    """Whether a name in a quota limits claims, their devices, or an extended resource that may stand for devices."""
+    return name == CLAIM_COUNT or name.endswith(CLASS_SUFFIX) or is_extended_in_quota(name)
+
+
 _DETAILS = ("name", "deviceClassName", "allocationMode", "count")
 _OF_METADATA = ("name", "uid", "creationTimestamp")
 _OF_CONTAINERS = ("name", "resources", "restartPolicy")
@@ -59,6 +66,18 @@ def counted_part_of_claim(claim: Object) -> Object:
         ]
     requests = claim.get("spec", EMPTY).get("devices", EMPTY).get("requests") or ()
     return {"metadata": kept, "spec": {"devices": {"requests": [_request(request) for request in requests]}}}
+
+
+def counted_part_of_quota(quota: Object) -> Object:
+    """Name, uid and scopes of a ResourceQuota, and its limits on what claims may use, whichever extended resources stand for devices."""
+    spec, metadata = quota.get("spec") or EMPTY, quota["metadata"]
+    hard, used = spec.get("hard") or EMPTY, (quota.get("status") or EMPTY).get("used") or EMPTY
+    names = [name for name in hard if may_limit_claims(name)]
+    return {
+        "metadata": _only(metadata, ("name", "namespace", "uid")),
+        "spec": {**_only(spec, ("scopes", "scopeSelector")), "hard": _only(hard, names)},
+        "status": {"used": _only(used, names)},
+    }
 
 
 def counted_part_of_pod(pod: Object) -> Object:
@@ -83,5 +102,5 @@ def _request(request: Object) -> Object:
     return kept
 
 
-def _only(obj: Object, names: tuple[str, ...]) -> Object:
+def _only(obj: Object, names: Iterable[str]) -> Object:
     return {name: obj[name] for name in names if name in obj}
