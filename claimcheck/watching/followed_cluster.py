@@ -11,13 +11,14 @@ from typing import Any, NamedTuple
 
 from claimcheck.answers.cluster_state import ClusterState, is_pending
 from claimcheck.watching.held_objects import held_of
-from cluster.budget import Holdings, text_bytes
+from cluster.budget import Holdings
 from cluster.client import Client
 from cluster.live_objects import LiveObject, Resource
 from cluster.reflector import Reflector
 from cluster.store import MAX_REASON, Change, Collection
 from documents.manifest import Manifest
 from resourceapi.caches import remember
+from resourceapi.deep_json import most_bytes
 from resourceapi.json_text import PackedRaw, Raw
 from resourceapi.logs import log
 from resourceapi.manifests import entries, has_ended, mapping, text
@@ -140,11 +141,11 @@ def _held(resource: Resource, item: Object) -> _Held | None:
 
 
 def bytes_held(resource: Resource, item: Object) -> int:
-    """About the bytes of what is held of an object."""
+    """The bytes of what is held of an object, as it is written: six for each `<`."""
     try:
-        return text_bytes(held_of(resource, item))
+        return most_bytes(held_of(resource, item))
     except Exception:  # noqa: BLE001 - whatever is wrong with an object, it is known what it takes at most
-        return text_bytes(item)
+        return most_bytes(item)
 
 
 def _with_shared(texts: dict[str, str], value: Any) -> Any:

@@ -76,6 +76,20 @@ def test_taints_of_nodes_are_not_told() -> None:
     assert "customer-42" not in note
 
 
+def test_pods_that_would_be_evicted_are_counted() -> None:
+    watched = Watched()
+    watched.claim("train")
+    container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": "6"}}}
+    victim = {"resourceClaims": [], "containers": [container], "priority": 7}
+    watched.put("Pod", pod("secret-pod", "secret-namespace", node="node-1", spec=victim))
+    note = _note(watched, {"containers": [container], "priority": 1_000})
+    assert (
+        "once kube-scheduler has evicted 1 pod of a lower priority, as it does for a priority of 1,000"
+        in note
+    )
+    assert "secret" not in note
+
+
 @pytest.mark.parametrize("spec", [{}, NOWHERE], ids=["eligible", "with another node"])
 @pytest.mark.parametrize(
     ("exactly", "words"),

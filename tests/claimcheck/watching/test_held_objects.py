@@ -102,6 +102,17 @@ def test_large_clusters_are_held() -> None:
     assert 2 * 5_000 * taken_by_node < FOLLOWED_BYTES
 
 
+@pytest.mark.parametrize("character", ["x", "<", "é", "\0", "\U0001f600"])
+def test_no_less_is_counted_than_is_held(character: str) -> None:
+    """Characters that take more in JSON than by themselves."""
+    taints = [{"key": character * 10_000}]
+    obj = {"metadata": {"name": "a"}, "spec": {"taints": taints}}
+    cluster = FollowedCluster("cluster", Profile(), RESOURCES)
+    cluster.collections[RESOURCES[1]].put(obj)
+    (held,) = cluster.collections[RESOURCES[1]].objects.values()
+    assert len(held.text.source) <= bytes_held(RESOURCES[1], obj) < len(held.text.source) + 100
+
+
 def test_whatever_is_wrong_with_an_object_it_counts() -> None:
     assert bytes_held(RESOURCES[-1], {"spec": 1, "status": [_LONG], "metadata": {"name": 1}}) > 0
 
