@@ -54,6 +54,11 @@ def no_time(namespace: str, name: str) -> str:
     return f"there was no time to find out whether it fits: {_ask(namespace, name)}"
 
 
+def too_large(namespace: str, name: str) -> str:
+    """That it is not looked at why a pod fits on no node."""
+    return f"it is not looked at, as the pod or its PodGroup is too large: {_ask(namespace, name)}"
+
+
 def _ask(namespace: str, name: str) -> str:
     """The command that has more time."""
     return f"ask `claimcheck explain pod/{name} -n {namespace}`"

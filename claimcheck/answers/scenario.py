@@ -65,12 +65,10 @@ class Scenario:
         #: what nodes have left beside devices
         self.node_resources = state.node_resources()
 
-    def only(self, workloads: list[Workload]) -> Scenario:
-        """One with some of the workloads, and those of their PodGroups."""
-        groups = {each.group.key for each in workloads if each.group is not None}
+    def asked_for(self, workloads: list[Workload], fellows: Sequence[Workload]) -> Scenario:
+        """One with the same cluster and other workloads."""
         other = copy(self)
-        other.workloads = workloads
-        other.fellows = [each for each in self.fellows if each.group is not None and each.group.key in groups]
+        other.workloads, other.fellows = workloads, fellows
         return other
 
     @property

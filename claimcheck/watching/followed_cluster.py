@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from threading import Event, Lock, Thread
@@ -38,10 +39,12 @@ class WaitingPod(NamedTuple):
     """A pod that waits for a node, and that nobody keeps from one on purpose.
 
     :param refused: whether kube-scheduler has refused it; else it may be that it has not come to it yet.
+    :param characters: how many are held of it.
     """
 
     pod: Pod
     refused: bool
+    characters: int
 
 
 class FollowedCluster:
@@ -86,27 +89,55 @@ class FollowedCluster:
 
     def waiting(self) -> list[WaitingPod]:
         """The pods that wait."""
-        held = [
-            each
-            for resource, collection in self.collections.items()
-            if resource.kind == "Pod"
-            for each in list(collection.objects.values())
-        ]
-        return [each.waiting for each in held if each.waiting is not None]
+        return [each.waiting for _, each in self._pods() if each.waiting is not None]
+
+    def pending(self) -> dict[str, dict[str, int]]:
+        """The pods on no node of each PodGroup, both by ``namespace/name``, with how many characters are held of each."""
+        found: dict[str, dict[str, int]] = defaultdict(dict)
+        for key, each in self._pods():
+            if each.is_pending and each.group:
+                found[each.group][key] = len(each.text.source)
+        return found
+
+    def pods(self, keys: Iterable[str]) -> Iterator[Manifest]:
+        """Pods by ``namespace/name``, each read when it is its turn; those that have gone are left out."""
+        for key in keys:
+            for resource, collection in self.collections.items():
+                held = collection.objects.get(key) if resource.kind == "Pod" else None
+                if held is not None:
+                    yield self._live_object(resource, held, {})
 
     def state(self) -> tuple[ClusterState, list[Manifest]]:
         """The cluster as commands that ask once have it, and the pods that wait or may do so."""
-        state, texts = ClusterState(self._profile, DEFAULT_NAMESPACE), dict[str, str]()
         pods: list[Manifest] = []
+        return self._state(pods), pods
+
+    def state_without_pending(self) -> ClusterState:
+        """The same without pods that are on no node: they can be large, and are not even read."""
+        return self._state(None)
+
+    def _state(self, pods: list[Manifest] | None) -> ClusterState:
+        state, texts = ClusterState(self._profile, DEFAULT_NAMESPACE), dict[str, str]()
         for resource, collection in self.collections.items():
             for key, held in list(collection.objects.items()):
+                if pods is None and held.is_pending:
+                    continue
                 try:
                     requesting = state.learn([self._live_object(resource, held, texts)], live=True)
                 except Exception as error:  # noqa: BLE001 - one object does not keep the others from being read
                     self._ignore(resource, key, held, error)
                     continue
-                pods += requesting if resource.kind == "Pod" else ()
-        return state, pods
+                if pods is not None and resource.kind == "Pod":
+                    pods += requesting
+        return state
+
+    def _pods(self) -> list[tuple[str, _Held]]:
+        return [
+            each
+            for resource, collection in self.collections.items()
+            if resource.kind == "Pod"
+            for each in list(collection.objects.items())
+        ]
 
     def _live_object(self, resource: Resource, held: _Held, texts: dict[str, str]) -> LiveObject:
         value = held.text.value
@@ -127,17 +158,27 @@ class FollowedCluster:
 
 
 class _Held(NamedTuple):
-    """What is held of an object: its text, which takes a tenth of the memory, and the pod if it is one that waits."""
+    """What is held of an object: its text, which takes a tenth of the memory, and the pod if it is one that waits.
+
+    :param is_pending: whether it is a pod on no node.
+    :param group: the PodGroup of such a pod, as ``namespace/name``; empty for none.
+    """
 
     text: PackedRaw
-    waiting: WaitingPod | None
+    waiting: WaitingPod | None = None
+    is_pending: bool = False
+    group: str = ""
 
 
 def _held(resource: Resource, item: Object) -> _Held | None:
     if resource.kind == "Pod" and has_ended(item):
         return None  # it has no devices, and waits for none
     value = held_of(resource, item)
-    return _Held(PackedRaw(Raw(value)), _waiting(value) if resource.kind == "Pod" else None)
+    packed = PackedRaw(Raw(value))
+    if not is_pending(value):
+        return _Held(packed)
+    pod = read_pod(value)
+    return _Held(packed, _waiting(value, pod, len(packed.source)), is_pending=True, group=pod.group_key)
 
 
 def bytes_held(resource: Resource, item: Object) -> int:
@@ -159,12 +200,9 @@ def _with_shared(texts: dict[str, str], value: Any) -> Any:
     return value
 
 
-def _waiting(value: Object) -> WaitingPod | None:
-    is_kept = "deletionTimestamp" in mapping(value, "metadata") or entries(
-        mapping(value, "spec"), "schedulingGates"
-    )
-    if is_kept or not is_pending(value):
+def _waiting(value: Object, pod: Pod, characters: int) -> WaitingPod | None:
+    if pod.is_leaving or pod.gates:
         return None
     conditions = entries(mapping(value, "status"), "conditions")
     said = [text(each, "reason") for each in conditions if text(each, "type") == "PodScheduled"]
-    return WaitingPod(read_pod(value), bool(said)) if said in ([], ["Unschedulable"]) else None
+    return WaitingPod(pod, bool(said), characters) if said in ([], ["Unschedulable"]) else None

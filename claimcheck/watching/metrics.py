@@ -62,7 +62,7 @@ class Metrics(Collector):
             return
         if changes != self._changes or self._counted is None:
             self._next = begun + COUNT_SECONDS
-            state, _ = self._cluster.state()
+            state = self._cluster.state_without_pending()
             counts = count_devices(ClusterDevices(state, TimeLimit(LIMIT_SECONDS)), TimeLimit(LIMIT_SECONDS))
             self._next = begun + max(COUNT_SECONDS, SHARE * (self._clock() - begun))
         else:

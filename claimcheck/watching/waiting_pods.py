@@ -8,24 +8,22 @@ from __future__ import annotations
 
 import logging
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from time import monotonic
 
 from allocator.explaining import for_tenants
 from allocator.explaining.explanation import ERROR, FITS, MISFIT, UNDECIDED
-from allocator.time_limit import UNLIMITED, OutOfTime, TimeLimit
+from allocator.time_limit import OutOfTime, TimeLimit
 from claimcheck.answers.explain import Explained, explain_each
 from claimcheck.answers.scenario import Reader, Scenario, fellows_in, snapshot_of
 from claimcheck.watching.causes import ERROR as ERROR_CAUSE
-from claimcheck.watching.causes import NOT_EXPLAINED, cause_of
+from claimcheck.watching.causes import NO_TIME, NOT_EXPLAINED, cause_of
 from claimcheck.watching.followed_cluster import DEFAULT_NAMESPACE, FollowedCluster, WaitingPod
 from cluster.event_writer import Subject
 from cluster.workloads import Workload
-from documents.manifest import Manifest
 from resourceapi.logs import LOGGER, log
-from resourceapi.manifests import key_of
-from resourceapi.records.pods import Pod, read_pod
+from resourceapi.records.pods import Pod
 
 #: A pod is looked at when it has waited for so long, and then no more often than that.
 QUIET_SECONDS, REPEAT_SECONDS = 2.0, 30.0
@@ -34,6 +32,8 @@ SAME_WORDS_SECONDS = 600.0
 #: How long pods are explained at a time, each of them or all of a PodGroup; and how many at a time.
 #: A namespace whose pods have taken as long as one may has to wait for the next time.
 SECONDS, POD_SECONDS, MOST_PODS = 6.0, 2.0, 200
+#: Larger pods and PodGroups are not looked at: characters of what is held of a pod, and of all pods of a PodGroup on no node; claims.
+MOST_CHARACTERS, MOST_GROUP_CHARACTERS, MOST_CLAIMS = 128 * 1024, 4 * 1024 * 1024, 128
 
 
 class _Waiting:
@@ -91,64 +91,56 @@ class WaitingPods:
         due = self._due(changes)
         if not due:
             return
-        state, manifests = self._cluster.state()
-        keys = {each.pod.key: each for each in due}
-        places = {key: place for place, key in enumerate(keys)}
-        asked = [each for each in manifests if key_of(each.value) in places]
-        asked.sort(key=lambda each: places[key_of(each.value)])
-        workloads, reader = [], Reader(state, DEFAULT_NAMESPACE)
-        for workload in self._read(lambda pods: reader.workloads(pods, UNLIMITED), asked):
-            each = keys[workload.full_name]
-            if each.refused or workload.waits_for:
-                workloads.append(workload)
-            else:
-                self._known[each.pod.uid].changes = changes
-        if not workloads:
-            return
-        try:
-            snapshot = snapshot_of(state, TimeLimit(SECONDS))
-        except OutOfTime:
-            if not self._is_late:
-                log(
-                    logging.WARNING, "pods not looked at: ResourceSlicePatches take too long", seconds=SECONDS
-                )
-            self._is_late = True
-            return
-        self._is_late = False
-        fellows = self._read(
-            lambda pods: fellows_in(state, pods, workloads, DEFAULT_NAMESPACE, UNLIMITED), manifests
-        )
-        scenario = Scenario(state, snapshot, workloads, fellows)
-        limit = TimeLimit(SECONDS)
+        looking = _Looking(self._cluster)
+        limit, has_begun = TimeLimit(SECONDS), False
         spent: dict[str, float] = defaultdict(float)
-        for together in _by_groups(workloads):
+        for together in _by_groups(due):
             if limit.is_over:
                 return
-            namespace, begun = together[0].namespace, monotonic()
+            namespace, begun = together[0].pod.namespace, monotonic()
             if spent[namespace] >= POD_SECONDS:
                 continue
-            pods = [keys[each.full_name].pod for each in together]
             try:
-                for pod, explained in zip(
-                    pods, explain_each(scenario.only(together), limit=limit.part(POD_SECONDS)), strict=True
-                ):
-                    self._explained(pod, explained, changes, in_time=not limit.is_over)
+                self._explain(together, looking, changes, limit)
+            except _PatchesTakeLong:
+                self._warn_of_patches()
+                return
             except Exception:  # noqa: BLE001 - whatever is wrong with a pod, others are told
-                self._failed(pods)
-            spent[namespace] += monotonic() - begun
+                self._failed([each.pod for each in together])
+            if looking.has_scenario and not has_begun:  # that is made once, however long it takes
+                limit, has_begun = TimeLimit(SECONDS), True
+            else:
+                spent[namespace] += monotonic() - begun
+        self._is_late = False
 
-    def _read(self, read: Callable[[list[Manifest]], list[Workload]], pods: list[Manifest]) -> list[Workload]:
-        """Read pods together, or if that fails one by one: those with which it does are left out."""
+    def _explain(
+        self, together: Sequence[WaitingPod], looking: _Looking, changes: int, limit: TimeLimit
+    ) -> None:
+        """Explain one pod, or those of a PodGroup; nothing of them is kept in memory."""
+        pods = [each.pod for each in together]
+        part = limit.part(POD_SECONDS)
+        if looking.are_too_large(together):
+            self._say_of_all(pods, for_tenants.too_large, NOT_EXPLAINED, changes)
+            return
         try:
-            return read(pods)
-        except Exception:  # noqa: BLE001 - it is said below with which
-            found = []
-        for each in pods:
-            try:
-                found += read([each])
-            except Exception:  # noqa: BLE001 - whatever is wrong with a pod, others are told
-                self._failed([read_pod(each.value)])
-        return found
+            asked, others = looking.waiting(together, part)
+            for pod in others:
+                self._known[pod.uid].changes = changes
+            if not asked:
+                return
+            scenario = looking.scenario.asked_for(asked, looking.fellows(pods[0], asked, part))
+        except OutOfTime:
+            if not limit.is_over:
+                self._say_of_all(pods, for_tenants.no_time, NO_TIME, changes)
+            return
+        by_key = {pod.key: pod for pod in pods}
+        for workload, explained in zip(asked, explain_each(scenario, limit=part), strict=True):
+            self._explained(by_key[workload.full_name], explained, changes, in_time=not limit.is_over)
+
+    def _warn_of_patches(self) -> None:
+        if not self._is_late:
+            log(logging.WARNING, "pods not looked at: ResourceSlicePatches take too long", seconds=SECONDS)
+        self._is_late = True
 
     def _failed(self, pods: list[Pod]) -> None:
         """Say which pods cannot be explained, called while handling why; they are tried again as late as others."""
@@ -174,15 +166,83 @@ class WaitingPods:
         return list(islice(_in_turns(list(found.values())), MOST_PODS))
 
     def _explained(self, pod: Pod, explained: Explained, changes: int, *, in_time: bool) -> None:
+        if in_time or not explained.unanswered:
+            self._say(pod, note_on(explained), cause_of(explained), changes)
+
+    def _say_of_all(
+        self, pods: Iterable[Pod], note: Callable[[str, str], str], cause: str, changes: int
+    ) -> None:
+        for pod in pods:
+            self._say(pod, note(pod.namespace, pod.name), cause, changes)
+
+    def _say(self, pod: Pod, note: str, cause: str, changes: int) -> None:
         known, now = self._known[pod.uid], self._clock()
-        if explained.unanswered and not in_time:
-            return
-        known.explained, known.changes, known.cause = now, changes, cause_of(explained)
-        note = note_on(explained)
+        known.explained, known.changes, known.cause = now, changes, cause
         if note and (note != known.note or now >= known.told + SAME_WORDS_SECONDS):
             known.note, known.told = note, now
             subject = Subject("v1", "Pod", pod.namespace, pod.name, pod.uid, "Scheduling", "FailedScheduling")
             self._tell(subject, note)
+
+
+class _PatchesTakeLong(Exception):
+    """There is no time to apply ResourceSlicePatches to the devices."""
+
+
+class _Looking:
+    """The cluster during one look, of which pods are read one after the other."""
+
+    def __init__(self, cluster: FollowedCluster) -> None:
+        self._cluster = cluster
+        self._state = cluster.state_without_pending()
+        self._pending = cluster.pending()
+        self._reader = Reader(self._state, DEFAULT_NAMESPACE)
+        self._scenario: Scenario | None = None
+
+    def are_too_large(self, together: Sequence[WaitingPod]) -> bool:
+        """Whether pods that are explained together are not even read: they can take thirty times their text in memory."""
+        group = self._pending.get(together[0].pod.group_key, {}).values()
+        return sum(group) > MOST_GROUP_CHARACTERS or any(
+            each.characters > MOST_CHARACTERS or len(each.pod.claims) > MOST_CLAIMS for each in together
+        )
+
+    def waiting(self, together: Sequence[WaitingPod], limit: TimeLimit) -> tuple[list[Workload], list[Pod]]:
+        """Those of the pods that wait, read; and the others, which kube-scheduler may just not have come to.
+
+        :raises OutOfTime: if they cannot be read in time.
+        """
+        by_key = {each.pod.key: each for each in together}
+        asked = []
+        for workload in self._reader.workloads(list(self._cluster.pods(by_key)), limit):
+            if by_key[workload.full_name].refused or workload.waits:
+                asked.append(workload)
+        waiting = {each.full_name for each in asked}
+        return asked, [each.pod for key, each in by_key.items() if key not in waiting]
+
+    def fellows(self, pod: Pod, asked: list[Workload], limit: TimeLimit) -> Sequence[Workload]:
+        """The other pods of a pod's PodGroup that are on no node.
+
+        :raises OutOfTime: if they cannot be read in time.
+        """
+        others = self._pending.get(pod.group_key, {}).keys() - {each.full_name for each in asked}
+        pods = self._cluster.pods(sorted(others))
+        return fellows_in(self._state, pods, asked, DEFAULT_NAMESPACE, limit) if others else ()
+
+    @property
+    def has_scenario(self) -> bool:
+        return self._scenario is not None
+
+    @property
+    def scenario(self) -> Scenario:
+        """The cluster as the allocator sees it.
+
+        :raises _PatchesTakeLong: if there is no time for patches of devices.
+        """
+        if self._scenario is None:
+            try:
+                self._scenario = Scenario(self._state, snapshot_of(self._state, TimeLimit(SECONDS)), [])
+            except OutOfTime:
+                raise _PatchesTakeLong from None
+        return self._scenario
 
 
 def note_on(explained: Explained) -> str:
@@ -202,11 +262,11 @@ def note_on(explained: Explained) -> str:
     return f"{group}fits by itself" if group and explanation.verdict == FITS else ""
 
 
-def _by_groups(workloads: Iterable[Workload]) -> Iterable[list[Workload]]:
+def _by_groups(pods: Iterable[WaitingPod]) -> Iterable[Sequence[WaitingPod]]:
     """Pods that are explained together: those of a PodGroup, and each other one by itself."""
-    found: dict[str, list[Workload]] = defaultdict(list)
-    for each in workloads:
-        found[f"group {each.group.key}" if each.group is not None else each.full_name].append(each)
+    found: dict[str, list[WaitingPod]] = defaultdict(list)
+    for each in pods:
+        found[f"group {each.pod.group_key}" if each.pod.group else each.pod.key].append(each)
     return found.values()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Callable, Sequence
 from functools import partial
 from time import thread_time
@@ -18,6 +19,7 @@ from claimcheck.answers.scenario import Reader, Scenario
 from claimcheck.watching import waiting_pods
 from claimcheck.watching.followed_cluster import FollowedCluster
 from claimcheck.watching.waiting_pods import (
+    MOST_CLAIMS,
     MOST_PODS,
     QUIET_SECONDS,
     REPEAT_SECONDS,
@@ -42,6 +44,7 @@ RESOURCES = [
     Resource(V1, "ResourceSlice", "resourceslices"),
     Resource(V1, "ResourceClaimTemplate", "resourceclaimtemplates"),
     Resource(V1, "ResourceClaim", "resourceclaims"),
+    Resource("scheduling.k8s.io/v1alpha2", "PodGroup", "podgroups"),
     Resource("scheduling.k8s.io/v1alpha2", "PodGroup", "podgroups"),
     Resource("v1", "Pod", "pods"),
 ]
@@ -272,14 +275,13 @@ def test_others_are_told_whatever_is_wrong_with_an_object(
     watched.waits("hard")
     watched.waits("next")
     watched.after(0.0)
-    assert [name for name, _ in watched.after(QUIET_SECONDS)] == ["team/next"]
+    hard, (name, _) = watched.after(QUIET_SECONDS)
+    assert hard == ("team/hard", "waits for claim team/hard, which does not exist")
+    assert name == "team/next"
     watched.claim("next", count=2)
     assert len(watched.after(REPEAT_SECONDS)) == 1
     ignored = [each.fields for each in caplog.records if each.message == "object ignored"]  # type: ignore[attr-defined]
-    assert [(each["kind"], each["name"]) for each in ignored] == [
-        ("ResourceClaim", "team/hard"),
-        ("Pod", "team/hard"),
-    ]
+    assert [(each["kind"], each["name"]) for each in ignored] == [("ResourceClaim", "team/hard")]
 
 
 def test_patches_that_take_too_long_are_logged(
@@ -327,3 +329,100 @@ def test_nothing_of_other_namespaces_is_named() -> None:
     assert name == "other/next"
     assert "train" not in note.replace("request", "")
     assert "1 claim of another namespace" in note
+
+
+def _entries(number: int, name: str = "x") -> list[Object]:
+    return [{"name": f"a{each}", "resourceClaimName": f"{name}{each}"} for each in range(number)]
+
+
+def test_pods_are_read_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One pod with 1,024 claims that do not exist kept all others from being told for 103 s: all were read first, without a limit."""
+    real, read = Reader.workloads, list[list[str]]()
+
+    def slow(reader: Reader, pods: Sequence[Manifest], limit: TimeLimit) -> list[Workload]:
+        read.append([name_of(each.value) for each in pods])
+        if read[-1][0].startswith("slow"):
+            TimeLimit(-1.0).check()
+        return real(reader, pods, limit)
+
+    monkeypatch.setattr(Reader, "workloads", slow)
+    watched = Watched()
+    watched.waits("slow-1", "attacker")
+    watched.waits("slow-2", "attacker")
+    watched.waits("next")
+    watched.after(0.0)
+    told = dict(watched.after(QUIET_SECONDS))
+    assert read == [["slow-1"], ["next"], ["slow-2"]]
+    assert told["attacker/slow-1"] == (
+        "there was no time to find out whether it fits: ask `claimcheck explain pod/slow-1 -n attacker`"
+    )
+    assert told["team/next"].startswith("does not fit")
+    assert watched.pods.causes()["no-time"] == 2
+    read.clear()
+    watched.claim("others")
+    watched.after(REPEAT_SECONDS / 2)
+    assert read == []  # they are tried again as late as others
+
+
+@pytest.mark.parametrize(
+    ("spec", "is_read"),
+    [
+        ({"resourceClaims": _entries(MOST_CLAIMS)}, True),
+        ({"resourceClaims": _entries(MOST_CLAIMS + 1)}, False),
+        ({"tolerations": [{"operator": "Exists"}] * 4_000}, True),
+        ({"tolerations": [{"operator": "Exists"}] * 6_000}, False),
+    ],
+    ids=["claims", "too many claims", "text", "too much text"],
+)
+def test_large_pods_are_not_read(spec: Object, is_read: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """32 pods of 1.2 MB took 1.2 GB, with which the process ended again and again."""
+    real, read = Reader.workloads, list[str]()
+
+    def counted(reader: Reader, pods: Sequence[Manifest], limit: TimeLimit) -> list[Workload]:
+        read.extend(name_of(each.value) for each in pods)
+        return real(reader, pods, limit)
+
+    monkeypatch.setattr(Reader, "workloads", counted)
+    watched = Watched()
+    watched.waits("large", spec=spec)
+    watched.after(0.0)
+    ((_, note),) = watched.after(QUIET_SECONDS)
+    assert bool(read) == is_read
+    too_large = "it is not looked at, as the pod or its PodGroup is too large: ask `claimcheck explain pod/large -n team`"
+    assert (note == too_large) is not is_read
+
+
+def test_memory_of_a_look_does_not_grow_with_its_pods() -> None:
+    """All pods that are due were held at once, in thirty times their text."""
+    taken = []
+    for number in (4, 16):
+        watched = Watched()
+        for each in range(number):
+            watched.waits(f"p{each}", spec={"tolerations": [{"operator": "Exists"}] * 4_000})
+        watched.after(0.0)
+        tracemalloc.start()
+        try:
+            watched.after(QUIET_SECONDS)
+            taken.append(tracemalloc.get_traced_memory()[1])
+        finally:
+            tracemalloc.stop()
+    assert taken[1] < 1.5 * taken[0]  # was about four times
+
+
+def test_large_groups_are_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The waiting pods of a PodGroup were all read at each look, however many: 8,000 took 13 s."""
+    monkeypatch.setattr(waiting_pods, "MOST_GROUP_CHARACTERS", 5_000)
+    group = {"schedulingGroup": {"podGroupName": "g"}}
+    notes = []
+    for number in (3, 30):
+        watched = Watched("GenericWorkload")
+        metadata = {"name": "g", "namespace": "team", "uid": "g"}
+        watched.put(
+            "PodGroup", {"metadata": metadata, "spec": {"schedulingPolicy": {"gang": {"minCount": 2}}}}
+        )
+        for each in range(number):
+            watched.waits(f"p{each}", spec=group)
+        watched.after(0.0)
+        notes.append(dict(watched.after(QUIET_SECONDS))["team/p0"])
+    assert notes[0].startswith("of PodGroup team/g, 0 of 3 pods fit, and it needs 2 (minCount)")
+    assert notes[1].startswith("it is not looked at, as the pod or its PodGroup is too large: ")
