@@ -10,6 +10,7 @@ import logging
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import islice
+from math import inf
 from time import monotonic
 
 from allocator.explaining import for_tenants
@@ -79,6 +80,8 @@ class WaitingPods:
         self._namespace = namespace
         self._clock = clock
         self._known: dict[str, _Waiting] = {}
+        #: when a pod of each namespace was last explained, or begun to be
+        self._last_turns: dict[str, float] = {}
         self._is_late = False
 
     def causes(self) -> Counter[str]:
@@ -100,6 +103,7 @@ class WaitingPods:
             namespace, begun = together[0].pod.namespace, monotonic()
             if spent[namespace] >= POD_SECONDS:
                 continue
+            self._last_turns[namespace] = self._clock()
             try:
                 self._explain(together, looking, changes, limit)
             except _PatchesTakeLong:
@@ -109,9 +113,9 @@ class WaitingPods:
                 self._failed([each.pod for each in together])
             if looking.has_scenario and not has_begun:  # that is made once, however long it takes
                 limit, has_begun = TimeLimit(SECONDS), True
+                self._is_late = False
             else:
                 spent[namespace] += monotonic() - begun
-        self._is_late = False
 
     def _explain(
         self, together: Sequence[WaitingPod], looking: _Looking, changes: int, limit: TimeLimit
@@ -150,7 +154,10 @@ class WaitingPods:
                 known.explained, known.cause = self._clock(), ERROR_CAUSE
 
     def _due(self, changes: int) -> list[WaitingPod]:
-        """The pods whose turn it is, first those that were never explained or longest ago, of each namespace one after the other."""
+        """The pods whose turn it is, first those that were never explained or longest ago, of each namespace one after the other.
+
+        Namespaces come in the same order: those that take all the time of a look are the last ones in the next.
+        """
         now, waiting = self._clock(), {}
         found: dict[str, list[WaitingPod]] = defaultdict(list)
         for each in self._cluster.waiting():
@@ -163,7 +170,9 @@ class WaitingPods:
         self._known = waiting
         for queue in found.values():
             queue.sort(key=lambda due: self._known[due.pod.uid].explained)
-        return list(islice(_in_turns(list(found.values())), MOST_PODS))
+        self._last_turns = {each: self._last_turns.get(each, -inf) for each in found}
+        in_order = sorted(found, key=self._last_turns.__getitem__)
+        return list(islice(_in_turns([found[each] for each in in_order]), MOST_PODS))
 
     def _explained(self, pod: Pod, explained: Explained, changes: int, *, in_time: bool) -> None:
         if in_time or not explained.unanswered:

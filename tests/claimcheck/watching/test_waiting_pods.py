@@ -320,6 +320,33 @@ def test_who_takes_long_does_not_take_the_time_of_others(monkeypatch: pytest.Mon
     assert sum(name.startswith("attacker/") for name in told) < 3
 
 
+def test_namespaces_that_take_all_the_time_come_last_in_the_next_look(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Three of them, with a few slow pods each, kept those of others from ever being told: their pods came first in each look."""
+    real, now = Reader.workloads, 0.0
+
+    def slow(reader: Reader, pods: Sequence[Manifest], limit: TimeLimit) -> list[Workload]:
+        nonlocal now
+        if name_of(pods[0].value).startswith("slow"):
+            now += 3.0
+            limit.check()
+        return real(reader, pods, limit)
+
+    monkeypatch.setattr(Reader, "workloads", slow)
+    monkeypatch.setattr(waiting_pods, "TimeLimit", partial(TimeLimit, clock=lambda: now))
+    monkeypatch.setattr(waiting_pods, "monotonic", lambda: now)
+    watched = Watched()
+    for number in range(8):
+        for namespace in ("a", "b", "c"):
+            watched.waits(f"slow-{namespace}-{number}", namespace)
+    watched.waits("next")
+    watched.after(0.0)
+    looks = [[name for name, _ in watched.after(QUIET_SECONDS)] for _ in range(2)]
+    assert "team/next" not in looks[0]
+    assert looks[1][0] == "team/next"
+
+
 def test_nothing_of_other_namespaces_is_named() -> None:
     """Tenants read events: who holds the devices is only counted."""
     watched = Watched()
