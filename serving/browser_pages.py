@@ -90,9 +90,11 @@ class BrowserPages:
         self._cookie = f"claimcheck-{port}"  # cookies are for all ports of a host
         self._hosts = frozenset(f"{host}:{port}" for host in ("127.0.0.1", "localhost", "[::1]"))
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="answers")
+        self._closing = asyncio.Event()
 
     def close(self) -> None:
-        """End the thread."""
+        """End the thread, and streams of changes."""
+        self._closing.set()
         self._thread.shutdown(wait=False, cancel_futures=True)
 
     async def answer(self, request: web.BaseRequest) -> web.StreamResponse:
@@ -167,8 +169,9 @@ class BrowserPages:
         known, silent = self._site.version(), 0.0
         with suppress(ConnectionError):
             await stream.write(b": changes are told here\n\n")
-            while True:
-                await asyncio.sleep(CHANGE_SECONDS)
+            while not self._closing.is_set():
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._closing.wait(), CHANGE_SECONDS)
                 silent += CHANGE_SECONDS
                 if (version := self._site.version()) != known:
                     known, silent = version, 0.0
@@ -222,8 +225,8 @@ async def browser_served(listener: socket.socket, site: Site) -> AsyncIterator[s
         return response
 
     general = GeneralHTTP(answer, idle_seconds=IDLE_SECONDS, request_bytes=REQUEST_BYTES)
-    try:
-        async with plain_connections(listener, general, connections):
+    async with plain_connections(listener, general, connections):
+        try:
             yield f"http://{f'[{host}]' if ':' in host else host}:{port}/?token={token}"
-    finally:
-        pages.close()
+        finally:
+            pages.close()

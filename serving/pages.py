@@ -130,6 +130,8 @@ MOST_CONNECTIONS = 500
 IDLE_SECONDS = 60.0
 REQUEST_BYTES = 1 << 20
 EXPIRE_SECONDS = 1.0
+#: How long requests that are being answered may take in the end; 0 is for ever to aiohttp.
+DRAIN_SECONDS = 1.0
 
 
 @asynccontextmanager
@@ -180,7 +182,7 @@ async def plain_connections(
     finally:
         expiring.cancel()
         acceptor.close()
-        await general.shutdown(0)
+        await general.shutdown(DRAIN_SECONDS)
 
 
 async def _expire(connections: Connections) -> None:

@@ -25,7 +25,7 @@ from allocator.explaining.rejections import Rejection
 from allocator.explaining.steps import Step
 from allocator.pod_nodes import Refusal
 from commandline.explain.remedy_report import holders
-from commandline.explain.text_report import said
+from commandline.explain.text_report import ABOUT_QUOTA, said
 from commandline.reports.writing import device_documents, failure_documents
 from resourceapi.manifests import text
 
@@ -81,6 +81,8 @@ def _object(explained: Explained) -> Json:
     if explained.users is not None:
         document["usedBy"] = [*explained.users.pods, *explained.users.others]
     document |= _explanation(explanation)
+    if workload.refused:
+        document["findings"] = [ABOUT_QUOTA, *document.get("findings", ())]
     document["nodes"]["rejected"] = [
         {"node": node, "reasons": [_refusal(each) for each in refusals]}
         for node, refusals in explained.rejected.items()

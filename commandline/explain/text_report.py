@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 MAX_REJECTIONS, MAX_VALUES, MAX_CONDITIONS = 4, 6, 4
 
 
+ABOUT_QUOTA = "raise the quota, or delete what nobody needs; claimcheck quota shows what is used"
+
+
 def lines(answer: Answer) -> Iterator[str]:
     """A section for each workload, and what could not be read."""
     for each in answer.explained:
@@ -75,7 +78,7 @@ def _section(explained: Explained) -> Iterator[str]:
     if explanation is not None and workload.waits_for:
         yield f"{head}: waits for {workload.waits_for}"
         if workload.refused:
-            yield "  raise the quota, or delete what nobody needs; claimcheck quota shows what is used"
+            yield f"  {ABOUT_QUOTA}"
         start = "  after that: "
     if explanation is not None and (gang := explained.gang) is not None and not gang.fits:
         yield f"{start}{_of_gang(gang, explanation)}"

@@ -215,3 +215,16 @@ def test_bodies_are_bounded() -> None:
 
     with pytest.raises(aiohttp.ClientError):
         asyncio.run(send())
+
+
+def test_it_ends_while_changes_are_followed() -> None:
+    """Whoever stops it does not wait for the browsers that are open."""
+
+    async def end() -> bytes:
+        async with aiohttp.ClientSession() as client:
+            async with served() as site:
+                answer = await client.get(site.origin + CHANGES, headers=site.cookie)
+                await answer.content.readline()
+            return await answer.content.read()
+
+    assert b"data:" not in asyncio.run(end())

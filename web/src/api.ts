@@ -45,7 +45,7 @@ export interface Remedy {
   nodes: number;
   names: string[];
   who?: "user" | "holder" | "administrator" | "driver";
-  value?: string;
+  value?: unknown;
   command?: string;
 }
 

@@ -1,5 +1,5 @@
 // The frame around all views.
-import { render } from "preact";
+import { Component, type ComponentChildren, render } from "preact";
 import { type Cluster, follow, isConnected, isLoggedOut, reload } from "./api.ts";
 import { Devices } from "./devices.tsx";
 import { DevicePage } from "./device.tsx";
@@ -21,6 +21,16 @@ function View() {
     case "device": return <DevicePage key={location.hash} {...at} />;
     case "findings": return <Findings />;
     case "unknown": return <Unknown />;
+  }
+}
+
+/** Says that a view cannot be shown, rather than leaving half of it on the page. */
+class Whole extends Component<{ children: ComponentChildren }, { error?: unknown }> {
+  static override getDerivedStateFromError = (error: unknown) => ({ error });
+
+  override render() {
+    if (this.state.error === undefined) return this.props.children;
+    return <p class="box problem" role="alert">This cannot be shown: <Said>{String(this.state.error)}</Said>. Please report it.</p>;
   }
 }
 
@@ -62,7 +72,7 @@ function Page() {
           </p>
         )}
         {cluster && <Failures of={cluster.failures} />}
-        <View />
+        <Whole key={location.hash}><View /></Whole>
       </main>
     </>
   );

@@ -84,7 +84,7 @@ function Explained({ of }: { of: Explained }) {
 const WHO = { user: "the pod’s owner", holder: "who holds the devices", administrator: "a cluster administrator", driver: "who runs the driver" };
 
 function RemedyCard({ of }: { of: Remedy }) {
-  const code = of.command ?? of.value;
+  const code = of.command ?? (typeof of.value === "string" ? of.value : undefined); // counts and amounts are in the text
   return (
     <article class="card">
       <p class="cause">It would fit <Said>{sentence(of.text).replace(/^./, (first) => first.toLowerCase())}</Said></p>

@@ -150,6 +150,7 @@ function hostile() {
   const explained = structuredClone(EXPLAINED["team-a/train"]);
   Object.assign(explained.objects[0], { name: markup, namespace: script, said: EVIL.join(" "), holders: EVIL, findings: EVIL, kubeSchedulerWouldSay: EVIL.join(" ") });
   explained.objects[0].remedies = EVIL.map((text) => ({ kind: "release", text, subject: text, nodes: 8, names: EVIL, who: "user", value: text }));
+  explained.objects[0].remedies.push({ kind: "count", text: "with a count of 3 or less", subject: markup, nodes: 1, names: [markup], who: "user", value: 3 });
   for (const request of explained.objects[0].nodeKinds[0].requests) {
     Object.assign(request, { request: markup, claim: long, deviceClass: bidi });
     request.steps.forEach((step) => Object.assign(step, { title: script, about: EVIL.join("\n"), lost: EVIL.map((text) => ({ text, reason: text, devices: 1 })) }));
