@@ -141,7 +141,7 @@ def add_scenario_options(parser: Arguments, contents: str) -> None:
     add_server_options(parser)
 
 
-def add_timeout(parser: Arguments, covered: str) -> None:
+def add_timeout(parser: Arguments, covered: str, default: float = SECONDS_IN_ALL) -> None:
     """``--timeout``: how long the work may take after everything has been read.
 
     :param covered: what the limit is for.
@@ -150,8 +150,8 @@ def add_timeout(parser: Arguments, covered: str) -> None:
         "--timeout",
         metavar="SECONDS",
         type=_seconds,
-        default=SECONDS_IN_ALL,
-        help=f"time limit for {covered}; default: {SECONDS_IN_ALL:g}",
+        default=default,
+        help=f"time limit for {covered}; default: {default:g}",
     )
 
 

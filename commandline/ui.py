@@ -11,6 +11,7 @@ from commandline.scenario import add_timeout
 if TYPE_CHECKING:
     import socket
     from argparse import ArgumentParser, Namespace
+    from contextlib import ExitStack
     from threading import Event
 
     from commandline.page.cluster_pages import ClusterPages, Objects
@@ -30,6 +31,8 @@ The page shows what the user of the kubeconfig may read, and follows the cluster
 
 exit codes: 0 stopped by a signal, 2 the cluster could not be asked, or the port is taken
 """
+#: How long others wait for their answers while one is made.
+SECONDS = 60.0
 #: Where a bookmark finds it again.
 PORT = 8820
 _STATIC = {"/": "index.html", "/page.js": "page.js", "/page.css": "page.css"}
@@ -51,7 +54,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         help=f"the port on 127.0.0.1; 0 for any free one; default: {PORT}",
     )
     parser.add_argument("--open", action="store_true", help="open the page in a browser")
-    add_timeout(parser, "what the page asks for at once")
+    add_timeout(parser, "what the page asks for at once", SECONDS)
     add_server_options(parser)
 
 
@@ -83,7 +86,7 @@ def run(options: Namespace) -> int:
 
 async def _show(listener: socket.socket, pages: ClusterPages, *, opens: bool) -> None:
     import asyncio
-    import webbrowser
+    from contextlib import ExitStack
     from signal import SIGINT, SIGTERM
 
     from commandline.page.cluster_pages import SELECT
@@ -95,9 +98,29 @@ async def _show(listener: socket.socket, pages: ClusterPages, *, opens: bool) ->
     site = Site(_files(), pages.answers, frozenset((SELECT,)), pages.version)
     async with browser_served(listener, site) as address:
         print(address, flush=True)
-        if opens:
-            await asyncio.to_thread(webbrowser.open, address)
-        await stopped.wait()
+        with ExitStack() as opened:
+            if opens:
+                await asyncio.to_thread(_open, address, opened)
+            await stopped.wait()
+
+
+def _open(address: str, opened: ExitStack) -> None:
+    """Open the address in a browser by a file that leads there: all on this machine can read the arguments of commands.
+
+    :param opened: takes the file away in the end.
+    """
+    import webbrowser
+    from pathlib import Path
+    from tempfile import TemporaryDirectory
+
+    directory = opened.enter_context(
+        TemporaryDirectory(prefix="claimcheck-ui-")
+    )  # which nobody else can read
+    file = Path(directory, "open.html")
+    file.write_text(
+        f'<!doctype html><meta http-equiv="refresh" content="0; url={address}">', encoding="ascii"
+    )
+    webbrowser.open(file.as_uri())
 
 
 def _listener(port: int) -> socket.socket:

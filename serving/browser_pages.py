@@ -1,7 +1,8 @@
 """Pages for the browser of one person on this machine, over plain HTTP.
 
-Everybody on the machine reaches the port, and so does every page of the web that is open in the browser. So nothing is answered without
-the token of the address that this person was told; a cookie keeps it, which only pages of this origin send. A name that somebody
+Everybody on the machine reaches the port, and so does every page of the web that is open in the browser. So nothing is told without
+the token of the address that this person was given. It stands behind the `#`, which no browser sends; the page keeps it where only
+pages of this host and port can read it, and sends it in a header. It is no cookie: browsers send those to every port of a host. A name that somebody
 points at 127.0.0.1 (DNS rebinding) is not among the hosts that are answered, and other origins may neither ask nor frame a page.
 """
 
@@ -56,7 +57,7 @@ Query = Mapping[str, str]
 
 
 class File(NamedTuple):
-    """What is at a path, whoever may see it: its content type, and its bytes."""
+    """What is at a path, for everybody: its content type, and its bytes."""
 
     content_type: str
     content: bytes
@@ -86,8 +87,7 @@ class BrowserPages:
 
     def __init__(self, site: Site, port: int, token: str) -> None:
         self._site = site
-        self._token = token.encode()
-        self._cookie = f"claimcheck-{port}"  # cookies are for all ports of a host
+        self._authorization = f"Bearer {token}".encode()
         self._hosts = frozenset(f"{host}:{port}" for host in ("127.0.0.1", "localhost", "[::1]"))
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="answers")
         self._closing = asyncio.Event()
@@ -102,40 +102,32 @@ class BrowserPages:
         try:
             return await self._answer(request)
         except HTTPError as error:
-            return _json(request, json.dumps({"error": error.message}), error.code)
+            return _response(
+                request, _Answer(json_bytes(json.dumps({"error": error.message}))), JSON, error.code
+            )
 
     async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
         if request.headers.get("Host") not in self._hosts:
             raise HTTPError("this host is not served", 403)
         if request.method not in ("GET", "HEAD", "POST"):
             raise HTTPError("only GET, HEAD and POST", 405)
-        path, given = request.path, request.query.get("token")
-        if path == "/" and given is not None and self._is_token(given):
-            return self._entered()
-        if request.headers.get("Sec-Fetch-Site", "none") not in ("none", "same-origin"):
+        if (
+            request.headers.get("Sec-Fetch-Site", "none") not in ("none", "same-origin")
+            and request.path != "/"
+        ):
             raise HTTPError("only pages of this origin may ask", 403)
-        if not self._is_token(request.cookies.get(self._cookie, "")):
-            if path == "/":
-                return Response(status=403, text=_NO_TOKEN + "\n", headers=_HEADERS)
+        if request.method != "POST" and (file := self._site.files.get(request.path)) is not None:
+            return _response(request, _Answer(file.content), file.content_type)
+        given = request.headers.get("Authorization", "").encode("utf-8", "surrogateescape")
+        if not hmac.compare_digest(given, self._authorization):
             raise HTTPError(_NO_TOKEN, 403)
-        if path == CHANGES and request.method == "GET":
+        if request.path == CHANGES and request.method == "GET":
             return await self._changes(request)
         if request.method == "POST":
             return await self._posted(request)
-        if (file := self._site.files.get(path)) is not None:
-            return _response(request, file.content, file.content_type)
-        if path in self._site.answers and path not in self._site.asked_by_post:
+        if request.path in self._site.answers and request.path not in self._site.asked_by_post:
             return await self._answered(request, request.query)
         raise HTTPError("there is nothing here", 404)
-
-    def _is_token(self, given: str) -> bool:
-        return hmac.compare_digest(given.encode("utf-8", "surrogateescape"), self._token)
-
-    def _entered(self) -> Response:
-        """Keep the token where no script and no history has it; the fragment of the address stays."""
-        response = Response(status=303, headers=_HEADERS | {"Location": "/"})
-        response.set_cookie(self._cookie, self._token.decode(), httponly=True, samesite="Strict")
-        return response
 
     async def _posted(self, request: web.BaseRequest) -> Response:
         if request.headers.get("Origin") != f"http://{request.headers['Host']}":
@@ -157,17 +149,17 @@ class BrowserPages:
         )
 
     async def _answered(self, request: web.BaseRequest, query: Query) -> Response:
-        make = self._site.answers[request.path]
-        return _json(
-            request, await asyncio.get_running_loop().run_in_executor(self._thread, _made, make, query)
+        made = await asyncio.get_running_loop().run_in_executor(
+            self._thread, _made, self._site.answers[request.path], query, _may_be_compressed(request)
         )
+        return _response(request, made, JSON)
 
     async def _changes(self, request: web.BaseRequest) -> web.StreamResponse:
         """A stream of the versions to come; it ends with the connection."""
         stream = StreamedResponse(headers=_HEADERS | {"Content-Type": "text/event-stream"})
-        await stream.prepare(request)
         known, silent = self._site.version(), 0.0
-        with suppress(ConnectionError):
+        with suppress(ConnectionError):  # whoever asks may leave at any time
+            await stream.prepare(request)
             await stream.write(b": changes are told here\n\n")
             while not self._closing.is_set():
                 with suppress(TimeoutError):
@@ -182,27 +174,36 @@ class BrowserPages:
         return stream
 
 
-def _made(make: Callable[[Query], str], query: Query) -> str:
+class _Answer(NamedTuple):
+    """The bytes of an answer, and whether they are compressed."""
+
+    content: bytes
+    is_compressed: bool = False
+
+
+def _may_be_compressed(request: web.BaseRequest) -> bool:
+    return "gzip" in request.headers.get("Accept-Encoding", "")
+
+
+def _made(make: Callable[[Query], str], query: Query, compressed: bool) -> _Answer:
     """An answer, or an error that says nothing about the inside."""
     try:
-        return make(query)
+        content = json_bytes(make(query))
     except HTTPError:
         raise
     except Exception:  # noqa: BLE001 - whatever it is, others get their answers
         LOGGER.exception("no answer")
         raise HTTPError("internal error", 500) from None
+    if compressed and len(content) >= COMPRESSED_BYTES:
+        return _Answer(gzip.compress(content, 5, mtime=0), is_compressed=True)
+    return _Answer(content)
 
 
-def _json(request: web.BaseRequest, document: str, status: int = 200) -> Response:
-    return _response(request, json_bytes(document), JSON, status)
-
-
-def _response(request: web.BaseRequest, content: bytes, content_type: str, status: int = 200) -> Response:
+def _response(request: web.BaseRequest, answer: _Answer, content_type: str, status: int = 200) -> Response:
     headers = _HEADERS | {"Content-Type": content_type, "Vary": "Accept-Encoding"}
-    if len(content) >= COMPRESSED_BYTES and "gzip" in request.headers.get("Accept-Encoding", ""):
+    if answer.is_compressed:
         headers["Content-Encoding"] = "gzip"
-        content = gzip.compress(content, 5, mtime=0)
-    return Response(status=status, body=content, headers=headers)
+    return Response(status=status, body=answer.content, headers=headers)
 
 
 @asynccontextmanager
@@ -220,13 +221,16 @@ async def browser_served(listener: socket.socket, site: Site) -> AsyncIterator[s
         connections.works(request.transport)
         try:
             response = await pages.answer(request)
-        finally:
+        except BaseException:
             connections.answered(request.transport)
+            raise
+        body = response.body if isinstance(response, Response) else None
+        connections.answered(request.transport, len(body) if isinstance(body, bytes) else 0)
         return response
 
     general = GeneralHTTP(answer, idle_seconds=IDLE_SECONDS, request_bytes=REQUEST_BYTES)
     async with plain_connections(listener, general, connections):
         try:
-            yield f"http://{f'[{host}]' if ':' in host else host}:{port}/?token={token}"
+            yield f"http://{f'[{host}]' if ':' in host else host}:{port}/#token={token}"
         finally:
             pages.close()

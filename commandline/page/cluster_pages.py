@@ -15,7 +15,7 @@ from claimcheck.answers.cel import evaluate
 from claimcheck.answers.cluster_state import ClusterState
 from claimcheck.answers.devices.cluster_devices import FREE
 from claimcheck.answers.doctor.checks import POD_WAITS
-from claimcheck.answers.doctor.examination import Examination, examine
+from claimcheck.answers.doctor.examination import PODS_THAT_WAIT, Examination, examine
 from claimcheck.answers.doctor.examined import Examined
 from claimcheck.answers.explain import explain_all
 from claimcheck.answers.scenario import Scenario, fellows_in
@@ -56,6 +56,13 @@ class _Look:
         self.devices.evictions()  # while there is time
         self.kept: dict[str, str] = {}
         self.kept_characters = 0
+
+    def keep(self, key: str, answer: str) -> None:
+        """Keep an answer instead of the oldest ones."""
+        self.kept[key] = answer
+        self.kept_characters += len(answer)
+        while len(self.kept) > MOST_KEPT or self.kept_characters > MOST_KEPT_CHARACTERS:
+            self.kept_characters -= len(self.kept.pop(next(iter(self.kept))))
 
     @cached_property
     def examination(self) -> Examination:
@@ -104,6 +111,7 @@ class ClusterPages:
         self._newest = version
         self._is_live = is_live
         self._seconds = seconds
+        self._slow = f"looking at the devices took longer than {seconds:g} s (--timeout)"
         self._look: _Look | None = None
         self._not_before = float("-inf")
 
@@ -130,11 +138,13 @@ class ClusterPages:
         version = self.version()
         if self._look is None or self._look.version != version:
             begun = monotonic()
+            if begun < self._not_before:
+                raise HTTPError(self._slow, 503)
             try:
                 self._look = _Look(self._read(), version, self._seconds)
             except OutOfTime:
-                message = f"looking at the devices took longer than {self._seconds:g} s (--timeout)"
-                raise HTTPError(message, 503) from None
+                self._not_before = monotonic() + REST * (monotonic() - begun)
+                raise HTTPError(self._slow, 503) from None
             self._not_before = monotonic() + REST * (monotonic() - begun)
         return self._look
 
@@ -144,15 +154,13 @@ class ClusterPages:
         found = look.kept.get(key)
         if found is None:
             found = json.dumps(make(look, query), ensure_ascii=False, separators=(",", ":"))
-            size = len(key) + len(found)
-            if len(look.kept) < MOST_KEPT and look.kept_characters + size <= MOST_KEPT_CHARACTERS:
-                look.kept[key] = found
-                look.kept_characters += size
+            look.keep(key, found)
         return found
 
     def _cluster(self, look: _Look, _: Query) -> Json:
         everything = [device for devices in look.map.kinds for device in devices]
         waiting = [each for each in look.examination.diagnoses if each.check is POD_WAITS]
+        unfinished = look.examination.unfinished
         return {
             "source": self._source,
             "kubeVersion": f"1.{look.state.profile.minor}",
@@ -161,7 +169,9 @@ class ClusterPages:
             "nodes": len(look.state.all_nodes()),
             "devices": len(everything),
             "free": sum(look.devices.status(each) == FREE for each in everything),
-            "waiting": sum(len(each.objects) for each in waiting),
+            "waiting": sum(len(each.objects) for each in waiting)
+            if PODS_THAT_WAIT not in unfinished
+            else None,
             "failures": failure_documents(look.state.failures),
             "notes": look.examination.unread,
         }

@@ -11,8 +11,8 @@ from claimcheck.answers.devices.cluster_devices import MOST_LISTED, ClusterDevic
 from resourceapi.records.pools import DeviceId
 
 Json = dict[str, Any]
-#: Names of equal nodes that are listed.
-MOST_NAMES = 1_000
+#: Names of equal nodes that are listed, and kinds whose attributes are.
+MOST_NAMES = MOST_DESCRIBED = 1_000
 
 
 class _Square(NamedTuple):
@@ -50,7 +50,7 @@ class DeviceMap:
     def document(self) -> Json:
         """The map as plain data."""
         return {
-            "kinds": [_kind(each) for each in self.kinds],
+            "kinds": [_kind(each, described=place < MOST_DESCRIBED) for place, each in enumerate(self.kinds)],
             "groups": list(self._groups(self.by_node)),
             "elsewhere": list(self._groups(self.elsewhere)),
         }
@@ -84,14 +84,11 @@ class DeviceMap:
         return _Square(self._kind_of[device.id], status, tainted)
 
 
-def _kind(devices: Sequence[Device]) -> Json:
+def _kind(devices: Sequence[Device], *, described: bool) -> Json:
     first = devices[0]
+    attributes = islice(first.attributes.items(), MOST_LISTED if described else 0)
     return {
         "driver": first.id.driver,
         "count": len(devices),
-        "attributes": {
-            name: next(iter(value.values()))
-            for name, value in islice(first.attributes.items(), MOST_LISTED)
-            if value
-        },
+        "attributes": {name: next(iter(value.values())) for name, value in attributes if value},
     }

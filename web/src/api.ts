@@ -1,5 +1,6 @@
 // What the server answers, and how it is fetched: an answer stays until the cluster has changed and the next one is there.
 import { type ReadonlySignal, type Signal, signal } from "@preact/signals";
+import { authorization } from "./token.ts";
 
 export interface Cluster {
   source: string;
@@ -9,14 +10,15 @@ export interface Cluster {
   nodes: number;
   devices: number;
   free: number;
-  waiting: number;
+  /** null where there was no time to look at all pods */
+  waiting: number | null;
   failures: Failure[];
   notes: string[];
 }
 
 export interface Failure {
   file: string;
-  reason: string;
+  message: string;
 }
 
 export type Severity = "error" | "warning" | "note";
@@ -196,7 +198,7 @@ export class Refused extends Error {
 async function answer<T>(path: string, init: RequestInit = {}): Promise<T> {
   let response: Response;
   try {
-    response = await fetch(`api/v1/${path}`, { credentials: "same-origin", ...init });
+    response = await fetch(`api/v1/${path}`, { headers: authorization(), ...init });
   } catch (error) {
     if (init.signal?.aborted) throw error;
     throw new Refused(0, "claimcheck ui does not answer: is it still running?");
@@ -208,7 +210,7 @@ async function answer<T>(path: string, init: RequestInit = {}): Promise<T> {
 }
 
 export function select(expression: string, aborted: AbortSignal): Promise<Selected> {
-  const headers = { "Content-Type": "application/json" };
+  const headers = { ...authorization(), "Content-Type": "application/json" };
   return answer("select", { method: "POST", headers, body: JSON.stringify({ expression }), signal: aborted });
 }
 
@@ -277,18 +279,33 @@ function reloadSoon() {
   }, PAUSE);
 }
 
-/** Follow the changes of the cluster; those in quick succession are one. */
-export function follow() {
-  const events = new EventSource("api/v1/changes");
-  events.onmessage = reloadSoon;
-  events.onopen = () => {
-    if (!isConnected.value) reloadSoon(); // whatever has changed meanwhile
-    isConnected.value = true;
-  };
-  events.onerror = () => {
+/** Resolves when the page can be seen; `hidden` aborts when it no longer can. */
+async function seen(): Promise<AbortSignal> {
+  const hidden = new AbortController();
+  while (document.hidden) await new Promise((resolve) => addEventListener("visibilitychange", resolve, { once: true }));
+  addEventListener("visibilitychange", () => hidden.abort(), { once: true });
+  return hidden.signal;
+}
+
+/** Follow the changes of the cluster; those in quick succession are one. A browser has six connections for all pages, so only those that are seen follow. */
+export async function follow() {
+  for (let isFirst = true; ; isFirst = false) {
+    const hidden = await seen();
+    try {
+      const { ok, body } = await fetch("api/v1/changes", { headers: authorization(), signal: hidden });
+      if (!ok || body === null) throw new Error("refused");
+      if (!isFirst) reloadSoon(); // whatever has changed meanwhile
+      isConnected.value = true;
+      const lines = body.pipeThrough(new TextDecoderStream()).getReader();
+      for (let { value, done } = await lines.read(); !done; { value, done } = await lines.read()) {
+        if (value?.includes("data:")) reloadSoon();
+      }
+    } catch {
+      // the server refuses, has gone, or nobody looks
+    }
+    if (hidden.aborted) continue;
     isConnected.value = false;
-    if (events.readyState !== EventSource.CLOSED || isLoggedOut.value) return;
-    reloadSoon(); // which tells a server that refuses from one that is not there
-    setTimeout(follow, RETRY);
-  };
+    if (!isLoggedOut.value) reloadSoon(); // which tells a server that refuses from one that is not there
+    await new Promise((resolve) => setTimeout(resolve, RETRY));
+  }
 }

@@ -88,5 +88,5 @@ function LoggedOut() {
   );
 }
 
-follow();
+void follow();
 render(<Page />, document.body);

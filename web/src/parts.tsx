@@ -87,7 +87,7 @@ export function Failures({ of }: { of: Failure[] }) {
     <details class="box problem">
       <summary>{counted(of.length, "file")} could not be read</summary>
       <ul>
-        <Some of={of} most={50}>{(each) => <li><Said>{each.file}</Said>: <Said>{each.reason}</Said></li>}</Some>
+        <Some of={of} most={50}>{(each) => <li><Said>{each.file}</Said>: <Said>{each.message}</Said></li>}</Some>
       </ul>
     </details>
   );

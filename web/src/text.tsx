@@ -1,6 +1,6 @@
 // Every text from the cluster is a stranger's: it is shown as it is, apart from the text around it, and nothing in it is invisible.
 
-const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]/gu;
+const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029\u115f\u1160\u2800\u3164\uffa0]/gu;
 const MOST_SHOWN = 1_000;
 
 /** The text with characters that are invisible, or change the direction of others, as ‹U+202E›; long ones are cut. */

@@ -22,14 +22,16 @@ export function Waiting() {
     <>
       {cluster.value && <Counts of={cluster.value} />}
       <Answer of={doctor}>
-        {({ findings, failures }) => {
+        {({ findings, failures, unfinished }) => {
           const causes = worstFirst(findings.filter((each) => each.code === WAITS));
           const pods = causes.reduce((sum, each) => sum + each.objects.length, 0);
+          const isCut = unfinished.includes("pods that wait");
           return (
             <>
-              <h1>{pods ? `${counted(pods, "pod waits", "pods wait")}${causes.length > 1 ? `, for ${number(causes.length)} reasons` : ""}` : "No pod waits for devices"}</h1>
+              <h1>{isCut ? "There was no time to look at all pods that wait" : pods ? `${counted(pods, "pod waits", "pods wait")}${causes.length > 1 ? `, for ${number(causes.length)} reasons` : ""}` : "No pod waits for devices"}</h1>
               <Failures of={failures} />
               {pods > 0 && <ol class="plain">{causes.map((each) => <li><Cause of={each} /></li>)}</ol>}
+              {isCut && <p>Ask about one: <code>claimcheck explain pod/NAME -n NAMESPACE</code>; or give more time: <code>claimcheck ui --timeout 300</code>.</p>}
               {pods === 0 && <Others of={worstFirst(findings)} />}
             </>
           );
@@ -46,7 +48,7 @@ function Counts({ of }: { of: Cluster }) {
       <span><b>{number(of.nodes)}</b> {of.nodes === 1 ? "node" : "nodes"}</span>
       <span><b>{number(of.devices)}</b> {of.devices === 1 ? "device" : "devices"}</span>
       <span><b>{number(of.free)}</b> free</span>
-      <span><b>{number(of.waiting)}</b> {of.waiting === 1 ? "pod waits" : "pods wait"}</span>
+      {of.waiting !== null && <span><b>{number(of.waiting)}</b> {of.waiting === 1 ? "pod waits" : "pods wait"}</span>}
     </p>
   );
 }

@@ -169,12 +169,12 @@ function hostile() {
   });
   const groups = EVIL.map((name) => ({ count: 1, names: [name], closed: name, devices: EVIL.map((each, index) => ({ kind: index, name: each, status: index ? "free" : each })) }));
   return {
-    cluster: () => cluster({ source: EVIL.join(" "), kubeVersion: markup, notes: EVIL, failures: EVIL.map((each) => ({ file: each, reason: each })) }),
+    cluster: () => cluster({ source: EVIL.join(" "), kubeVersion: markup, notes: EVIL, failures: EVIL.map((each) => ({ file: each, message: each })) }),
     doctor: () => ({
       findings: EVIL.flatMap((each) => [finding("CD001", each, "error", each, objects, each, each), finding(each, each, each === address ? each : "note", each, objects, each, each)]),
       unfinished: EVIL,
       unread: [{ kind: path, reason: builtIn }, arabic],
-      failures: EVIL.map((each) => ({ file: each, reason: each })),
+      failures: EVIL.map((each) => ({ file: each, message: each })),
     }),
     explain: () => explained,
     map: () => ({ version: 1, kinds: EVIL.map((driver) => ({ driver, count: 8, attributes: { [driver]: driver } })), groups, elsewhere: groups }),

@@ -14,7 +14,7 @@ import { serve, STATIC } from "./fake_server.mjs";
 const WEB = fileURLToPath(new URL("..", import.meta.url));
 const VIEWS = ["#/waiting", "#/waiting/default/train", "#/devices", "#/devices/node/n1", "#/devices/device/gpu.example.com/n1/gpu-0", "#/findings", "#/none"];
 const STRANGE = VIEWS.slice(0, 3).concat(`#/waiting/${encodeURIComponent(EVIL[0])}/x`, `#/devices/node/${encodeURIComponent(EVIL[1])}`, `#/devices/device/${EVIL.slice(0, 3).map(encodeURIComponent).join("/")}`, "#/findings");
-const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]/u;
+const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029\u115f\u1160\u2800\u3164\uffa0]/u;
 
 /** A page that shows a view of a cluster. */
 async function open(t, cluster, hash, options = {}) {
@@ -168,7 +168,7 @@ test("a command is copied; one with a line break or anything invisible is not of
   assert.equal(await strange.locator(".copy").filter({ hasText: "‹U+" }).getByRole("button").count(), 0);
 });
 
-test("without the cookie the page says what to do", async (t) => {
+test("without the token the page says what to do", async (t) => {
   const refuse = () => ({ refused: 401, error: "no" });
   const { page } = await open(t, await serve({ cluster: refuse, doctor: refuse }), "");
   await page.getByRole("heading", { name: "Open the address that claimcheck ui prints" }).waitFor();

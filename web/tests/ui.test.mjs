@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { createInterface } from "node:readline";
 import { after, test } from "node:test";
@@ -65,10 +65,21 @@ test("claimcheck ui shows devices, and what a selector chooses", async (t) => {
 
 test("claimcheck ui shows nothing without the token of its address", async (t) => {
   const address = await start(t, "misspelt-value");
-  const response = await fetch(address.replace(/token=.*/, ""));
-  assert.equal(response.status, 403);
+  const [origin] = address.split("#");
+  for (const path of ["api/v1/doctor", "api/v1/changes", "other"]) assert.equal((await fetch(origin + path)).status, 403, path);
   const page = await look(t, address);
-  await page.context().clearCookies();
+  assert.equal(await page.evaluate(() => location.href), origin);
+  assert.deepEqual(await page.context().cookies(), []);
+  await page.evaluate(() => localStorage.clear());
   await page.reload();
-  assert.match(await page.locator("body").innerText(), /open the address that/);
+  assert.match(await page.locator("body").innerText(), /open the address that/i);
+  await page.goto(address);
+  await page.getByRole("link", { name: "default/train" }).waitFor();
+});
+
+test("claimcheck ui shows what could not be read", async (t) => {
+  writeFileSync(`${CLUSTERS}/odd.yaml`, "apiVersion: resource.k8s.io/v1\nkind: ResourceSlice\nmetadata: {name: odd}\nspec: 7\n");
+  const page = await look(t, await start(t, "odd"));
+  await page.getByText("1 file could not be read").click();
+  await page.getByText("odd.yaml").first().waitFor();
 });

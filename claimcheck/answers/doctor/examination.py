@@ -20,7 +20,9 @@ OBJECT_CHECKS: Checks = {
     "DeviceClasses, ResourceSlicePatches and DeviceTaintRules": classes.check,
     "programs that write objects": versions.check,
 }
-ALL_CHECKS: Checks = {"pods that wait": pods.check, **OBJECT_CHECKS}
+#: What the check for pods that wait looks at.
+PODS_THAT_WAIT = "pods that wait"
+ALL_CHECKS: Checks = {PODS_THAT_WAIT: pods.check, **OBJECT_CHECKS}
 _WORST_FIRST = (ERROR, WARNING, NOTE)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
+from allocator.time_limit import OutOfTime
 from claimcheck.answers.cluster_state import ClusterState
 from commandline.main import main
 from commandline.page import cluster_pages
@@ -208,3 +209,51 @@ def test_changes_are_seen_after_a_rest(
     now[0] = 10.0
     shown_versions += [shown.version(), ask(shown, "cluster")["version"]]
     assert shown_versions == [1, 1, 1, 2, 2]
+
+
+def test_too_little_time(pages: Callable[..., ClusterPages], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pods that there was no time for are not said not to wait, and what took too long is not tried at each question."""
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "p"},
+        "spec": {"containers": [{"name": "c", "image": "i"}]},
+    }
+    claim = {"name": "gpu", "resourceClaimName": "none"}
+    shown = pages(_node("n0"), _slice("n0", GPU), {**pod, "spec": {**pod["spec"], "resourceClaims": [claim]}})
+
+    def slow(*_: object) -> None:
+        raise OutOfTime
+
+    monkeypatch.setattr("claimcheck.answers.doctor.pods.as_scheduled", slow)
+    assert ask(shown, "cluster")["waiting"] is None
+    assert ask(shown, "doctor")["unfinished"] == ["pods that wait"]
+    made: list[object] = []
+    now = [0.0]
+
+    def slower(*_: object) -> None:
+        made.append(None)
+        now[0] += 5
+        raise OutOfTime
+
+    monkeypatch.setattr(cluster_pages, "monotonic", lambda: now[0])
+    monkeypatch.setattr(cluster_pages, "Examined", slower)
+    other = pages(_node("n0"))
+    for _ in range(3):
+        with pytest.raises(HTTPError, match="took longer than 60 s"):
+            ask(other, "cluster")
+    assert len(made) == 1
+
+
+def test_newest_answers_are_kept(pages: Callable[..., ClusterPages], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever a person types, the answers asked for last stay."""
+    monkeypatch.setattr(cluster_pages, "MOST_KEPT", 2)
+    shown = pages(_node("n0"), _slice("n0", GPU))
+    for number in range(3):
+        ask(shown, "select", expression=f"{number} == 1")
+    look = shown._look
+    assert look is not None
+    assert [json.loads(key)[1] for key in look.kept] == [
+        [["expression", f"{number} == 1"]] for number in (1, 2)
+    ]
+    assert look.kept_characters == sum(map(len, look.kept.values()))
