@@ -1,6 +1,6 @@
 // All that is wrong, or may be, by severity.
 import type { Doctor } from "./api.ts";
-import { Answer, Failures, useAnswer, useTitle } from "./parts.tsx";
+import { Answer, useAnswer, useTitle } from "./parts.tsx";
 import { counted, Said } from "./text.tsx";
 import { FindingCard, worstFirst } from "./waiting.tsx";
 
@@ -11,10 +11,9 @@ export function Findings() {
   useTitle("Findings");
   return (
     <Answer of={doctor}>
-      {({ findings, unfinished, unread, failures }) => (
+      {({ findings, unfinished, unread }) => (
         <>
           <h1>{findings.length ? counted(findings.length, "finding") : "Nothing is wrong that can be seen here"}</h1>
-          <Failures of={failures} />
           <Unseen title="Not looked at to the end" of={unfinished} />
           <Unseen title="Not read" of={unread} />
           {GROUPS.map(([severity, title]) => {

@@ -1,6 +1,6 @@
 // The pods that wait, by cause: what somebody sees first.
 import type { Cluster, Doctor, Finding, Severity } from "./api.ts";
-import { Answer, Copy, Failures, Notes, SeverityTag, Some, useAnswer, useTitle } from "./parts.tsx";
+import { Answer, Copy, Notes, SeverityTag, Some, useAnswer, useTitle } from "./parts.tsx";
 import { to } from "./routes.ts";
 import { counted, number, Said, sentence } from "./text.tsx";
 
@@ -22,14 +22,13 @@ export function Waiting() {
     <>
       {cluster.value && <Counts of={cluster.value} />}
       <Answer of={doctor}>
-        {({ findings, failures, unfinished }) => {
+        {({ findings, unfinished }) => {
           const causes = worstFirst(findings.filter((each) => each.code === WAITS));
           const pods = causes.reduce((sum, each) => sum + each.objects.length, 0);
           const isCut = unfinished.includes("pods that wait");
           return (
             <>
               <h1>{isCut ? "There was no time to look at all pods that wait" : pods ? `${counted(pods, "pod waits", "pods wait")}${causes.length > 1 ? `, for ${number(causes.length)} reasons` : ""}` : "No pod waits for devices"}</h1>
-              <Failures of={failures} />
               {pods > 0 && <ol class="plain">{causes.map((each) => <li><Cause of={each} /></li>)}</ol>}
               {isCut && <p>Ask about one: <code>claimcheck explain pod/NAME -n NAMESPACE</code>; or give more time: <code>claimcheck ui --timeout 300</code>.</p>}
               {pods === 0 && <Others of={worstFirst(findings)} />}

@@ -213,7 +213,7 @@ def test_changes_are_seen_after_a_rest(
 
 def test_too_little_time(pages: Callable[..., ClusterPages], monkeypatch: pytest.MonkeyPatch) -> None:
     """Pods that there was no time for are not said not to wait, and what took too long is not tried at each question."""
-    pod = {
+    pod: dict[str, Any] = {
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": {"name": "p"},
