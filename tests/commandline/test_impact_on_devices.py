@@ -9,8 +9,11 @@ from typing import Any
 import pytest
 import yaml
 
+from allocator import time_limit
 from allocator.devices import Device
+from allocator.time_limit import TimeLimit
 from claimcheck.answers.impact import changed_devices
+from claimcheck.answers.impact import impact as answers
 from commandline.main import main
 from tests.commandline import snapshot_files
 from tests.commandline.snapshot_files import assert_snapshot
@@ -126,17 +129,28 @@ def test_time_limit(place: str, tmp_path: Path, capsys: pytest.CaptureFixture[st
     change = ["--cordon", "n1"] if place else []
     options = [*filter(None, [place]), new, *change, "--timeout", "1e-9"]
     assert main(["impact", "--inventory", "cluster.yaml", *options]) == 2
-    what = "applying ResourceSlicePatches to the devices"
+    what = "applying ResourceSlicePatches or reading the pods"
     assert f"claimcheck: {what} took longer than 1e-09 s (--timeout)\n" in capsys.readouterr().err
 
 
-def test_time_for_allocated_claims_is_limited(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_time_for_allocated_claims_is_limited(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Their selectors are evaluated on the devices that they have, as many as there are."""
     documents = yaml.safe_load_all(Path("cluster.yaml").read_text(encoding="utf-8"))
     kept = [each for each in documents if each["kind"] != "ResourceSlicePatch"]
     without_patches = tmp_path / "cluster.yaml"
     without_patches.write_text(yaml.safe_dump_all(kept), encoding="utf-8")
-    assert main(["impact", "--inventory", str(without_patches), "taint.yaml", "--timeout", "1e-9"]) == 2
+    now = 0.0
+
+    def late(*given: Any) -> Any:
+        nonlocal now
+        now = 1_000.0  # what comes before has had its time
+        return changed_devices.changed_devices(*given)
+
+    monkeypatch.setattr(time_limit, "TimeLimit", lambda seconds, _=None: TimeLimit(seconds, lambda: now))
+    monkeypatch.setattr(answers, "changed_devices", late)
+    assert main(["impact", "--inventory", str(without_patches), "taint.yaml", "--timeout", "500"]) == 2
     said = "There was no time to ask for all devices, claims and classes what changes (--timeout).\n"
     assert said in capsys.readouterr().out
 
