@@ -19,7 +19,10 @@ from claimcheck.watching.metrics import Metrics
 from resourceapi.releases import Profile
 
 ROOT = Path(__file__).parents[2]
-RULES, DASHBOARD = ROOT / "manifests/watch/rules.yaml", ROOT / "manifests/watch/dashboard.json"
+RULES, DASHBOARD = (
+    ROOT / "manifests/watch/monitoring/rules.yaml",
+    ROOT / "manifests/watch/monitoring/dashboard.json",
+)
 _NAME = re.compile(r"\bclaimcheck_watch_[a-z_]+")
 _VALUES = re.compile(r'\b(cause|state|result)=~?"([^"]+)"')
 
