@@ -51,6 +51,7 @@ def _labelled() -> Watched:
             "with another label instead of secret-lable-key in its nodeSelector",
         ),
     ],
+    ids=["nothing-near", "value", "key"],
 )
 def test_pods_and_claims_of_others_are_counted_and_labels_are_not_told(
     selector: dict[str, str], words: str
