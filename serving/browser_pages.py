@@ -35,7 +35,7 @@ IDLE_SECONDS = 60.0
 REQUEST_BYTES = 64 * 1024
 BODY_SECONDS = 10.0
 #: How often it is looked whether something has changed, and how long a stream of changes says nothing.
-CHANGE_SECONDS, SILENT_SECONDS = 0.5, 15.0
+CHANGE_SECONDS, SILENT_SECONDS = 0.2, 15.0
 #: From how many bytes on an answer is compressed.
 COMPRESSED_BYTES = 1024
 CHANGES = "/api/v1/changes"

@@ -11,6 +11,9 @@ from resourceapi.objects import Object
 from resourceapi.phrases import nearest, nearest_value
 from resourceapi.records.taints import Taint
 
+#: The API server gives every pod tolerations for these with the effect NoExecute (admission plugin DefaultTolerationSeconds).
+_TOLERATED_BY_ALL = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+
 
 class MisspeltToleration(NamedTuple):
     """What a toleration names of a taint.
@@ -34,6 +37,8 @@ def misspelt(
     keys = dict.fromkeys(each.key for each in taints)
     for toleration in tolerations if len(taints) <= MAX_KNOWN else ():
         key = toleration.get("key") or ""
+        if key in _TOLERATED_BY_ALL and toleration.get("effect") == "NoExecute":
+            continue
         there = [each for each in taints if each.key == key]
         if not there:
             wrong, meant = key, nearest(key, keys)

@@ -268,7 +268,7 @@ export function reload() {
   changes.value = version;
 }
 
-const PAUSE = 300;
+const PAUSE = 150;
 const RETRY = 5_000;
 let timer: ReturnType<typeof setTimeout> | undefined;
 
