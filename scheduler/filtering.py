@@ -367,7 +367,7 @@ class Filter:
         on_some = frozenset(node for each in special for node in each.nodes)
         elsewhere = ClaimsOnNodes(frozenset(verdicts.failed) - on_some, claims)
         for each in (*special, elsewhere):
-            there = {node: verdicts.failed[node] for node in each.nodes if node in verdicts.failed}
+            there = {node: why for node, why in verdicts.failed.items() if node in each.nodes}
             failed |= with_shortfalls(self._picture, each.claims, there)
         self._picture.extended.forget_variants(needs)
         verdicts = verdicts._replace(failed=failed)
