@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
     from claimcheck.answers.live_cluster import LiveCluster
+    from claimcheck.watching.followed_cluster import FollowedCluster
+    from cluster.client import Client
 
 
 _DURATION = re.compile(r"(?:\d+(?:\.\d+)?(?:ms|h|m|s))+")
@@ -52,6 +54,25 @@ def cluster_of(options: Namespace, *, classic: bool = False) -> LiveCluster:
     settle_namespace(options, cluster.namespace)
     options.kube_version = options.kube_version or cluster.release(classic=classic)
     return cluster
+
+
+def followed_cluster(options: Namespace) -> tuple[FollowedCluster, Client]:
+    """The cluster that the options ask for, to be followed by a client: nothing but what it serves is asked yet.
+
+    :raises UsageError: for a kubeconfig that cannot be used, or if it does not answer.
+    """
+    from claimcheck.watching.followed_cluster import FollowedCluster
+    from cluster.live_objects import SCHEDULING, resources
+    from commandline.options import profile_of
+    from resourceapi.api_client import Unavailable
+
+    cluster = cluster_of(options)
+    client, profile = cluster.client.within(None), profile_of(options)
+    try:
+        served = resources(client, profile, SCHEDULING)
+    except Unavailable as error:
+        raise UsageError(f"{cluster.source}: {cluster.failure(error)}") from None
+    return FollowedCluster(cluster.name, profile, served), client
 
 
 def cluster_or_inventory(options: Namespace) -> LiveCluster | None:

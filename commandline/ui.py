@@ -164,21 +164,11 @@ def _live_pages(options: Namespace, ending: Event) -> ClusterPages:
 
     :raises UsageError: if it does not answer.
     """
-    from claimcheck.watching.followed_cluster import FollowedCluster
-    from cluster.live_objects import SCHEDULING, resources
-    from commandline.live_cluster import cluster_of
-    from commandline.options import profile_of
+    from commandline.live_cluster import followed_cluster
     from commandline.page.cluster_pages import ClusterPages
-    from resourceapi.api_client import Unavailable
     from serving.routes import HTTPError
 
-    cluster = cluster_of(options)
-    client, profile = cluster.client.within(None), profile_of(options)
-    try:
-        served = resources(client, profile, SCHEDULING)
-    except Unavailable as error:
-        raise UsageError(f"{cluster.source}: {cluster.failure(error)}") from None
-    followed = FollowedCluster(cluster.name, profile, served)
+    followed, client = followed_cluster(options)
     followed.follow(client, ending)
 
     def read() -> Objects:
@@ -186,4 +176,4 @@ def _live_pages(options: Namespace, ending: Event) -> ClusterPages:
             raise HTTPError(f"still reading {', '.join(missing)}", 503)
         return followed.state()
 
-    return ClusterPages(cluster.name, read, lambda: followed.changes, is_live=True, seconds=options.timeout)
+    return ClusterPages(followed.name, read, lambda: followed.changes, is_live=True, seconds=options.timeout)

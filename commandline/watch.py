@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from commandline.errors import SUCCESS, UsageError
+from commandline.errors import SUCCESS
 from commandline.options import add_cluster, add_server_options
 from commandline.plain_http import LOOPBACK, address_of, listener_on, port_of
 
@@ -80,13 +80,9 @@ def run(options: Namespace) -> int:
     from socket import gethostname
     from threading import Event, Thread
 
-    from claimcheck.watching.followed_cluster import FollowedCluster
     from claimcheck.watching.waiting_pods import WaitingPods
     from cluster.event_writer import EventWriter
-    from cluster.live_objects import SCHEDULING, resources
-    from commandline.live_cluster import cluster_of
-    from commandline.options import profile_of
-    from resourceapi.api_client import Unavailable
+    from commandline.live_cluster import followed_cluster
 
     ending = Event()
     for each in (SIGINT, SIGTERM):
@@ -94,13 +90,7 @@ def run(options: Namespace) -> int:
     options.live, namespace = True, options.namespace
     address, port = address_of("watch: --address", options.address), port_of("watch: --port", options.port)
     listener = listener_on(address, port, f"watch: --address {address}, --port {port}") if port else None
-    cluster = cluster_of(options)
-    client, profile = cluster.client.within(None), profile_of(options)
-    try:
-        served = resources(client, profile, SCHEDULING)
-    except Unavailable as error:
-        raise UsageError(f"{cluster.source}: {cluster.failure(error)}") from None
-    followed = FollowedCluster(cluster.name, profile, served)
+    followed, client = followed_cluster(options)
     writer = EventWriter(client, CONTROLLER, gethostname(), per_second=EVENTS_PER_SECOND)
     tell = _teller(writer, dry_run=options.dry_run)
     pods = WaitingPods(followed, tell, options.scheduler or [DEFAULT_SCHEDULER], namespace)

@@ -50,6 +50,7 @@ class WaitingPod(NamedTuple):
 class FollowedCluster:
     """A cluster as it was a moment ago.
 
+    :ivar name: with which names of its objects begin.
     :ivar collections: the objects of each resource.
     """
 
@@ -59,7 +60,7 @@ class FollowedCluster:
         :param name: with which names of its objects begin.
         :param resources: what it serves of the kinds that scheduling depends on.
         """
-        self._name = name
+        self.name = name
         self._profile = profile
         self._lock = Lock()
         self._changes = 0
@@ -143,7 +144,7 @@ class FollowedCluster:
         value = held.text.value
         with suppress(RecursionError):  # as deep as only what nobody looks into
             value = _with_shared(texts, value)
-        return LiveObject(self._name, resource.name, value)
+        return LiveObject(self.name, resource.name, value)
 
     def _ignore(self, resource: Resource, key: str, held: _Held, error: Exception) -> None:
         """Say once of an object that it cannot be read, as it is now."""
