@@ -119,7 +119,7 @@ class LiveObjects:
 def hold(held: VersionedCollection[Object], stored: Object) -> None:
     """Hold the answer to a write, unless the object is gone by that, or has gone meanwhile."""
     if is_leaving(stored) and not entries(mapping(stored, "metadata"), "finalizers"):
-        held.remove(stored)
+        held.drop(stored)
     else:
         held.update(stored)
 

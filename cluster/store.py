@@ -117,7 +117,8 @@ class VersionedCollection(Collection[Value]):
     """A collection of objects with resourceVersions, into which answers to own writes may be put, too.
 
     Of two versions of an object the newer one counts, whichever comes first: an answer to a write may come before or after
-    the watch event about it.
+    the watch event about it. A watch tells everything in its order, so an answer brings back nothing that is older than the last
+    deletion of which it has told.
     """
 
     def __init__(self, read: Callable[[Object], Value | None], object_of: Callable[[Value], Object]) -> None:
@@ -128,6 +129,8 @@ class VersionedCollection(Collection[Value]):
         """
         super().__init__(read)
         self._object_of = object_of
+        #: up to which revision whatever is not here is gone
+        self._told = 0
 
     def put(self, obj: Object) -> None:
         """Add an object, or replace an older version of it; what is known already is not read again."""
@@ -144,13 +147,21 @@ class VersionedCollection(Collection[Value]):
         value = self._value_of(obj)
         with self._lock:
             change = Change(key_of(obj), self.objects.get(key_of(obj)), value)
-            is_gone = only_if_held and change.before is None
+            is_gone = change.before is None and (only_if_held or 0 < version_of(obj) <= self._told)
             self._apply([] if is_gone or self._is_older(change) else [change])
 
     def remove(self, obj: Object) -> None:
-        """Remove an object that has been deleted, unless another one of its name, or a newer version, is there by now."""
+        """Remove an object of whose deletion the watch tells, unless another one of its name, or a newer version, is there by now."""
+        self._remove(obj, version_of(obj))
+
+    def drop(self, obj: Object) -> None:
+        """The same where an answer to a write tells of it; the watch may still have to tell of what came before."""
+        self._remove(obj)
+
+    def _remove(self, obj: Object, told: int = 0) -> None:
         key = key_of(obj)
         with self._lock:
+            self._told = max(self._told, told)
             held = self.objects.get(key)
             if held is None or uid_of(self._object_of(held)) != uid_of(obj):
                 return
@@ -159,7 +170,7 @@ class VersionedCollection(Collection[Value]):
 
     def _believed(self, changes: list[Change[Value]], listed: Iterable[Object]) -> Iterable[Change[Value]]:
         """An object that is newer than the list may have been created since."""
-        revision = number_of(listed.revision) if isinstance(listed, Listing) else 0
+        revision = self._told = number_of(listed.revision) if isinstance(listed, Listing) else 0
         return [
             change
             for change in changes

@@ -14,6 +14,7 @@ from resourceapi.logs import LOGGER, log
 from resourceapi.manifests import key_of, mapping, uid_of
 from resourceapi.objects import Object
 from resourceapi.phrases import shortened
+from resourceapi.records.claims import Allocation
 from scheduler.claim_writes import devices_of
 from scheduler.cluster_picture import ClusterPicture
 from scheduler.take_over import CLAIMS_OF_ALL
@@ -22,6 +23,10 @@ from scheduler.take_over import CLAIMS_OF_ALL
 LAG_SECONDS = 5.0
 RELIST_SECONDS = 30.0
 MOST_NAMES, MAX_NAME = 10, 200
+
+
+#: the devices that the allocator counts for a claim, and those that it holds
+Difference = tuple[Allocation | None, Allocation | None]
 
 
 class Held(NamedTuple):
@@ -93,7 +98,8 @@ class SelfCheck:
         known = self._known()
         late = suspects & _differences(listed, known, revision)
         late -= self._gone_since(late - known.keys())
-        return sorted(late | self._wrongly_counted(ending, wrong))
+        still = self._wrongly_counted(ending, wrong)
+        return sorted(late | {key for key, difference in still.items() if difference == wrong[key]})
 
     def _known(self) -> dict[str, Held]:
         return _held_by([each.object for each in list(self._picture.claim_objects.objects.values())])
@@ -103,29 +109,31 @@ class SelfCheck:
         listed = _held_by(Listing(self._api, CLAIMS_OF_ALL)) if keys else {}
         return {key for key in keys if key not in listed}
 
-    def _wrongly_counted(self, ending: Event, among: Iterable[str] | None = None) -> set[str]:
+    def _wrongly_counted(self, ending: Event, among: Iterable[str] | None = None) -> dict[str, Difference]:
         """Claims of which the allocator counts other devices than they hold, or are about to get; none when it is time to end.
 
-        The picture is held for a part of them at a time.
+        The picture is held for a part of them at a time. The allocator is told of a change a moment after it has been taken in, so
+        that only what stays different is wrong.
 
         :param among: which of them are compared, if not all.
         """
         picture = self._picture
         with picture.lock:
             keys = iter({*picture.claim_objects.objects, *picture.state.held} if among is None else among)
-        wrong: set[str] = set()
+        wrong: dict[str, Difference] = {}
         while True:
             with picture.lock:
                 for key in keys:
                     claim = picture.claims.get(key)
-                    if picture.state.held.get(key) != (None if claim is None else claim.allocation):
-                        wrong.add(key)
+                    counted, held = picture.state.held.get(key), None if claim is None else claim.allocation
+                    if counted != held:
+                        wrong[key] = counted, held
                     if picture.lock.seconds > STEP_SECONDS:
                         break
                 else:
                     return wrong
             if ending.wait(STEP_SECONDS):
-                return set()
+                return {}
 
 
 def _held_by(claims: Iterable[Object]) -> dict[str, Held]:

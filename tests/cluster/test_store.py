@@ -237,8 +237,8 @@ def test_unreadable_objects_are_absent(caplog: pytest.LogCaptureFixture) -> None
     ]
 
 
-def versioned(version: int, uid: str = "u") -> Object:
-    return {"metadata": {"name": "x", "uid": uid, "resourceVersion": str(version)}}
+def versioned(version: int, uid: str = "u", name: str = "x") -> Object:
+    return {"metadata": {"name": name, "uid": uid, "resourceVersion": str(version)}}
 
 
 class _Listed(Listing):
@@ -252,30 +252,58 @@ class _Listed(Listing):
         return iter(self._objects)
 
 
-VERSIONS: dict[str, tuple[Callable[[VersionedCollection[Object]], None], int | None]] = {
-    "newer": (lambda c: c.put(versioned(6)), 6),
-    "older": (lambda c: c.put(versioned(4)), 5),
-    "newer answer": (lambda c: c.update(versioned(6)), 6),
-    "older answer": (lambda c: c.update(versioned(4)), 5),
-    "older predecessor": (lambda c: c.put(versioned(4, "before")), 5),
-    "successor": (lambda c: c.put(versioned(6, "after")), 6),
-    "deleted": (lambda c: c.remove(versioned(6)), None),
-    "an older one deleted": (lambda c: c.remove(versioned(4)), 5),
-    "the predecessor deleted": (lambda c: c.remove(versioned(6, "before")), 5),
-    "an older list": (lambda c: c.replace(_Listed(4)), 5),
-    "an older list with it": (lambda c: c.replace(_Listed(4, versioned(3))), 5),
-    "a newer list": (lambda c: c.replace(_Listed(6)), None),
+Act = Callable[[VersionedCollection[Object]], None]
+
+
+def put(version: int, uid: str = "u") -> Act:
+    return lambda c: c.put(versioned(version, uid))
+
+
+def answer(version: int) -> Act:
+    return lambda c: c.update(versioned(version))
+
+
+def remove(version: int, uid: str = "u", name: str = "x") -> Act:
+    return lambda c: c.remove(versioned(version, uid, name))
+
+
+def drop(version: int) -> Act:
+    return lambda c: c.drop(versioned(version))
+
+
+def replace(revision: int, *objects: Object) -> Act:
+    return lambda c: c.replace(_Listed(revision, *objects))
+
+
+VERSIONS: dict[str, tuple[list[Act], int | None]] = {
+    "newer": ([put(6)], 6),
+    "older": ([put(4)], 5),
+    "newer answer": ([answer(6)], 6),
+    "older answer": ([answer(4)], 5),
+    "older predecessor": ([put(4, "before")], 5),
+    "successor": ([put(6, "after")], 6),
+    "deleted": ([remove(6)], None),
+    "an older one deleted": ([remove(4)], 5),
+    "the predecessor deleted": ([remove(6, "before")], 5),
+    "an older list": ([replace(4)], 5),
+    "an older list with it": ([replace(4, versioned(3))], 5),
+    "a newer list": ([replace(6)], None),
+    "an answer that comes after the deletion": ([remove(7), put(6)], None),
+    "an answer that comes after the list": ([replace(7), put(6)], None),
+    "an answer that comes after a later deletion": ([remove(6), remove(8, "v", "y"), put(7, "after")], None),
+    "a successor after the deletion": ([remove(7), put(8, "after")], 8),
+    "a list of a cluster that was restored": ([replace(7), replace(3), put(4)], 4),
+    "gone by an answer that came before the watch": ([drop(9), put(8, "after")], 8),
 }
 
 
-@pytest.mark.parametrize(("act", "version"), VERSIONS.values(), ids=VERSIONS)
-def test_newer_version_counts(
-    act: Callable[[VersionedCollection[Object]], None], version: int | None
-) -> None:
+@pytest.mark.parametrize(("acts", "version"), VERSIONS.values(), ids=VERSIONS)
+def test_newer_version_counts(acts: list[Act], version: int | None) -> None:
     """Whichever comes first: an answer to a write, a watch event or a list."""
     collection = VersionedCollection[Object](lambda obj: obj, lambda held: held)
     collection.put(versioned(5))
-    act(collection)
+    for act in acts:
+        act(collection)
     held = collection.objects.get("x")
     assert (None if held is None else version_of(held)) == version
 

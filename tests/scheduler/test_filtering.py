@@ -599,8 +599,7 @@ def test_decisions_weigh_what_they_keep_of_claims() -> None:
                 }
                 for place in range(8)
             ]
-            made.append(claim(name))
-            made[-1]["metadata"]["uid"] = f"{name}-{serial}"
+            made.append(claim(name, version=serial + 1, uid=f"{name}-{serial}"))
             made[-1]["spec"]["devices"]["config"] = config
             cluster.picture.claim_objects.put(made[-1])
         verdicts = cluster.filter.answer(CandidateNodes(pod(f"p{serial}", *names), ["n1"]))

@@ -8,10 +8,12 @@ from threading import Event
 import pytest
 
 from allocator.time_limit import STEP_SECONDS
+from cluster.group_snapshots import InResults
 from resourceapi.api_client import Listing, Unavailable
 from resourceapi.objects import Object
-from resourceapi.records.claims import Claim
+from resourceapi.records.claims import Claim, Consumer
 from resourceapi.releases import Profile
+from scheduler.claim_writes import FINALIZER, ClaimWrites, Target
 from scheduler.cluster_picture import ClusterPicture
 from scheduler.picture_lock import PictureLock
 from scheduler.self_check import SelfCheck
@@ -124,6 +126,27 @@ def test_deleted_before_it_was_known(watched: Watched) -> None:
     assert watched.drift(lambda: watched.api.remove(f"{PATH}/d")) == []
 
 
+def test_answer_that_comes_after_the_deletion(watched: Watched) -> None:
+    """Devices are taken back from a claim that is being deleted, and the watch tells first that it is gone: it stays so."""
+    watched.api.request("DELETE", f"{PATH}/a", {})
+    watched.api.change(f"{PATH}/a", {"metadata": {"finalizers": [FINALIZER]}})
+    watched.catch_up()
+
+    def seen_late(answered: Object) -> None:
+        for change in watched.api.history:
+            if change.type == "DELETED":
+                watched.picture.claim_objects.remove(change.object)
+        watched.picture.claims.seen(answered)
+
+    writes = ClaimWrites(watched.api, watched.picture.profile.schemas["v1"], InResults(), seen_late)
+    target = Target.of(watched.api.get(f"{PATH}/a"))
+    writes.take_back(target, Consumer.pod("p", "u"), allocation("a"), lambda: None)
+    assert [each.type for each in watched.api.history][-1] == "DELETED"
+    assert "ns/a" not in watched.picture.claim_objects.objects
+    assert watched.drift() == []
+    assert {each.device for each in watched.picture.state.allocated.whole} == {"b", "c"}
+
+
 def test_same_version_with_other_devices(watched: Watched) -> None:
     """It cannot be; if it is, it is found."""
     known = watched.picture.claim_objects.objects
@@ -135,6 +158,24 @@ def test_allocator_counts_otherwise(watched: Watched) -> None:
     """The allocator has its own memory of what claims hold."""
     watched.picture.state.remove_claim("ns", "a")
     assert watched.drift() == ["ns/a"]
+
+
+def test_allocator_is_told_a_moment_later(watched: Watched) -> None:
+    """A check may see a claim that gets devices just before the allocator does, and see it again when it lets go of them."""
+    known = watched.picture.claim_objects.objects
+
+    def take_in(*allocations: Object | None) -> None:
+        for each in allocations:
+            stored = watched.api.change(f"{PATH}/a", {"status": {"allocation": each}})
+        known["ns/a"] = Claim(stored)
+
+    def later() -> None:
+        with watched.picture.lock:
+            watched.picture.state.put_claim(known["ns/a"])
+        take_in(None)
+
+    take_in(None, allocation("z"))
+    assert watched.drift(later) == []
 
 
 def test_picture_is_held_for_short_times(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
