@@ -5,15 +5,17 @@ It knows no allocator: it adds up what claims hold, change by change, and compar
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from resourceapi.objects import Object
 from resourceapi.quantity import Quantity, from_json
+from resourceapi.records.claims import pod_served_by
 from tests.e2e.etcd_history import Change
 
-RESOURCES = ("resourceclaims", "pods", "resourceslices")
+RESOURCES = ("resourceclaims", "pods", "resourceslices", "podgroups")
+RESOURCE_OF_CLASS = "deviceclass.resource.kubernetes.io/"
 FINALIZER = "resource.kubernetes.io/delete-protection"
 
 
@@ -41,6 +43,7 @@ class Judge:
         self.faults: list[str] = []
         self.claims: dict[str, Object] = {}
         self.pods: dict[str, Object] = {}
+        self.groups: dict[str, Object] = {}
         self.bound: dict[str, int] = {}
         """The revision at which each pod was bound, by namespace/name/uid."""
         self.allocations = 0
@@ -58,6 +61,11 @@ class Judge:
             self._see_claim(change)
         elif change.resource == "pods":
             self._see_pod(change)
+        elif change.resource == "podgroups":
+            if change.obj is None:
+                self.groups.pop(change.key, None)
+            else:
+                self.groups[change.key] = change.obj
 
     def _see_claim(self, change: Change) -> None:
         before, now = holdings(self.claims.get(change.key)), holdings(change.obj)
@@ -65,6 +73,8 @@ class Judge:
             self.claims.pop(change.key, None)
         else:
             self.claims[change.key] = change.obj
+            for fault in self._made_twice(change.key, change.obj):
+                self._fault(change, fault)
         if before == now:
             return
         for fault in self._taken_from_pods(before, change):
@@ -81,6 +91,16 @@ class Judge:
             self.allocations += 1
             for fault in self._given_twice(change.key, now):
                 self._fault(change, fault)
+
+    def _made_twice(self, key: str, claim: Object) -> Iterator[str]:
+        """Other claims that were made for the extended resources of the same pod."""
+        pod = pod_served_by(claim)
+        if pod is not None:
+            others = [
+                other for other, each in self.claims.items() if other != key and pod_served_by(each) == pod
+            ]
+            if others:
+                yield f"{key} is made for {pod[0]}, which has {', '.join(others)}"
 
     def _taken_from_pods(self, before: list[Holding], change: Change) -> Iterator[str]:
         """What pods that are bound lose, unless they have ended; nobody else may use it then."""
@@ -153,8 +173,10 @@ class Judge:
             self._fault(change, fault)
 
     def _bound_without(self, key: str, pod: Object) -> Iterator[str]:
-        """What a pod that is bound lacks of its claims."""
-        node, uid = _node_of(pod), pod["metadata"]["uid"]
+        """What a pod that is bound lacks of its claims; those of its PodGroup are reserved for that."""
+        node, users = _node_of(pod), {pod["metadata"]["uid"], self._group_uid(key, pod)}
+        if _asks_by_extended_resource(pod) and not _made_for(pod):
+            yield f"{key} is bound to {node}, and has no claim for its extended resources"
         for name in claims_of(pod):
             claim = self.claims.get(f"{key.partition('/')[0]}/{name}")
             status = (claim or {}).get("status") or {}
@@ -164,8 +186,13 @@ class Judge:
                 continue
             if not _allows(allocation, node):
                 yield f"{key} is bound to {node}, and its claim {name} is allocated for another node"
-            if uid not in [user.get("uid") for user in status.get("reservedFor") or ()]:
+            if users.isdisjoint(user.get("uid") for user in status.get("reservedFor") or ()):
                 yield f"{key} is bound to {node}, and its claim {name} is not reserved for it"
+
+    def _group_uid(self, key: str, pod: Object) -> str:
+        """The uid of a pod's PodGroup; empty if there is none."""
+        group = self.groups.get(_group_of(key, pod))
+        return "" if group is None else str(group["metadata"]["uid"])
 
     def _fault(self, change: Change, text: str) -> None:
         self.faults.append(f"revision {change.revision}: {text}")
@@ -176,11 +203,16 @@ class Judge:
         """What is held by nobody now that all is quiet."""
         found = []
         users = {pod["metadata"]["uid"]: key for key, pod in self.pods.items()}
+        bound = Counter(_group_of(key, pod) for key, pod in self.pods.items() if _node_of(pod))
+        groups = {group["metadata"]["uid"]: key for key, group in self.groups.items()}
         for key, claim in sorted(self.claims.items()):
             status = claim.get("status") or {}
             reserved = [user.get("uid") for user in status.get("reservedFor") or ()]
             for uid in reserved:
-                if uid not in users:
+                if uid in groups:
+                    if not bound[groups[uid]]:
+                        found.append(f"{key} is reserved for {groups[uid]}, of which no pod is bound")
+                elif uid not in users:
                     found.append(f"{key} is reserved for a pod that is gone")
                 elif not _node_of(self.pods[users[uid]]):
                     found.append(f"{key} is reserved for {users[uid]}, which is not bound")
@@ -190,10 +222,26 @@ class Judge:
                 found.append(f"{key} has the finalizer, and no allocation")
             if claim["metadata"].get("deletionTimestamp"):
                 found.append(f"{key} is being deleted, and stays")
-        for key, pod in sorted(self.pods.items()):
-            if _node_of(pod):
-                found += self._bound_without(key, pod)
-        return found
+            pod = pod_served_by(claim)
+            if pod is not None and key.rpartition("/")[2] not in claims_of(self._pod(pod[1])):
+                found.append(f"{key} is made for {pod[0]}, which does not have it")
+        for key, each in sorted(self.pods.items()):
+            if _node_of(each):
+                found += self._bound_without(key, each)
+        return found + self.half_gangs()
+
+    def half_gangs(self) -> list[str]:
+        """PodGroups of which some pods are bound, and fewer than have to be."""
+        bound = Counter(_group_of(key, pod) for key, pod in self.pods.items() if _node_of(pod))
+        least = {key: min_count_of(group) for key, group in self.groups.items()}
+        return [
+            f"{bound[key]} of {least[key]} pods of {key} are bound"
+            for key in sorted(least)
+            if 0 < bound[key] < least[key]
+        ]
+
+    def _pod(self, uid: str) -> Object:
+        return next((each for each in self.pods.values() if each["metadata"]["uid"] == uid), {"spec": {}})
 
     def unbound(self) -> list[str]:
         """Pods that are not bound now."""
@@ -266,7 +314,34 @@ def claims_of(pod: Object) -> list[str]:
         each.get("resourceClaimName") or made.get(each["name"])
         for each in pod["spec"].get("resourceClaims") or ()
     ]
-    return [name for name in names if name]
+    return [name for name in (*names, _made_for(pod)) if name]
+
+
+def _made_for(pod: Object) -> str:
+    """The claim that has been made for a pod's extended resources."""
+    status = (pod.get("status") or {}).get("extendedResourceClaimStatus") or {}
+    return str(status.get("resourceClaimName") or "")
+
+
+def _asks_by_extended_resource(pod: Object) -> bool:
+    """Whether it asks for devices of a class by the name that the class has for that."""
+    return any(
+        name.startswith(RESOURCE_OF_CLASS)
+        for container in pod["spec"].get("containers") or ()
+        for name in (container.get("resources") or {}).get("requests") or ()
+    )
+
+
+def min_count_of(group: Object) -> int:
+    """How many pods of a PodGroup have to be bound, if any is."""
+    policy = group["spec"].get("schedulingPolicy") or {}
+    return int((policy.get("gang") or {}).get("minCount", 1))
+
+
+def _group_of(key: str, pod: Object) -> str:
+    """The key of a pod's PodGroup; empty if it has none."""
+    name = (pod["spec"].get("schedulingGroup") or {}).get("podGroupName")
+    return f"{key.partition('/')[0]}/{name}" if name else ""
 
 
 def _node_of(pod: Object | None) -> str:

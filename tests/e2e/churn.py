@@ -1,4 +1,4 @@
-"""Pods that come and go at random, whatever happens to the cluster meanwhile."""
+"""Pods and gangs that come and go at random, whatever happens to the cluster meanwhile."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import http.client
 import random
 import threading
 import time
+from collections.abc import Sequence
 from typing import Any, Self
 
 from tests.e2e import fleet
@@ -18,13 +19,21 @@ _BUSY = (429, 500, 503, 504)
 class Churn:
     """In the background: so many pods a second come while there are fewer than `alive`, else as many go.
 
-    Those that go may be bound, or still wait.
+    A gang counts as one. Those that go may be bound, or still wait.
     """
 
     def __init__(
-        self, client: Client, scheduler: str, *, alive: int, rate: float, first: int = 0, seed: int = 1
+        self,
+        client: Client,
+        scheduler: str,
+        *,
+        alive: int,
+        rate: float,
+        mix: Sequence[str] = fleet.MIX,
+        first: int = 0,
+        seed: int = 1,
     ) -> None:
-        """`first`: the number of the first pod."""
+        """`mix`: the kinds of pods; `first`: the number of the first one."""
         self.created = 0
         self.deleted = 0
         self.problems: list[str] = []
@@ -34,7 +43,8 @@ class Churn:
         self._first = first
         self._rate = rate
         self._random = random.Random(seed)
-        self._names: list[str] = []
+        self._mix = mix
+        self._alive_now: list[list[str]] = []
         self._ending = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
 
@@ -50,24 +60,27 @@ class Churn:
         due = time.monotonic()
         while not self._ending.wait(max(0.0, due - time.monotonic())):
             due = max(due + 1 / self._rate, time.monotonic() - 1)
-            if len(self._names) >= self._alive:
+            if len(self._alive_now) >= self._alive:
                 self._remove()
             else:
                 self._add()
 
     def _add(self) -> None:
-        number, kind = self._first + self.created, self._random.choice(fleet.MIX)
+        number, kind = self._first + self.created, self._random.choice(self._mix)
         self.created += 1
-        if kind == "shared":
-            self._insist("POST", fleet.CLAIMS, fleet.shared_claim(number))
-        body = fleet.pod(number, kind, self._scheduler)
-        self._insist("POST", fleet.PODS, body)
-        self._names.append(body["metadata"]["name"])
+        made = fleet.objects(number, kind, self._scheduler)
+        for path, body in made:
+            self._insist("POST", path, body)
+        # Other pods may use the same claim.
+        self._alive_now.append(
+            [f"{path}/{body['metadata']['name']}" for path, body in made if path != fleet.CLAIMS]
+        )
 
     def _remove(self) -> None:
-        name = self._names.pop(self._random.randrange(len(self._names)))
+        paths = self._alive_now.pop(self._random.randrange(len(self._alive_now)))
         self.deleted += 1
-        self._insist("DELETE", f"{fleet.PODS}/{name}")
+        for path in reversed(paths):
+            self._insist("DELETE", path)
 
     def _insist(self, verb: str, path: str, body: object = None) -> None:
         answer = insist(self._client, verb, path, body)

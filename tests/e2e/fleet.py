@@ -10,15 +10,17 @@ import itertools
 import random
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, NamedTuple
 
 from resourceapi.objects import Object
+from tests.e2e.allocation_history import RESOURCE_OF_CLASS
 from tests.e2e.client import Client
 
 DRIVER, NETWORK = "gpu.example.com", "net.example.com"
 GROUP = "/apis/resource.k8s.io/v1"
 NAMESPACE = "fleet"
 PODS = f"/api/v1/namespaces/{NAMESPACE}/pods"
+POD_GROUPS = f"/apis/scheduling.k8s.io/v1beta1/namespaces/{NAMESPACE}/podgroups"
 CLAIMS = f"{GROUP}/namespaces/{NAMESPACE}/resourceclaims"
 PCIE_ROOT = "resource.kubernetes.io/pcieRoot"
 GPUS = 8
@@ -28,6 +30,25 @@ SHARED_BY = 4
 """How many pods use one claim of the kind `shared`."""
 
 MIX = ("one",) * 5 + ("fast",) * 2 + ("pair", "shared", "part", "net")
+EXTENDED = {"extended": 1, "extended-pair": 2}
+"""How many GPUs pods of a kind ask for by the name that their class has for that."""
+
+
+class Gang(NamedTuple):
+    """Pods of a PodGroup; each has a claim of its own.
+
+    :param least: how many of them are bound, or none.
+    :param shares: whether they have a claim of the PodGroup as well.
+    """
+
+    pods: int
+    least: int
+    shares: bool
+
+
+GANGS = {"gang": Gang(4, 3, shares=False), "sharing-gang": Gang(2, 2, shares=True)}
+WITH_GANGS = (*MIX, *EXTENDED, *GANGS)
+"""What needs the gates of PodGroups and their claims."""
 HARD = "hard"
 """9 GPUs as 9 requests: no node has them."""
 
@@ -69,12 +90,10 @@ def submit(
     """Create pods by number and kind, some at a time; `created` is told each name just before."""
 
     def make(each: tuple[int, str]) -> None:
-        number, kind = each
-        if kind == "shared":
-            post(client, CLAIMS, shared_claim(number), again=True)
-        body = pod(number, kind, scheduler)
-        created(body["metadata"]["name"])
-        post(client, PODS, body)
+        for path, body in objects(*each, scheduler):
+            if path == PODS:
+                created(body["metadata"]["name"])
+            post(client, path, body, again=path == CLAIMS)
 
     _for_each(make, asked)
 
@@ -216,17 +235,57 @@ def shared_claim(number: int) -> Object:
     return {"metadata": {"name": f"shared-{number // SHARED_BY}"}, "spec": claim_spec("shared")}
 
 
+def objects(number: int, kind: str, scheduler: str) -> list[tuple[str, Object]]:
+    """What is made for a pod of a kind, or for a gang, each with the path where it is made; what others need comes first."""
+    gang = GANGS.get(kind)
+    if gang is not None:
+        group, *pods = _gang(number, kind, gang, scheduler)
+        return [(POD_GROUPS, group), *((PODS, each) for each in pods)]
+    claims = [(CLAIMS, shared_claim(number))] if kind == "shared" else []
+    return [*claims, (PODS, pod(number, kind, scheduler))]
+
+
 def pod(number: int, kind: str, scheduler: str) -> Object:
+    if kind in EXTENDED:
+        return _pod(pod_name(number), kind, scheduler, {}, EXTENDED[kind])
     if kind == "shared":
         source = {"resourceClaimName": shared_claim(number)["metadata"]["name"]}
     else:
         source = {"resourceClaimTemplateName": kind}
+    return _pod(pod_name(number), kind, scheduler, {"d": source})
+
+
+def _gang(number: int, kind: str, gang: Gang, scheduler: str) -> list[Object]:
+    """The PodGroup and its pods."""
+    source = {"resourceClaimTemplateName": "one"}
+    name, shared = f"g{number:05}", {"s": source} if gang.shares else {}
+    spec: Object = {"schedulingPolicy": {"gang": {"minCount": gang.least}}}
+    if shared:
+        spec["resourceClaims"] = _entries(shared)
+    pods = [
+        _pod(f"{pod_name(number)}-{each}", kind, scheduler, {"d": source, **shared})
+        for each in range(gang.pods)
+    ]
+    for each in pods:
+        each["spec"]["schedulingGroup"] = {"podGroupName": name}
+    return [{"metadata": {"name": name}, "spec": spec}, *pods]
+
+
+def _pod(name: str, kind: str, scheduler: str, claims: dict[str, Object], gpus: int = 0) -> Object:
+    """A pod with claims, and with so many GPUs by the name of their class."""
+    resources: Object = {"claims": [{"name": each} for each in claims]}
+    if gpus:
+        resources["limits"] = resources["requests"] = {f"{RESOURCE_OF_CLASS}gpu": str(gpus)}
     return {
-        "metadata": {"name": pod_name(number), "labels": {"kind": kind}},
+        "metadata": {"name": name, "labels": {"kind": kind}},
         "spec": {
             "schedulerName": scheduler,
             "terminationGracePeriodSeconds": 0,
-            "resourceClaims": [{"name": "d", **source}],
-            "containers": [{"name": "c", "image": "x", "resources": {"claims": [{"name": "d"}]}}],
+            "resourceClaims": _entries(claims),
+            "containers": [{"name": "c", "image": "x", "resources": resources}],
         },
     }
+
+
+def _entries(claims: dict[str, Object]) -> list[Object]:
+    return [{"name": name, **source} for name, source in claims.items()]

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from typing import Any
 
 import pytest
 
 from resourceapi.objects import Object
 from resourceapi.records.claims import Claim
-from tests.claimcheck.pod_group_cases import DEVICE_CLASS, GATES, Case, Outcome, cases
+from tests.claimcheck.pod_group_cases import DEVICE_CLASS, Case, Outcome, cases
 from tests.e2e.client import Client
-from tests.e2e.control_plane import ApiServer, component, control_plane
-from tests.e2e.deployed import NAMESPACE
-from tests.e2e.deployed_scheduler import SCHEDULER
-from tests.e2e.scheduling_cluster import SCHEDULER_NAME, SERVER_FLAGS, scheduling_cluster
+from tests.e2e.control_plane import component, control_plane
+from tests.e2e.pod_group_setup import FLAG, SERVER, WITH_POD_GROUPS
+from tests.e2e.scheduling_cluster import SCHEDULER_NAME, scheduling_cluster
 
 pytestmark = pytest.mark.e2e
-_GATES = f"--feature-gates={','.join(f'{gate}=true' for gate in GATES)}"
-_SERVER = (_GATES, "--runtime-config=scheduling.k8s.io/v1beta1=true")
 _RESOURCES = {
     "DeviceClass": "deviceclasses",
     "Namespace": "namespaces",
@@ -41,9 +37,9 @@ def built_in() -> dict[str, Outcome]:
     """What kube-scheduler by itself makes of every case."""
     controllers = "--controllers=resourceclaim-controller,podgroup-protection-controller"
     with (
-        control_plane("1.37", flags=_SERVER) as server,
-        component(server, "kube-controller-manager", [_GATES, controllers]),
-        component(server, "kube-scheduler", [_GATES]),
+        control_plane("1.37", flags=SERVER) as server,
+        component(server, "kube-controller-manager", [FLAG, controllers]),
+        component(server, "kube-scheduler", [FLAG]),
     ):
         return _outcomes(server.client, "default-scheduler")
 
@@ -51,14 +47,7 @@ def built_in() -> dict[str, Outcome]:
 @pytest.fixture(scope="module")
 def with_sidecar() -> dict[str, Outcome]:
     """What kube-scheduler makes of them when the sidecar gives out the devices."""
-    with scheduling_cluster(
-        replicas=1,
-        server_flags=[*SERVER_FLAGS, *_SERVER],
-        config={"apiServer": {"featureGates": GATES}},
-        controller_flags=[_GATES],
-        scheduler_flags=[_GATES],
-        beside=_rights_to_groups,
-    ) as cluster:
+    with scheduling_cluster(replicas=1, **WITH_POD_GROUPS) as cluster:
         return _outcomes(cluster.client, SCHEDULER_NAME)
 
 
@@ -72,26 +61,6 @@ def test_built_in(case: Case, built_in: dict[str, Outcome]) -> None:
 def test_with_sidecar(case: Case, with_sidecar: dict[str, Outcome]) -> None:
     """It does the same with the sidecar, and binds no half gang."""
     assert case.seen(with_sidecar[str(case)]) == case.expected
-
-
-@contextmanager
-def _rights_to_groups(server: ApiServer) -> Iterator[None]:
-    """What docs/how-to/schedule.md adds to the ClusterRole of kube-scheduler."""
-    role = "/apis/rbac.authorization.k8s.io/v1"
-    resources = ["podgroups", "podgroups/status"]
-    verbs = ["get", "list", "watch", "update", "patch"]
-    rule = {"apiGroups": ["scheduling.k8s.io"], "resources": resources, "verbs": verbs}
-    name = {"metadata": {"name": "pod-groups"}}
-    _insist(server.client, "POST", f"{role}/clusterroles", {**name, "rules": [rule]})
-    group = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "pod-groups"}
-    account = {"kind": "ServiceAccount", "name": SCHEDULER, "namespace": NAMESPACE}
-    _insist(
-        server.client,
-        "POST",
-        f"{role}/clusterrolebindings",
-        {**name, "roleRef": group, "subjects": [account]},
-    )
-    yield
 
 
 def _outcomes(client: Client, scheduler: str) -> dict[str, Outcome]:

@@ -1,4 +1,4 @@
-"""Whatever dies or stops while pods come and go: nothing is given out twice, nothing leaks, all pods are placed in the end.
+"""Whatever dies or stops while pods and gangs come and go: nothing is given out twice, nothing leaks, all are placed in the end.
 
 Each is done `CLAIMCHECK_KILLS` times (20 and more to be sure; run with `-s` to see how long a take-over takes).
 """
@@ -22,6 +22,7 @@ from tests.e2e.api_proxy import ApiProxy, Moment, Seen, Trap, api_proxy
 from tests.e2e.churn import Churn
 from tests.e2e.control_plane import ApiServer
 from tests.e2e.etcd_history import history
+from tests.e2e.pod_group_setup import WITH_POD_GROUPS
 from tests.e2e.scheduling_cluster import (
     SCHEDULER_NAME,
     SchedulingCluster,
@@ -93,7 +94,9 @@ def environment() -> Iterator[Environment]:
             proxies.append(stack.enter_context(api_proxy(server.client.port, certificates)))
             return proxies[number].url
 
-        cluster = stack.enter_context(scheduling_cluster(replicas=REPLICAS, address=address))
+        cluster = stack.enter_context(
+            scheduling_cluster(replicas=REPLICAS, address=address, **WITH_POD_GROUPS)
+        )
         fleet.prepare(cluster.client, NODES)
         yield Environment(cluster, proxies)
 
@@ -104,7 +107,12 @@ def judged_churn(environment: Environment) -> Iterator[Churn]:
     cluster = environment.cluster
     try:
         with Churn(
-            cluster.client, SCHEDULER_NAME, alive=ALIVE, rate=RATE, first=_next_number(cluster)
+            cluster.client,
+            SCHEDULER_NAME,
+            alive=ALIVE,
+            rate=RATE,
+            mix=fleet.WITH_GANGS,
+            first=_next_number(cluster),
         ) as churn:
             yield churn
         assert churn.problems == []
@@ -113,8 +121,8 @@ def judged_churn(environment: Environment) -> Iterator[Churn]:
         assert judge.faults == []
         until(lambda: not judged(cluster).leaks(), lambda: f"leaks: {judged(cluster).leaks()[:5]}", 30)
     finally:  # what one test leaves must not keep the devices from the next one's pods
-        answer = cluster.client.ask("DELETE", fleet.PODS)
-    assert answer.code == 200, answer.body
+        answers = [cluster.client.ask("DELETE", each) for each in (fleet.PODS, fleet.POD_GROUPS)]
+    assert [each.code for each in answers] == [200, 200], answers
     until(lambda: not held(cluster), "claims keep devices although their pods are gone")
     print(f"\n{churn.created} pods created, {churn.deleted} deleted, {judge.allocations} allocations")
 

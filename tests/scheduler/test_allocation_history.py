@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.e2e.allocation_history import FINALIZER, Judge
+from resourceapi.records.claims import FOR_EXTENDED_RESOURCES
+from tests.e2e.allocation_history import FINALIZER, RESOURCE_OF_CLASS, Judge
 from tests.e2e.etcd_history import FIRST, Change
 
 CASES = yaml.safe_load(Path(__file__).with_name("data").joinpath("histories.yaml").read_text())
@@ -30,6 +31,8 @@ def _change(revision: int, change: dict[str, Any]) -> Change:
         return Change(revision, "resourceslices", change["slice"], _slice(change))
     if "claim" in change:
         return Change(revision, "resourceclaims", f"ns/{change['claim']}", _claim(change))
+    if "group" in change and "pod" not in change:
+        return Change(revision, "podgroups", f"ns/{change['group']}", _group(change))
     if "pod" in change:
         return Change(revision, "pods", f"ns/{change['pod']}", _pod(change))
     resource, name = change["gone"].split("/")
@@ -66,7 +69,21 @@ def _claim(change: dict[str, Any]) -> dict[str, Any]:
     if change.get("for"):
         status["reservedFor"] = [{"resource": "pods", "name": name, "uid": name} for name in change["for"]]
     finalizers = [FINALIZER] if status.get("allocation") or change.get("finalizer") else []
-    return {"metadata": {"name": change["claim"], "finalizers": finalizers}, "status": status}
+    metadata: dict[str, Any] = {"name": change["claim"], "finalizers": finalizers}
+    if "made for" in change:
+        owner = {"apiVersion": "v1", "kind": "Pod", "controller": True}
+        name = change["made for"]
+        metadata["ownerReferences"] = [{**owner, "name": name, "uid": name}]
+        metadata["annotations"] = {FOR_EXTENDED_RESOURCES: "true"}
+    return {"metadata": metadata, "status": status}
+
+
+def _group(change: dict[str, Any]) -> dict[str, Any]:
+    policy = {"gang": {"minCount": change["least"]}}
+    return {
+        "metadata": {"name": change["group"], "uid": change["group"]},
+        "spec": {"schedulingPolicy": policy},
+    }
 
 
 def _result(held: str | dict[str, Any]) -> dict[str, Any]:
@@ -77,13 +94,17 @@ def _result(held: str | dict[str, Any]) -> dict[str, Any]:
 
 
 def _pod(change: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "metadata": {"name": change["pod"], "uid": change["pod"]},
-        "spec": {
-            "nodeName": change.get("node", ""),
-            "resourceClaims": [{"name": name, "resourceClaimName": name} for name in change["claims"]],
-        },
+    spec: dict[str, Any] = {
+        "nodeName": change.get("node", ""),
+        "resourceClaims": [{"name": name, "resourceClaimName": name} for name in change.get("claims", ())],
     }
+    status: dict[str, Any] = {}
+    if "group" in change:
+        spec["schedulingGroup"] = {"podGroupName": change["group"]}
+    if "made" in change:
+        spec["containers"] = [{"resources": {"requests": {f"{RESOURCE_OF_CLASS}gpu": "1"}}}]
+        status["extendedResourceClaimStatus"] = {"resourceClaimName": change["made"]}
+    return {"metadata": {"name": change["pod"], "uid": change["pod"]}, "spec": spec, "status": status}
 
 
 def _values(named: dict[str, str]) -> dict[str, Any]:
