@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 DEFAULT_NAMESPACE = "default"
 #: The formats of every subcommand but ``validate`` and ``manifests``.
 FORMATS = ("text", "json")
+HTML = "html"
 
 
 def add_paths(

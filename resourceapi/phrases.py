@@ -27,6 +27,11 @@ def plural(noun: str) -> str:
     return f"{noun}es" if noun.endswith(("s", "ch")) else f"{noun}s"
 
 
+def sentence(text: str) -> str:
+    """A text with a capital letter and a full stop, for a paragraph of its own."""
+    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith(('.', '?', '!')) else '.'}"
+
+
 # Texts of bounded length.
 
 

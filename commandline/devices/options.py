@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from commandline.options import (
+    HTML,
     add_cluster,
     add_inventory,
     add_namespace,
@@ -27,6 +28,7 @@ EXAMPLES = """examples:
   claimcheck devices gpu.example.com/gpu-7/gpu-0                all about one device
   claimcheck devices --class gpu --selector 'device.attributes["gpu.example.com"].model == "a100"'
   claimcheck devices -o json                                    for programs; -o yaml is the same in YAML
+  claimcheck devices -o svg > devices.svg                       a map of them; -o html has a table as well
 
 A device is free, allocated (to one claim), shared (several claims may use it, and some do), or cannot be allocated: its pool is
 incomplete or invalid, its slice is obsolete, its counters are used up by others, or a feature gate that it needs is off.
@@ -36,6 +38,7 @@ What patches and taint rules would change, `claimcheck impact` tells.
 exit codes: 0 the devices are listed, even if there are none; 2 some input could not be read
 """
 TEXT, WIDE, JSON, YAML = "text", "wide", "json", "yaml"
+SVG = "svg"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -70,4 +73,4 @@ def add_arguments(parser: ArgumentParser) -> None:
         )
     add_timeout(parser, "the selectors of all devices")
     add_server_options(parser)
-    add_output(parser, (TEXT, WIDE, JSON, YAML))
+    add_output(parser, (TEXT, WIDE, JSON, YAML, HTML, SVG))

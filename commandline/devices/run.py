@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
-from commandline.devices.options import TEXT, WIDE
+from commandline.devices.options import SVG, TEXT, WIDE
 from commandline.errors import SUCCESS, UNFINISHED, UsageError
 from commandline.live_cluster import cluster_or_inventory
-from commandline.options import profile_of
+from commandline.options import HTML, profile_of
 from commandline.scenario import read_cluster, slow_patches
 
 if TYPE_CHECKING:
@@ -61,7 +62,11 @@ def _write(options: Namespace, devices: ClusterDevices, chosen: list[Device]) ->
     from commandline.devices.json_report import write_documents
     from commandline.reports.writing import write_text
 
-    if options.output not in (TEXT, WIDE):
+    if options.output in (HTML, SVG):
+        from commandline.devices.picture import write_html, write_map
+
+        (write_html if options.output == HTML else write_map)(sys.stdout, devices, chosen)
+    elif options.output not in (TEXT, WIDE):
         write_documents(options.output, devices, chosen)
     elif options.names and len({device.id for device in chosen}) == 1:
         write_text(options, description.lines(devices, chosen[0]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from commandline.options import add_output
+from commandline.options import FORMATS, HTML, add_output
 from commandline.scenario import add_scenario_options, add_timeout
 
 if TYPE_CHECKING:
@@ -37,4 +37,4 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_scenario_options(parser, "pods, workloads, claims or templates to explain, and what they refer to")
     parser.add_argument("--node", metavar="NAME", default="", help="consider only this node")
     add_timeout(parser, "all pods; each takes 20 s at most")
-    add_output(parser)
+    add_output(parser, (*FORMATS, HTML))

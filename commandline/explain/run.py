@@ -19,6 +19,7 @@ def run(options: Namespace) -> int:
     from allocator.time_limit import TimeLimit
     from claimcheck.answers.explain import explain_all
     from commandline.explain import json_report, text_report
+    from commandline.explain.picture import write_html
     from commandline.reports.writing import write_answer
     from commandline.terminal import Progress
 
@@ -32,7 +33,7 @@ def run(options: Namespace) -> int:
     if answer.late:
         decided = f"{answer.late} of {len(answer.explained)} were decided"
         answer.notes.append(f"The time limit of {options.timeout:g} s was over before {decided} (--timeout).")
-    write_answer(options, answer, lines=text_report.lines, document=json_report.document)
+    write_answer(options, answer, lines=text_report.lines, document=json_report.document, page=write_html)
     if answer.failures or any(each.unanswered for each in answer.explained):
         return UNFINISHED
     return SUCCESS if all(each.fits for each in answer.explained) else NEGATIVE

@@ -20,9 +20,9 @@ from claimcheck.answers.doctor.examined import Examined
 from claimcheck.answers.explain import explain_all
 from claimcheck.answers.scenario import Scenario, fellows_in
 from commandline import doctor_report
+from commandline.devices.device_map import DeviceMap
 from commandline.devices.json_report import device_document
 from commandline.explain import json_report
-from commandline.page.device_map import DeviceMap
 from commandline.reports.writing import failure_documents
 from documents.manifest import Manifest
 from resourceapi.records.pools import DeviceId

@@ -19,6 +19,7 @@ FORMATS = {
     "sarif": "commandline.reports.sarif",
     "junit": "commandline.reports.junit",
     "github": "commandline.reports.github",
+    "html": "commandline.reports.html",
 }
 #: The formats that may share standard output: one is for people, the other for the runner that reads its log.
 TOGETHER = frozenset(("text", "github"))

@@ -125,9 +125,9 @@ def _block(result: Result, finding: Finding, origin: str, others: str, color: bo
     lines = [f"{_paint(place_of(result, finding), BOLD, color)}: {_paint(label, tint, color)}: {text}"]
     if finding.line:
         bar = _paint("|", BLUE, color)
-        excerpt, marks = _excerpt(result.source.source_line(finding.line), finding.column, finding.width)
+        line_shown, marks = excerpt(result.source.source_line(finding.line), finding.column, finding.width)
         line = _paint(str(finding.line).rjust(len(gutter)), BLUE, color)
-        lines.append(f"{line} {bar} {excerpt}")
+        lines.append(f"{line} {bar} {line_shown}")
         lines.append(f"{gutter} {bar} {_paint(marks, tint, color, keep_indent=True)}")
     if origin:
         lines.append(f"{gutter} {_paint('= in:', CYAN, color)} {origin}")
@@ -161,7 +161,7 @@ def _origin(result: Result) -> str:
     return on_one_line(result.title + (f" ({template})" if template else ""))
 
 
-def _excerpt(line: str, column: int, width: int) -> tuple[str, str]:
+def excerpt(line: str, column: int, width: int) -> tuple[str, str]:
     """The part of a line around a column, and the carets to put under it."""
     start = max(column - 1, 0)
     width = max(min(width, len(line) - start), 1)

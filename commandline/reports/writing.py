@@ -6,8 +6,9 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from io import StringIO
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
+from commandline.options import HTML
 from commandline.reports.escaping import write_json, write_lines
 from commandline.terminal import CYAN, GREEN, RED, YELLOW, is_colored, paint
 from resourceapi.objects import Object
@@ -86,11 +87,13 @@ def write_answer(
     *,
     lines: Callable[[Answer], Iterable[str]],
     document: Callable[[Answer], dict[str, Any]],
+    page: Callable[[TextIO, dict[str, Any]], None] | None = None,
 ) -> None:
     """Write an answer to standard output, in the format and color that the options ask for.
 
     :param lines: the answer as lines for people.
     :param document: the answer as plain data for programs.
+    :param page: writes that as a page, where there is such a format.
     """
     if options.output == "json":
         write_json(document(answer), sys.stdout)
@@ -99,6 +102,9 @@ def write_answer(
         from documents.emitting import block
 
         sys.stdout.writelines(line + "\n" for line in block(document(answer)))
+        return
+    if options.output == HTML and page is not None:
+        page(sys.stdout, document(answer))
         return
     write_text(options, lines(answer))
 

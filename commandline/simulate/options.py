@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from commandline.errors import UsageError
-from commandline.options import add_output
+from commandline.options import FORMATS, HTML, add_output
 from commandline.scenario import add_scenario_options, add_timeout
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="a Node and its ResourceSlices, as a new node would have them; can be repeated",
     )
     add_timeout(parser, "all pods, objectives and new nodes")
-    add_output(parser)
+    add_output(parser, (*FORMATS, HTML))
 
 
 def objectives(given: str) -> list[str]:

@@ -58,6 +58,7 @@ def run(options: Namespace) -> int:
     from claimcheck.answers.simulate import simulate
     from commandline.reports.writing import write_answer
     from commandline.simulate import json_report, text_report
+    from commandline.simulate.picture import write_html
     from commandline.terminal import Progress
 
     scenario = read_scenario(options)
@@ -66,7 +67,7 @@ def run(options: Namespace) -> int:
     limits = Limits(TimeLimit(options.timeout, progress.clock), POD_SECONDS, progress.step)
     report = simulate(scenario, compared, batch=options.batch, templates=templates, limits=limits)
     progress.done()
-    write_answer(options, report, lines=text_report.lines, document=json_report.document)
+    write_answer(options, report, lines=text_report.lines, document=json_report.document, page=write_html)
     if report.failures or report.problems or report.undecided:
         return UNFINISHED
     return SUCCESS if report.all_placed else NEGATIVE

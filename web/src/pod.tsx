@@ -22,8 +22,9 @@ export function Pod({ namespace, name }: { namespace: string; name: string }) {
 function Explained({ of }: { of: Explained }) {
   const { remedies = [], findings = [], holders = [], nodeKinds = [], nodes } = of;
   const [closest, ...others] = nodeKinds;
+  const told = new Set(nodes?.rejected.map((each) => each.node));
   const refused = [
-    ...(nodes?.excluded ?? []).map(({ node, reason }) => ({ node, reasons: [reason] })),
+    ...(nodes?.excluded ?? []).filter((each) => !told.has(each.node)).map(({ node, reason }) => ({ node, reasons: [reason] })),
     ...(nodes?.rejected ?? []).map(({ node, reasons }) => ({ node, reasons: reasons.map((each) => each.detail || each.reason) })),
   ];
   return (

@@ -1,4 +1,5 @@
 // How the state of a device looks, in SVG and on a canvas alike: by shape as well as by colour.
+import looks from "../../commandline/devices/looks.json";
 import type { Square, Status } from "./api.ts";
 import { number } from "./text.tsx";
 
@@ -10,17 +11,8 @@ interface Look {
   meaning: string;
 }
 
-export const LOOKS: Record<Status, Look> = {
-  free: { tone: "free", meaning: "free" },
-  allocated: { tone: "taken", meaning: "allocated" },
-  shared: { tone: "free", meaning: "shared, in part in use" },
-  "counters used up": { tone: "blocked", sign: "M0 12L12 0M4 16L16 4M0 4L4 0M12 16L16 12", meaning: "counters used up" },
-  "other groups in use": { tone: "blocked", sign: "M4 0V16M8 0V16M12 0V16", meaning: "other groups in use" },
-  "feature gate off": { tone: "blocked", sign: "M3 8H13", meaning: "feature gate off" },
-  "incomplete pool": { tone: "bad", sign: "M5.5 6a2.6 2.6 0 1 1 3.7 2.3c-.8.4-1.2.9-1.2 1.9M8 12.4v1", meaning: "incomplete pool" },
-  "invalid pool": { tone: "bad", sign: "M4 4L12 12M12 4L4 12", meaning: "invalid pool" },
-};
-const TAINT = "M8 0H16V8Z";
+export const LOOKS = looks.statuses as Record<Status, Look>;
+const TAINT = looks.taint;
 
 /** That of a status that a newer server has is like that of an invalid pool. */
 const lookOf = (status: Status) => LOOKS[Object.hasOwn(LOOKS, status) ? status : "invalid pool"];

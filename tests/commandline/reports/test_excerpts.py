@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from commandline.reports.escaping import printable
-from commandline.reports.text import EXCERPT, _excerpt
+from commandline.reports.text import EXCERPT, excerpt
 
 
 @pytest.mark.parametrize(
@@ -24,14 +24,14 @@ from commandline.reports.text import EXCERPT, _excerpt
 )
 def test_excerpt(line: str, column: int, width: int, shown: str, marks: str) -> None:
     """Tabs, wide and combining characters and escapes take the room they take on a terminal."""
-    assert _excerpt(line, column, width) == (shown, marks)
+    assert excerpt(line, column, width) == (shown, marks)
 
 
 @pytest.mark.parametrize("column", [1, 500, 5000, 9999])
 def test_long_line(column: int) -> None:
     """Of a long line (minified JSON) the part around the column is shown."""
     line = "".join(chr(ord("a") + index % 26) for index in range(10_000))
-    shown, marks = _excerpt(line, column, 3)
+    shown, marks = excerpt(line, column, 3)
     assert len(shown) <= EXCERPT + 2
     assert shown[marks.index("^") : len(marks)] == line[column - 1 : column + 2]
 

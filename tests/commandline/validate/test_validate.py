@@ -138,7 +138,7 @@ def test_warnings_as_errors(write: Write) -> None:
         ),
         (
             ("-o", "html", "x"),
-            "--output html: expected FORMAT or FORMAT=FILE with one of text, json, yaml, sarif, junit, github",
+            "--output pdf: expected FORMAT or FORMAT=FILE with one of text, json, yaml, sarif, junit, github, html",
         ),
         (
             ("-o", "json", "-o", "text", "x"),
