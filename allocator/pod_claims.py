@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from heapq import nsmallest
 from itertools import chain
 from operator import attrgetter
 from typing import NamedTuple
@@ -16,7 +19,7 @@ from resourceapi.manifests import entries, mapping
 from resourceapi.model.claims import EXACT_COUNT
 from resourceapi.node_selection import selects
 from resourceapi.objects import Object
-from resourceapi.quantity import Amounts
+from resourceapi.quantity import from_json
 from resourceapi.records.claims import Claim
 from resourceapi.records.classes import IMPLICIT_PREFIX, DeviceClass
 from resourceapi.records.nodes import Node
@@ -143,14 +146,15 @@ def asks_for_devices(resource: str) -> bool:
 
 def extended_resources_of(pod_spec: Object) -> set[str]:
     """The resources that a pod's containers ask for and that can stand for a DeviceClass, also of a pod with mistakes."""
-    return {
+    names = {
         name
         for kind in ("initContainers", "containers")
         for container in entries(pod_spec, kind)
         for part in ("requests", "limits")
         for name, amount in mapping(container, "resources", part).items()
-        if "/" in name and amount not in (0, "0") and asks_for_devices(name)
+        if amount not in (0, "0")
     }
+    return {name for name in names if "/" in name and asks_for_devices(name)}
 
 
 def classes_by_resource(classes: Iterable[DeviceClass]) -> dict[str, str]:
@@ -168,33 +172,59 @@ def classes_by_resource(classes: Iterable[DeviceClass]) -> dict[str, str]:
     return found
 
 
+#: Of more requests no claim is made: of those beyond these nothing is looked at.
+MOST_REQUESTS = 1_000
+
+
+class ExtendedRequests:
+    """What the containers of a pod request of resources that DeviceClasses stand for, read once for all nodes."""
+
+    def __init__(self, pod_spec: Object, by_class: Mapping[str, str]) -> None:
+        """Read the containers.
+
+        :param by_class: the class that stands for each resource.
+        """
+        self._served = _served(pod_spec, by_class)
+
+    def claim(self, pod_name: str, namespace: str, without: Collection[str] = ()) -> Claim | None:
+        """The claim that kube-scheduler makes for the pod; None if it asks for no devices by extended resources.
+
+        :param without: resources that the node has from device plugins.
+        """
+        parts = [each.first for name, each in self._served.items() if name not in without]
+        requests = nsmallest(MOST_REQUESTS, chain.from_iterable(parts))
+        if not requests:
+            return None
+        return Claim(
+            {
+                "metadata": {"name": f"{pod_name}{CLAIM_SUFFIX}", "namespace": namespace},
+                "spec": {"devices": {"requests": [each.as_object for each in requests]}},
+            }
+        )
+
+    def uses(self, without: Collection[str] = ()) -> list[Use]:
+        """Which containers use which requests of the claim, in the order in which kube-scheduler writes it down.
+
+        A container that ends before others begin uses what each of them gets, so there may be as many as the square of the containers.
+        """
+        parts = [each.uses(name) for name, each in self._served.items() if name not in without]
+        return list(chain.from_iterable(parts))
+
+    @cached_property
+    def number(self) -> int:
+        """How many containers ask for resources, each counted once for each of them."""
+        return sum([len(each.users) for each in self._served.values()])
+
+
 def claim_for(
-    pod_name: str, namespace: str, pod_spec: Object, by_class: Mapping[str, str], without: Iterable[str] = ()
+    pod_name: str,
+    namespace: str,
+    pod_spec: Object,
+    by_class: Mapping[str, str],
+    without: Collection[str] = (),
 ) -> Claim | None:
-    """The claim that kube-scheduler makes for a pod; None if it asks for no devices by extended resources.
-
-    :param by_class: the class that stands for each resource.
-    :param without: resources that the node has from device plugins.
-    """
-    served = _served(pod_spec, by_class, without)
-    requests = sorted(chain.from_iterable(each.requests for each in served.values()))
-    if not requests:
-        return None
-    return Claim(
-        {
-            "metadata": {"name": f"{pod_name}{CLAIM_SUFFIX}", "namespace": namespace},
-            "spec": {"devices": {"requests": [each.as_object for each in requests]}},
-        }
-    )
-
-
-def uses_for(pod_spec: Object, by_class: Mapping[str, str], without: Iterable[str] = ()) -> list[Use]:
-    """Which containers use which requests of the claim, in the order in which kube-scheduler writes it down; parameters as of :func:`claim_for`.
-
-    A container that ends before others begin uses what each of them gets, so there may be as many as the square of the containers.
-    """
-    served = _served(pod_spec, by_class, without)
-    return list(chain.from_iterable(each.uses(name) for name, each in served.items()))
+    """The claim that kube-scheduler makes for a pod; parameters as of :class:`ExtendedRequests`."""
+    return ExtendedRequests(pod_spec, by_class).claim(pod_name, namespace, without)
 
 
 def origins(pod_spec: Object, claim: Claim) -> dict[str, str]:
@@ -226,36 +256,33 @@ def claims_by_nodes(
     grouped: dict[frozenset[str], list[str]] = {}
     for node, names in had.items():
         grouped.setdefault(frozenset(names), []).append(node)
+    asked = ExtendedRequests(pod_spec, by_class)
     return [
-        ClaimOnNodes(frozenset(nodes), claim_for(pod_name, namespace, pod_spec, by_class, names))
+        ClaimOnNodes(frozenset(nodes), asked.claim(pod_name, namespace, names))
         for names, nodes in grouped.items()
     ]
-
-
-class _Container(NamedTuple):
-    place: int
-    name: str
-    requests: Amounts
-    keeps_running: bool
-
-    def wants(self, resource: str) -> int:
-        return self.requests[resource].value() if resource in self.requests else 0
-
-    def request(self, resource: str, device_class: str, count: int) -> Request:
-        """A request; its name has the places of the container in the pod and of the resource among its requests."""
-        name = f"container-{self.place}-request-{sorted(self.requests).index(resource)}"
-        return Request(name, device_class, count)
 
 
 def _all_containers(pod_spec: Object) -> list[Object]:
     return [*(pod_spec.get("initContainers") or ()), *(pod_spec.get("containers") or ())]
 
 
-def _containers(pod_spec: Object) -> Iterator[_Container]:
-    first = len(pod_spec.get("initContainers") or ())
-    for place, each in enumerate(_all_containers(pod_spec)):
-        keeps_running = place >= first or each.get("restartPolicy") == "Always"
-        yield _Container(place, each.get("name", ""), container_requests(each), keeps_running)
+class _User(NamedTuple):
+    """A container that wants a resource.
+
+    :param place: that of the container in the pod.
+    :param nth: that of the resource among its requests.
+    """
+
+    place: int
+    name: str
+    keeps_running: bool
+    nth: int
+    wanted: int
+
+    def request(self, device_class: str, count: int) -> Request:
+        """A request of the claim; its name has both places."""
+        return Request(f"container-{self.place}-request-{self.nth}", device_class, count)
 
 
 class _Served(NamedTuple):
@@ -264,29 +291,26 @@ class _Served(NamedTuple):
     :param own: the requests of those that keep running.
     :param largest: that of the container, of those that end before others begin, which lacks most: it uses, as these do, what
         the others get after it.
+    :param first: those of both that come first in the claim.
     """
 
-    users: list[_Container]
-    own: list[tuple[_Container, Request]]
+    users: list[_User]
+    own: list[tuple[_User, Request]]
     largest: Request | None
+    first: list[Request]
 
     @classmethod
-    def of(cls, containers: Iterable[_Container], resource: str, device_class: str) -> _Served:
+    def of(cls, users: list[_User], device_class: str) -> _Served:
         """For one resource."""
-        users = [each for each in containers if each.wants(resource)]
         own, largest, after = [], None, 0
         for each in reversed(users):
-            wanted = each.wants(resource)
             if each.keeps_running:
-                own.append((each, each.request(resource, device_class, wanted)))
-                after += wanted
-            elif wanted > after and (largest is None or wanted - after >= largest.devices):
-                largest = each.request(resource, device_class, wanted - after)
-        return cls(users, own[::-1], largest)
-
-    @property
-    def requests(self) -> list[Request]:
-        return [*(request for _, request in self.own), *(() if self.largest is None else (self.largest,))]
+                own.append((each, each.request(device_class, each.wanted)))
+                after += each.wanted
+            elif each.wanted > after and (largest is None or each.wanted - after >= largest.devices):
+                largest = each.request(device_class, each.wanted - after)
+        requests = [request for _, request in own] + ([] if largest is None else [largest])
+        return cls(users, own[::-1], largest, nsmallest(MOST_REQUESTS, requests))
 
     def uses(self, resource: str) -> Iterator[Use]:
         """Those that keep running come first; the others use what they need of what these get after them."""
@@ -295,7 +319,7 @@ class _Served(NamedTuple):
         for each in self.users:
             if each.keeps_running:
                 continue
-            missing = each.wants(resource)
+            missing = each.wanted
             for later, request in self.own:
                 if missing <= 0:
                     break
@@ -306,12 +330,21 @@ class _Served(NamedTuple):
                 yield Use(each.name, resource, self.largest.name)
 
 
-def _served(pod_spec: Object, by_class: Mapping[str, str], without: Iterable[str]) -> dict[str, _Served]:
-    """How each resource is served that no device plugin has, in order."""
-    left_out = set(without)
-    containers = list(_containers(pod_spec))
-    return {
-        name: _Served.of(containers, name, by_class[name])
-        for name in sorted(by_class)
-        if name not in left_out
-    }
+def _served(pod_spec: Object, by_class: Mapping[str, str]) -> dict[str, _Served]:
+    """How each resource is served that a class stands for, in order; each container is looked at once."""
+    users: dict[str, list[_User]] = {}
+    first = len(pod_spec.get("initContainers") or ())
+    for place, container in enumerate(_all_containers(pod_spec)):
+        requests, limits = (mapping(container, "resources", part) for part in ("requests", "limits"))
+        amounts = {**limits, **requests}  # what a container requests once the server has stored its pod
+        asked = amounts.keys() & by_class.keys()
+        names = sorted(amounts) if asked else []
+        for resource in asked:
+            wanted = from_json(amounts[resource]).value()
+            if wanted:
+                keeps_running = place >= first or container.get("restartPolicy") == "Always"
+                nth = bisect_left(names, resource)
+                users.setdefault(resource, []).append(
+                    _User(place, container.get("name", ""), keeps_running, nth, wanted)
+                )
+    return {name: _Served.of(users[name], by_class[name]) for name in sorted(users)}

@@ -144,7 +144,8 @@ class Binder:
         if not extended_resources_of(mapping(pod, "spec")):
             return False
         with self._search_time.holding(self._picture.lock, request.namespace, 1):
-            needs = self._picture.extended.needs(read_pod(pod), pod, [request.node])
+            found, extended = read_pod(pod), self._picture.extended
+            needs = extended.needs(found, pod, [request.node], extended.made(found))
         return bool(needs.by_node) or needs.made is not None
 
     # --- what was found, if it is still so
@@ -224,9 +225,11 @@ class Binder:
 
         :raises ClaimcheckError: if that cannot be done.
         """
+        with self._search_time.holding(self._picture.lock, request.namespace, 1):
+            status = needed.pod_status()
         fence()
         path = f"{pod_path(request.namespace, request.name)}/status"
-        body = {"metadata": {"uid": request.uid}, "status": needed.pod_status()}
+        body = {"metadata": {"uid": request.uid}, "status": status}
         code, answer = self._api.request("PATCH", path, body)
         if code in (NOT_FOUND, CONFLICT):
             raise BindError("the pod has been deleted")

@@ -24,6 +24,8 @@ GROUP_SECONDS = 2.0
 MOST_BYTES, NODE_BYTES = 192 << 20, 150
 #: About how much a claim takes, and each device that it has.
 CLAIM_BYTES, DEVICE_BYTES = 1200, 1200
+#: About how much a container takes that asks for an extended resource.
+USER_BYTES = 500
 
 
 def kept_of(claim: Claim) -> Claim:
@@ -83,8 +85,9 @@ class Decision(NamedTuple):
             [sum([part.config_bytes for part in each.templates or ()]) for each in different], default=0
         )
         claims = sum([CLAIM_BYTES + len(each.key) for each in (*self.claims, *self.allocated)])
-        uses = {id(each): len(each.uses) + 1 for each in self.needed.values()}
-        claims += CLAIM_BYTES * sum(uses.values()) + NODE_BYTES * len(self.needed)
+        needed = {id(each): each for each in self.needed.values()}.values()
+        claims += CLAIM_BYTES * len(needed) + NODE_BYTES * len(self.needed)
+        claims += USER_BYTES * max([each.asked.number for each in needed], default=0)  # the same on all nodes
         devices = sum([len(each.allocation.results) for each in self.allocated if each.allocation])
         return NODE_BYTES * len(self.answers) + claims + DEVICE_BYTES * devices + outcomes + config
 

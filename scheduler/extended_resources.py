@@ -17,15 +17,12 @@ from typing import NamedTuple
 from allocator.pod_claims import (
     CLAIM_SUFFIX,
     ClaimsOnNodes,
-    Use,
-    claim_for,
+    ExtendedRequests,
     classes_by_resource,
     extended_resources_of,
-    uses_for,
 )
 from cluster.store import Change, Collection
 from resourceapi.kinds import CLAIM
-from resourceapi.limits import REQUESTS
 from resourceapi.manifests import mapping
 from resourceapi.model.versions import GROUP
 from resourceapi.objects import Object
@@ -53,11 +50,13 @@ class Needed(NamedTuple):
     """The claim that a pod needs on a node.
 
     :param claim: as it is going to be made, without a uid, or the one that has been made.
-    :param uses: which containers use which of its requests.
+    :param asked: what the pod asks for on any node.
+    :param provided: the resources that the node has from device plugins.
     """
 
     claim: Claim
-    uses: Sequence[Use]
+    asked: ExtendedRequests
+    provided: frozenset[str]
 
     @property
     def is_made(self) -> bool:
@@ -82,11 +81,12 @@ class Needed(NamedTuple):
         }
 
     def pod_status(self) -> Object:
-        """What the status of the pod says of it."""
+        """What the status of the pod says of it; to find out who uses what takes long for a pod with thousands of containers."""
+        uses = self.asked.uses(self.provided)
         return {
             "extendedResourceClaimStatus": {
                 "resourceClaimName": self.claim.name,
-                "requestMappings": [each.as_object for each in self.uses],
+                "requestMappings": [each.as_object for each in uses],
             }
         }
 
@@ -185,40 +185,38 @@ class ExtendedResources:
 
     def is_provided(self, node: str, resource: str) -> bool:
         """Whether a node has a resource from a device plugin."""
-        known = self._nodes.objects.get(node)
-        amount = known.allocatable.get(resource) if known is not None else None
-        return amount is not None and not amount.is_zero()
+        return bool(self._provided(node, frozenset((resource,))))
 
-    def needs(self, pod: Pod, obj: Object, nodes: Iterable[str]) -> Needs:
+    def _provided(self, node: str, resources: frozenset[str]) -> frozenset[str]:
+        """Those of some resources that a node has from device plugins."""
+        known = self._nodes.objects.get(node)
+        if known is None:
+            return frozenset()
+        return frozenset(
+            [each for each in known.allocatable.keys() & resources if not known.allocatable[each].is_zero()]
+        )
+
+    def needs(self, pod: Pod, obj: Object, nodes: Iterable[str], made: Claim | None) -> Needs:
         """What a pod needs on these nodes.
 
         :param obj: the pod itself.
+        :param made: as :meth:`made` has found it.
         """
-        made = self.made(pod)
-        if not self.is_on:
+        if not self.is_on or not (names := frozenset(self.asked(obj))):
             return Needs({}, made)
-        asked = self.asked(obj)
-        if not asked:
-            return Needs({}, made)
-        known: dict[tuple[str, ...], Needed | None] = {}
+        asked = ExtendedRequests(mapping(obj, "spec"), self.classes)
+        name = made_name(pod.name, pod.uid)
+        known: dict[frozenset[str], Needed | None] = {}
         found: dict[str, Needed] = {}
         for node in nodes:
-            provided = tuple(each for each in asked if self.is_provided(node, each))
+            provided = self._provided(node, names)
             if provided not in known:
-                known[provided] = self._needed(pod, mapping(obj, "spec"), provided)
+                claim = asked.claim(pod.name, pod.namespace, provided)
+                known[provided] = Needed(claim.named(name), asked, provided) if claim else None
             needed = known[provided]
             if needed is not None:
                 found[node] = needed
         return Needs(found) if made is None else Needs(_served_by(made, found), made)
-
-    def _needed(self, pod: Pod, spec: Object, provided: Sequence[str]) -> Needed | None:
-        claim = claim_for(pod.name, pod.namespace, spec, self.classes, provided)
-        if claim is None:
-            return None
-        named = claim.named(made_name(pod.name, pod.uid))
-        # others are not created; a pod may have thousands of containers, each of which uses what thousands get
-        may_be = len(claim.devices.requests) <= REQUESTS
-        return Needed(named, uses_for(spec, self.classes, provided) if may_be else ())
 
     def made(self, pod: Pod) -> Claim | None:
         """The claim that has been made for a pod; of several one that has devices.
@@ -264,7 +262,7 @@ def _served_by(made: Claim, needed: Mapping[str, Needed]) -> dict[str, Needed]:
         return {}
     requests = made.for_a_moment().devices.requests
     kept: dict[int, Needed] = {
-        id(each): Needed(made, each.uses)
+        id(each): Needed(made, each.asked, each.provided)
         for each in {id(each): each for each in needed.values()}.values()
         if each.claim.devices.requests == requests
     }

@@ -221,22 +221,23 @@ class Filter:
             stored = stored_claims_for(pod, self._picture.claims)
         except ClaimProblem as problem:
             return self._refused_by_claims(pod, candidates, problem)
-        needs = self._picture.extended.needs(pod, candidates.pod, candidates.nodes)
-        if needs.made is not None:
-            stored, pod = [*stored, needs.made], pod._replace(extended_claim=needs.made.name)
-        elif not stored and not needs.by_node:
-            self._decisions.take(pod.uid)
-            return Verdicts(candidates.nodes, {}, {})
+        made = self._picture.extended.made(pod)
+        if made is not None:
+            stored, pod = [*stored, made], pod._replace(extended_claim=made.name)
         # what pods of its group have got meanwhile is not known to refusals
         known = None if pod.group else self._refusals.get(pod.uid, stored, candidates)
         if known is not None:
             return known
-        if needs.made is not None and not needs.by_node:
-            return self._refused_by_left_over(pod, candidates, stored, needs.made)
         claims = [each.for_a_moment() for each in stored]
         retry_at = self._search_time.retry_at(pod)
         if retry_at is not None:
             return self._put_off(pod, candidates, claims, retry_at)
+        needs = self._picture.extended.needs(pod, candidates.pod, candidates.nodes, made)
+        if not stored and not needs.by_node:
+            self._decisions.take(pod.uid)
+            return Verdicts(candidates.nodes, {}, {})
+        if made is not None and not needs.by_node:
+            return self._refused_by_left_over(pod, candidates, stored, made)
         waiting = self._waiting(pod, claims)
         answer = self._decide(pod, term, claims, candidates, needs, is_binding=not waiting)
         verdicts = self._verdicts(answer, candidates, needs)

@@ -65,13 +65,14 @@ class Preemption:
                 claims = claims_for(pod, self._picture.claims)
             except ClaimProblem:
                 return {}
-            needs = self._picture.extended.needs(pod, request.pod, {*request.victims, pod.nominated_node})
+            if not self._search_time.may_preempt(pod):
+                return {}
+            nodes = {*request.victims, pod.nominated_node}
+            needs = self._picture.extended.needs(pod, request.pod, nodes, self._picture.extended.made(pod))
             if needs.made is not None:
                 claims.append(needs.made.for_a_moment())
             elif not claims and not needs.by_node:
                 return request.victims
-            if not self._search_time.may_preempt(pod):
-                return {}
             found: dict[str, Victims] = {}
             try:
                 for node, victims in self._found(request, pod, claims, needs):

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from allocator.node_resources import NodeResources, PodNeeds
-from allocator.pod_claims import claim_for, claims_by_nodes, classes_by_resource, uses_for
+from allocator.pod_claims import ExtendedRequests, claim_for, claims_by_nodes, classes_by_resource
 from resourceapi.objects import Object
 from resourceapi.quantity import amounts_of
 from resourceapi.records.classes import DeviceClass
@@ -105,8 +105,16 @@ def test_claim(first: list[Object], then: list[Object], expected: dict[str, tupl
 )
 def test_uses(first: list[Object], then: list[Object], expected: list[str]) -> None:
     """Which containers use which requests, in kube-scheduler's order: those that keep running come first."""
-    found = uses_for({"initContainers": first, "containers": then}, CLASSES)
+    found = ExtendedRequests({"initContainers": first, "containers": then}, CLASSES).uses()
     assert [f"{u.container} {u.resource.removeprefix('example.com/')} {u.request}" for u in found] == expected
+
+
+@pytest.mark.parametrize(("containers", "requests"), [(1_000, 1_000), (1_001, 1_000)])
+def test_no_more_requests_are_made(containers: int, requests: int) -> None:
+    """A claim may have 32; of pods with thousands of containers, some of those beyond are left out."""
+    found = claim_for("p", "ns", {"containers": [container(gpu=1) for _ in range(containers)]}, CLASSES)
+    assert found is not None
+    assert len(found.devices.requests) == requests
 
 
 def test_device_plugins_come_first() -> None:
