@@ -76,25 +76,27 @@ class ClaimLedger:
         """How many allocations are being written."""
         return len(self._assumed)
 
-    def assume(self, key: str, uid: str, allocation: Object) -> None:
+    def assume(self, key: str, uid: str, allocation: Object) -> Assumed:
         """Let an allocation count that is going to be written.
 
         :param uid: of the claim; empty for one that is going to be made.
         :param allocation: an AllocationResult in normal form.
+        :returns: what to name when it is to count no longer: a claim of the same name may have another by then.
         """
-        self._assumed[key] = Assumed(uid, Allocation(allocation))
+        assumed = self._assumed[key] = Assumed(uid, Allocation(allocation))
         self._tell(key)
+        return assumed
 
-    def forget(self, key: str) -> None:
+    def forget(self, key: str, assumed: Assumed) -> None:
         """Let an assumed allocation count no longer: it was not written, or has been taken back."""
-        assumed = self._assumed.get(key)
-        if assumed is not None:
+        if self._assumed.get(key) is assumed:
             self.releases += _is_wanted(assumed.allocation)
-            self.withdraw(key)
+            self.withdraw(key, assumed)
 
-    def withdraw(self, key: str) -> None:
+    def withdraw(self, key: str, assumed: Assumed) -> None:
         """The same of an allocation that nobody but its own pods was refused for: it helps no other."""
-        if self._assumed.pop(key, None) is not None:
+        if self._assumed.get(key) is assumed:
+            del self._assumed[key]
             self._tell(key)
 
     def stored(self, key: str) -> Claim | None:

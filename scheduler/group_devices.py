@@ -14,7 +14,7 @@ from time import monotonic
 from resourceapi.objects import Object
 from resourceapi.records.claims import Claim
 from resourceapi.records.pods import Pod
-from scheduler.claim_ledger import ClaimLedger
+from scheduler.claim_ledger import Assumed, ClaimLedger
 from scheduler.decisions import GROUP_SECONDS
 
 
@@ -27,8 +27,8 @@ class GroupDevices:
         #: the pods that have been filtered, and of these those that fit, by key
         self._pods: set[str] = set()
         self._fitting: set[str] = set()
-        #: an AllocationResult for each claim, by key
-        self._held: dict[str, Object] = {}
+        #: what is assumed for each claim, by key
+        self._held: dict[str, Assumed] = {}
         self._late_from = 0.0
 
     def begin(self, pod: Pod) -> None:
@@ -77,12 +77,11 @@ class GroupDevices:
         """Let the devices count that were found for claims of a pod."""
         self._late_from = monotonic() + GROUP_SECONDS
         for claim, allocation in found:
-            self._claims.assume(claim.key, claim.uid, allocation)
-            self._held[claim.key] = allocation
+            self._held[claim.key] = self._claims.assume(claim.key, claim.uid, allocation)
 
     def take(self, keys: Iterable[str]) -> dict[str, Object]:
-        """Let those of some claims count no longer; what was held for them, by key."""
+        """Let those of some claims count no longer; what was held for them, an AllocationResult by key."""
         taken = {key: self._held.pop(key) for key in keys if key in self._held}
-        for key in taken:
-            self._claims.withdraw(key)
-        return taken
+        for key, assumed in taken.items():
+            self._claims.withdraw(key, assumed)
+        return {key: assumed.allocation.object for key, assumed in taken.items()}

@@ -18,6 +18,7 @@ from resourceapi.errors import ClaimcheckError
 from resourceapi.logs import LOGGER, log
 from resourceapi.objects import Object
 from resourceapi.records.claims import Claim, Consumer, allocation_of, pod_served_by
+from scheduler.claim_ledger import Assumed
 from scheduler.claim_writes import ClaimWrites, Target
 from scheduler.cluster_picture import ClusterPicture
 
@@ -74,7 +75,8 @@ class PodAllocation:
         self._grants = grants
         self._allocated = allocated
         self._shared = shared
-        self._assumed: list[str] = []
+        #: what is assumed for each claim, by key
+        self._assumed: dict[str, Assumed] = {}
         self._begun: list[_Begun] = []
         #: held while taking back: all who wait for one of the claims try
         self._taking_back = Lock()
@@ -87,8 +89,10 @@ class PodAllocation:
     def assume(self) -> None:
         """Let the devices count as taken; needs the picture's lock."""
         for each in self._grants:
-            self._picture.claims.assume(each.claim.key, each.claim.uid, each.allocation)
-            self._assumed.append(each.claim.key)
+            self._assume(each.claim.key, each.claim.uid, each.allocation)
+
+    def _assume(self, key: str, uid: str, allocation: Object) -> None:
+        self._assumed[key] = self._picture.claims.assume(key, uid, allocation)
 
     def write(self) -> None:
         """Write all of it.
@@ -121,7 +125,7 @@ class PodAllocation:
         claim = self._writes.make(body, self._consumer, self._fence)
         target = Target.of(claim)
         with self._picture.lock:
-            self._picture.claims.assume(target.key, target.uid, allocation)
+            self._assume(target.key, target.uid, allocation)
         return target, claim, self._writes.written_form(target, allocation)
 
     def _begin(self, target: Target, allocation: Object | None) -> None:
@@ -158,7 +162,7 @@ class PodAllocation:
         """Let devices that are assumed count no longer."""
         with self._picture.lock:
             while self._assumed:
-                self._picture.claims.forget(self._assumed.pop())
+                self._picture.claims.forget(*self._assumed.popitem())
 
 
 RETRY_SECONDS = 1.0

@@ -78,8 +78,7 @@ def test_only_what_others_may_want_is_a_gain(allocation: Object, gains: int) -> 
     picture.claim_objects.replace([claim("a", metadata={"uid": "a", "resourceVersion": "2"})])
     assert picture.gains - before == gains
     with picture.lock:
-        picture.claims.assume("ns/a", "a", allocation)
-        picture.claims.forget("ns/a")
+        picture.claims.forget("ns/a", picture.claims.assume("ns/a", "a", allocation))
     assert picture.gains - before == 2 * gains
     assert picture.state.allocated.whole == set()
 

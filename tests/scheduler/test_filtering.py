@@ -397,13 +397,13 @@ def test_assumed_allocation_counts() -> None:
     for name in ("c", "d"):
         cluster.picture.claim_objects.put(claim(name))
     with cluster.picture.lock:
-        cluster.picture.claims.assume("ns/c", "uid-c", allocation("n1", "gpu-0"))
+        assumed = cluster.picture.claims.assume("ns/c", "uid-c", allocation("n1", "gpu-0"))
     cluster.picture.claim_objects.put(
         claim("c", version=2, finalizers=["resource.kubernetes.io/delete-protection"])
     )
     assert cluster.ask(pod("q", "d"))[0] == ["n2"]
     with cluster.picture.lock:
-        cluster.picture.claims.forget("ns/c")
+        cluster.picture.claims.forget("ns/c", assumed)
     assert cluster.ask(pod("q", "d"))[0] == ["n1", "n2"]
 
 

@@ -10,11 +10,13 @@ import pytest
 from resourceapi.objects import Object
 from resourceapi.records.pods import read_pod
 from scheduler import group_devices
+from scheduler.claim_ledger import Assumed
 from scheduler.decisions import GROUP_SECONDS
 from scheduler.extender_api import CandidateNodes
 from scheduler.filtering import Filter
 from scheduler.picture_lock import PictureLock, SearchTime
 from scheduler.refusal_notes import Case, note_on
+from tests.scheduler.fake_faults import Request
 from tests.scheduler.small_cluster import (
     CLAIMS,
     PODS,
@@ -155,10 +157,10 @@ def test_a_gang_pays_for_what_is_dropped_of_it(monkeypatch: pytest.MonkeyPatch) 
     deciding = Filter(picture, sidecar.decisions, seconds=60.0, search_time=search_time)
     withdraw = picture.claims.withdraw
 
-    def slow(key: str) -> None:
+    def slow(key: str, assumed: Assumed) -> None:
         nonlocal now
         now += 1
-        withdraw(key)
+        withdraw(key, assumed)
 
     monkeypatch.setattr(picture.claims, "withdraw", slow)
     assert deciding.answer(CandidateNodes(member("p", "c"), ("n1",))).fitting == ("n1",)
@@ -272,3 +274,27 @@ def test_a_failed_bind_leaves_the_group_its_claim() -> None:
     assert sidecar.bind("p") != ""
     assert sidecar.bind("q") == ""
     assert traces(sidecar.api)[1:] == ["c: n1/gpu-0", "c: for g"]
+
+
+def test_a_claim_that_is_made_anew_while_devices_are_held_for_it() -> None:
+    """The attack: dropping what was held for the gang let those devices count as free that were being written for a pod on a node."""
+    gang = (group(), claim("c"), claim("d"), member("p", "c"), member("q", "d"))
+    api = cluster(*gang, claim("e"), pod("victim", "e"), count=1)
+    looking = Looking(api, GATES)
+    sidecar = looking.sidecar
+    assert (sidecar.decide("p"), sidecar.decide("q")) == (["n1"], [])
+    api.remove(f"{CLAIMS}/c")
+    api.add(claim("c"))
+    api.add(pod("own", "c", nodeName="n1"))
+    placed: list[str] = []
+
+    def meanwhile(request: Request) -> None:
+        if request.path.endswith("/c/status") and not placed:
+            placed.append("is tried")
+            placed.append(sidecar.schedule("victim"))
+
+    api.hooks.append(meanwhile)
+    looking.look()
+    assert devices_of(api.get(f"{CLAIMS}/c")) == ["n1/gpu-0"]
+    assert_nothing_twice(api)
+    assert placed == ["is tried", "does not fit"]

@@ -9,6 +9,7 @@ import pytest
 from resourceapi.api_client import Unavailable
 from resourceapi.objects import Object
 from scheduler import waking
+from scheduler.claim_ledger import Assumed
 from scheduler.extender_api import CandidateNodes
 from scheduler.filtering import Filter
 from scheduler.picture_lock import SearchTime
@@ -27,7 +28,9 @@ class Time:
 
 
 class Sleepers:
-    """A cluster whose refused pods are woken."""
+    """A cluster whose refused pods are woken; `assumed`: an allocation that is being written."""
+
+    assumed: Assumed
 
     def __init__(self, gpus: int = 0) -> None:
         self.cluster = Cluster(gpus)
@@ -125,7 +128,9 @@ CHANGES: dict[str, Callable[[Sleepers], None]] = {
         allocated("other", "gpu-0")
     ),
     "own claim": lambda sleepers: sleepers.picture.claim_objects.remove(claim("c")),
-    "allocation that was not written": lambda sleepers: sleepers.picture.claims.forget("ns/assumed"),
+    "allocation that was not written": lambda sleepers: sleepers.picture.claims.forget(
+        "ns/assumed", sleepers.assumed
+    ),
 }
 
 
@@ -134,7 +139,7 @@ def test_change_that_may_help_wakes_within_a_second(change: Callable[[Sleepers],
     sleepers = Sleepers(gpus=1)
     for each in (claim("c", count=5), allocated("other", "gpu-0"), claim("assumed")):
         sleepers.picture.claim_objects.put(each)
-    sleepers.picture.claims.assume("ns/assumed", "uid-assumed", allocation("n2", "gpu-0"))
+    sleepers.assumed = sleepers.picture.claims.assume("ns/assumed", "uid-assumed", allocation("n2", "gpu-0"))
     assert not sleepers.ask(pod("p", "c"))
     assert sleepers.look(10) == 0, "nothing has changed"
     change(sleepers)
