@@ -99,7 +99,7 @@ class Binder:
         except ClaimcheckError as error:
             return str(error)
         finally:
-            self._decisions.bound(request.uid)
+            self._decisions.ended(request.uid)
         return ""
 
     def _bind(self, request: BindingRequest) -> None:
@@ -114,7 +114,7 @@ class Binder:
         needed = decision.needed.get(request.node)
         with self._undoing.holding((each.key for each in claims), waits=True):
             allocation = self._assumed(request, decision, fence)
-            self._decisions.bound(request.uid)
+            self._decisions.bound(request.uid, request.namespace)
             try:
                 allocation.write()
                 if needed is not None:

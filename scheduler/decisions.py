@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from threading import Condition
 from time import monotonic
@@ -22,6 +23,8 @@ IN_FLIGHT_SECONDS = 0.05
 GROUP_SECONDS = 2.0
 #: How much memory all decisions may take, and about how much each takes for a node.
 MOST_BYTES, NODE_BYTES = 192 << 20, 150
+#: Of so many namespaces it is remembered that pods of theirs have been bound.
+MOST_NAMESPACES = 10_000
 #: About how much a claim takes, and each device that it has.
 CLAIM_BYTES, DEVICE_BYTES = 1200, 1200
 #: About how much a container takes that asks for an extended resource.
@@ -97,15 +100,20 @@ class Decision(NamedTuple):
         return None if place is None else self.answers[place].result
 
 
+#: The account of namespaces of which no pod has been bound; no namespace has that name.
+_ALL_OTHERS = ""
+
+
 class _InFlight(NamedTuple):
     """A pod whose bind may be on its way, or those of a PodGroup, which are bound once all have been filtered.
 
+    :param account: that of the namespace.
     :param uids: the pods whose binds have not come.
     :param seconds: how long they are waited for.
     :param until: when they are no longer.
     """
 
-    namespace: str
+    account: str
     uids: set[str]
     seconds: float
     until: float
@@ -117,7 +125,7 @@ class _InFlight(NamedTuple):
 
 
 class _Late(NamedTuple):
-    """A namespace whose binds have been waited for in vain.
+    """An account for which binds have been waited for in vain.
 
     :param passed_over_until: when they are waited for again.
     :param known_until: when that is forgotten.
@@ -133,7 +141,8 @@ class Decisions:
     kube-scheduler begins with the next pod while it sends the bind of the one before. Until that has come, filter does not
     know which of the nodes the pod gets, and would find the same devices for the next one; so it waits for a moment. A
     namespace whose binds are waited for in vain, as those of pods with volumes that nobody provides, takes a fifth of the time
-    at most; several take a fourth together.
+    at most; several take a fourth together. Those of which no pod has been bound yet count as one: whoever may create namespaces
+    has ever new ones.
     """
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
@@ -142,7 +151,9 @@ class Decisions:
         self._decisions: WeighedCache[str, Decision] = WeighedCache(MOST_BYTES)
         #: by PodGroup (``namespace/name``), or by uid: all pods of a group come at once, of which there may be thousands
         self._in_flight: dict[str, _InFlight] = {}
-        self._late: dict[str, _Late] = {}  # by namespace
+        self._late: dict[str, _Late] = {}  # by account
+        #: the namespaces of which pods have been bound, the latest
+        self._have_bound: OrderedDict[str, None] = OrderedDict()
         self._settled = Condition()  # its lock is for those above; one decision may be looked up without it
 
     def put(self, decision: Decision, group: str = "", *, completes: bool = False) -> None:
@@ -155,10 +166,11 @@ class Decisions:
         with self._settled:
             self._decisions.put(decision.uid, decision, decision.weight, decision.namespace)
             now = self._clock()
-            late = self._late.get(decision.namespace)
+            account = decision.namespace if decision.namespace in self._have_bound else _ALL_OTHERS
+            late = self._late.get(account)
             if late is None or late.passed_over_until <= now:
                 key = group or decision.uid
-                known = self._in_flight.get(key) or _InFlight(decision.namespace, set(), 0, 0)
+                known = self._in_flight.get(key) or _InFlight(account, set(), 0, 0)
                 known.uids.add(decision.uid)
                 self._in_flight[key] = known.waited_for_anew(seconds, now)
 
@@ -171,11 +183,20 @@ class Decisions:
         with self._settled:
             return self._decisions.pop(uid)
 
-    def bound(self, uid: str) -> None:
-        """Note that the bind of a pod has come, and the picture has its devices."""
+    def ended(self, uid: str) -> None:
+        """Note that the bind of a pod has come."""
         with self._settled:
             if self._came(uid):
                 self._settled.notify_all()
+
+    def bound(self, uid: str, namespace: str) -> None:
+        """The same, if the picture has its devices."""
+        with self._settled:
+            self._have_bound[namespace] = None
+            self._have_bound.move_to_end(namespace)
+            if len(self._have_bound) > MOST_NAMESPACES:
+                self._have_bound.popitem(last=False)
+        self.ended(uid)
 
     def _came(self, uid: str) -> bool:
         """Wait for a pod no longer; whether nobody is left who was waited for with it."""
@@ -219,9 +240,9 @@ class Decisions:
         return {key: each for key, each in self._in_flight.items() if key != group}
 
     def _note_those_in_vain(self, waited_for: Iterable[_InFlight], begin: float, now: float) -> None:
-        """Wait no more for a while for the namespaces whose binds have been waited for since `begin`, and are late."""
+        """Wait no more for a while for the accounts whose binds have been waited for since `begin`, and are late."""
         late = {
-            each.namespace: each.seconds
+            each.account: each.seconds
             for each in sorted(waited_for, key=lambda each: each.seconds)
             if begin < each.until <= now
         }

@@ -507,7 +507,7 @@ def test_filter_waits_for_a_bind_that_is_on_its_way(
         assert clock.looks.acquire(timeout=30)
     assert decisions.get("uid-q") is None
     if ends == "bound":
-        decisions.bound("uid-p")
+        decisions.ended("uid-p")
     elif ends == "late":
         clock.now = 1.0
     else:
@@ -520,7 +520,7 @@ def test_filter_does_not_wait_for_the_pod_itself(filtering: tuple[Filter, Decisi
     """kube-scheduler has given up on its bind if it asks about it again."""
     found, decisions = filtering
     assert found.answer(CandidateNodes(pod("p", "c"), NODES)).fitting
-    decisions.bound("uid-p")
+    decisions.ended("uid-p")
     assert found.answer(CandidateNodes(pod("q", "d"), NODES)).fitting
 
 
@@ -530,7 +530,7 @@ def test_oldest_decisions_are_dropped() -> None:
     cluster.picture.claim_objects.put(claim("c"))
     for name in ("p", "q", "p", "r"):
         cluster.filter.answer(CandidateNodes(pod(name, "c"), NODES))
-        cluster.decisions.bound(f"uid-{name}")
+        cluster.decisions.ended(f"uid-{name}")
         if name == "q":
             cluster.decisions._decisions.most_bytes = cluster.decisions._decisions.bytes
     assert [name for name in "pqr" if cluster.decisions.get(f"uid-{name}")] == ["p", "r"]
@@ -559,7 +559,7 @@ def test_decisions_and_refusals_are_weighed() -> None:
         for place in range(10):
             uid = f"{asked}-{place}"
             cluster.filter.answer(CandidateNodes(pod(uid, asked), json.loads(json.dumps(names))))
-            cluster.decisions.bound(f"uid-{uid}")
+            cluster.decisions.ended(f"uid-{uid}")
             cluster.refused.clear()
         taken = tracemalloc.get_traced_memory()[0]
         tracemalloc.stop()
@@ -604,7 +604,7 @@ def test_decisions_weigh_what_they_keep_of_claims() -> None:
             cluster.picture.claim_objects.put(made[-1])
         verdicts = cluster.filter.answer(CandidateNodes(pod(f"p{serial}", *names), ["n1"]))
         assert verdicts.fitting == ["n1"]
-        cluster.decisions.bound(f"uid-p{serial}")  # nobody waits for it
+        cluster.decisions.ended(f"uid-p{serial}")  # nobody waits for it
         for each in made:
             cluster.picture.claim_objects.remove(each)
 

@@ -45,10 +45,15 @@ def test_binds_that_never_come_take_a_fifth_of_the_time() -> None:
     assert waits <= 1 + (monotonic() - begin) / (5 * IN_FLIGHT_SECONDS)
 
 
-def test_gangs_of_many_namespaces_that_are_never_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    """They share the time, once each has been waited for: with five namespaces there was nothing else but waiting."""
+@pytest.mark.parametrize("are_known", [False, True], ids=["new", "have-bound-pods"])
+def test_gangs_of_many_namespaces_that_are_never_bound(
+    monkeypatch: pytest.MonkeyPatch, *, are_known: bool
+) -> None:
+    """They share the time, once each that has bound pods has been waited for: with five namespaces there was nothing else but waiting."""
     now = waited = 0.0
     decisions, namespaces, most = Decisions(clock=lambda: now), 20, 1000.0
+    for place in range(namespaces if are_known else 0):
+        decisions.bound("before", f"stranger{place}")
 
     def wait(seconds: float) -> None:
         nonlocal now, waited
@@ -63,14 +68,46 @@ def test_gangs_of_many_namespaces_that_are_never_bound(monkeypatch: pytest.Monke
             decisions.put(decision(uid, namespace), f"{namespace}/g", completes=True)
         decisions.wait_for_binds("other")
         now += 1
-    assert waited <= most / 4 + namespaces * GROUP_SECONDS
+    assert waited <= most / 4 + (namespaces if are_known else 1) * GROUP_SECONDS
+
+
+def test_gangs_of_ever_new_namespaces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The attack: each was waited for once, and a tenant with the right to create namespaces has as many as it likes."""
+    now = waited = 0.0
+    decisions, most = Decisions(clock=lambda: now), 1000.0
+
+    def wait(seconds: float) -> None:
+        nonlocal now, waited
+        now += seconds
+        waited += seconds
+
+    monkeypatch.setattr(decisions._settled, "wait", wait)
+    while now < most:
+        decisions.put(decision(f"p{now}", f"new-{now}"), f"new-{now}/g", completes=True)
+        decisions.wait_for_binds("other")
+        now += 1
+    assert waited <= most / 4 + GROUP_SECONDS
+    decisions.bound("before", "ns")
+    decisions.put(decision("p", "ns"), "ns/g", completes=True)
+    assert decisions._in_flight.keys() == {"ns/g"}, "others are waited for meanwhile"
+
+
+def test_namespaces_that_have_bound_pods_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those first of which no pod has been bound for the longest time."""
+    monkeypatch.setattr("scheduler.decisions.MOST_NAMESPACES", 2)
+    decisions = Decisions()
+    for name in ("a", "b", "a", "c"):
+        decisions.bound("p", name)
+    assert list(decisions._have_bound) == ["a", "c"]
 
 
 def test_a_gang_that_is_late_once() -> None:
     """However many others are late, its namespace is passed over for no longer than if it were alone."""
     now = 0.0
     decisions = Decisions(clock=lambda: now)
+    decisions.bound("before", "ns")
     for place in range(100):
+        decisions.bound("before", f"stranger{place}")
         decisions.put(decision(f"stranger{place}", f"stranger{place}"))
     decisions.put(decision("late", "ns"), "ns/g", completes=True)
     now = GROUP_SECONDS
@@ -87,6 +124,7 @@ def test_a_gang_that_is_late_once() -> None:
 def test_binds_of_others_are_waited_for_meanwhile() -> None:
     """Also of the same namespace, after the pause."""
     decisions = Decisions()
+    decisions.bound("before", "ns")
     decisions.put(decision("late", "stranger"))
     assert seconds(decisions) >= IN_FLIGHT_SECONDS / 2
     decisions.put(decision("p", "ns"))
@@ -95,7 +133,7 @@ def test_binds_of_others_are_waited_for_meanwhile() -> None:
     waiting.start()
     waiting.join(IN_FLIGHT_SECONDS / 5)
     assert waiting.is_alive()
-    decisions.bound("p")
+    decisions.ended("p")
     waiting.join(IN_FLIGHT_SECONDS / 5)
     assert not waiting.is_alive()
     waiting.join()
@@ -121,7 +159,7 @@ def test_binds_of_a_group(*, completes: bool, seconds: float) -> None:
     decisions.put(decision("b", "ns"), "ns/g", completes=completes)
     assert {each.until for each in decisions._in_flight.values()} == {seconds}
     for uid in "ab":
-        decisions.bound(uid)
+        decisions.ended(uid)
     decisions.wait_for_binds("c")
 
 
@@ -133,7 +171,7 @@ def test_binds_of_a_group_that_come_meanwhile() -> None:
     waiting = Thread(target=decisions.wait_for_binds, args=("c", "ns/g"))
     waiting.start()
     for uid in "ab":
-        decisions.bound(uid)
+        decisions.ended(uid)
     waiting.join()
     assert not decisions._in_flight
 
