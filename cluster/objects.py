@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -18,12 +18,12 @@ from resourceapi import kinds
 from resourceapi.decoding import DecodingError
 from resourceapi.gates import known
 from resourceapi.gating import without_disabled
-from resourceapi.kinds import KINDS
+from resourceapi.kinds import KINDS, claim_spec_of
 from resourceapi.manifests import has_ended, key_of, labels_of, mapping
 from resourceapi.model.versions import GROUP, SCHEMAS_WITH_PROPOSALS
 from resourceapi.objects import EMPTY, Object
 from resourceapi.quantity import QuantityError
-from resourceapi.records.claims import Claim, allocation_of
+from resourceapi.records.claims import Claim, PackedDevices, allocation_of
 from resourceapi.records.classes import DeviceClass, read_device_class
 from resourceapi.records.nodes import HOSTNAME, Node, read_node
 from resourceapi.records.pod_groups import CLAIMS_GATE, PodGroup, read_pod_group
@@ -60,7 +60,7 @@ class ClusterObjects:
         self.namespaces = Collection(labels_of)
         self.nodes = Collection(read_node)
         #: the pods that are on nodes
-        self.pods = Collection(self._read_pod)
+        self.pods = Collection(self.pod_on_node)
         self.pod_groups = Collection(self.read_pod_group)
         #: what controls workloads (kind, name), by their kind, namespace and name
         self.controllers: dict[tuple[str, str, str], tuple[str, str]] = {}
@@ -91,6 +91,10 @@ class ClusterObjects:
         record = _RECORDS.get(kind)
         self._of_kind[kind].set(key_of(obj), obj if record is None else record(obj))
 
+    def pack(self, kind: str, key: str, devices: PackedDevices) -> None:
+        """Have what a claim or template asks for, of which an object without that has been put, as text that is read when it is asked for."""
+        self.put(kind, _with_devices(self.of(kind)[key], claim_spec_of(kind) or (), devices))
+
     def normal_form(self, value: Object, *, stored: bool = False) -> Object:
         """An object of any version in v1 with defaults, without the fields whose gates are off.
 
@@ -117,7 +121,7 @@ class ClusterObjects:
         obj, record = self.read_stored(kind, value), _RECORDS.get(kind)
         return obj if obj is None or record is None else record(obj)
 
-    def _read_pod(self, value: Object) -> Pod | None:
+    def pod_on_node(self, value: Object) -> Pod | None:
         """A pod with what it takes of its node; None for one that is on no node or has ended."""
         pod = read_pod(value)
         if not pod.node or has_ended(value):
@@ -220,6 +224,12 @@ class ClusterObjects:
             name for slice in self.of(kinds.RESOURCE_SLICE.name).values() for name in _node_names(slice)
         )
         return [Node(name, {HOSTNAME: name}) for name in names]
+
+
+def _with_devices(value: Object, path: Sequence[str], devices: PackedDevices) -> Object:
+    if not path:
+        return {**value, "devices": devices}
+    return {**value, path[0]: _with_devices(mapping(value, path[0]), path[1:], devices)}
 
 
 def _node_names(slice: Object) -> Iterator[str]:

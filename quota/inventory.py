@@ -15,7 +15,7 @@ from resourceapi.field_errors import Path
 from resourceapi.manifests import displayed_name, group_of, namespace_of
 from resourceapi.model.versions import GROUP
 from resourceapi.objects import Object
-from resourceapi.quantity import Amounts, added
+from resourceapi.quantity import Amounts, Quantity, added
 from resourceapi.records.classes import read_device_class
 from resourceapi.records.pod_groups import CLAIMS_GATE, PodGroup, read_pod_group
 from validation.requests import Answer, create_request
@@ -100,14 +100,18 @@ class QuotaInventory:
         if evaluator is not None:
             self.note_user(namespace, kind, displayed_name(obj), evaluator.usage(obj))
 
-    def open(self) -> None:
-        """Set the usage of each quota: that of its status, or of the existing objects if that is more."""
-        for namespace, content in self._namespaces.items():
-            total: Amounts = {}
-            for usage in self._users.get(namespace, {}).values():
-                total = added(total, usage)
-            content.quotas = tuple(_with_usage(quota, total) for quota in content.quotas)
-            self.before.update(((namespace, quota.name), quota.used) for quota in content.quotas)
+    def open_all(self) -> None:
+        """Set the usage of all quotas."""
+        for namespace in self._namespaces:
+            self.open(namespace)
+
+    def open(self, namespace: str) -> None:
+        """Set the usage of each quota of a namespace: that of its status, or of the existing objects if that is more."""
+        content, total = self.namespace(namespace), dict[str, Quantity]()
+        for usage in self._users.get(namespace, {}).values():
+            total = added(total, usage)
+        content.quotas = tuple(_with_usage(quota, total) for quota in content.quotas)
+        self.before.update(((namespace, quota.name), quota.used) for quota in content.quotas)
 
     def ask(self, manifest: Manifest) -> Answer:
         """What the server answers when an object is created."""

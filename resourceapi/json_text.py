@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import zlib
 from collections.abc import Callable
 from typing import Any
 
@@ -211,6 +212,45 @@ class PackedRaw(Raw):
 
     def __eq__(self, other: object) -> bool:
         return self.source == other.source if isinstance(other, PackedRaw) else super().__eq__(other)
+
+    __hash__ = Raw.__hash__
+
+
+#: Shorter texts are not worth being compressed, in characters.
+_MIN_ZIPPED = 4096
+
+
+class ZippedRaw(PackedRaw):
+    """The same, compressed if it is long, so that no character takes much more than an API server stores of it.
+
+    :ivar length: the characters of its text.
+    """
+
+    __slots__ = ("_zipped", "length")
+
+    def __init__(self, value: Any) -> None:
+        """Pack a value."""
+        super().__init__(Raw(value))
+        source = self._source or ""
+        self.length = len(source)
+        self._zipped = b""
+        if self.length >= _MIN_ZIPPED:
+            self._zipped, self._source = zlib.compress(source.encode(), 1), None
+
+    @property
+    def source(self) -> str:
+        """The text, which is not kept."""
+        return self._source if self._source is not None else zlib.decompress(self._zipped).decode()
+
+    @property
+    def held_bytes(self) -> int:
+        """What is held of it."""
+        return len(self._zipped) or self.length
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, ZippedRaw):
+            return self._zipped == other._zipped and self._source == other._source
+        return super().__eq__(other)
 
     __hash__ = Raw.__hash__
 

@@ -56,7 +56,7 @@ def no_time(namespace: str, name: str) -> str:
 
 def too_large(namespace: str, name: str) -> str:
     """That it is not looked at why a pod fits on no node."""
-    return f"it is not looked at, as the pod or its PodGroup is too large: {_ask(namespace, name)}"
+    return f"it is not looked at, as the pod or its PodGroup or claims are too large: {_ask(namespace, name)}"
 
 
 def _ask(namespace: str, name: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from allocator.time_limit import UNLIMITED, TimeLimit
 from claimcheck.answers.cluster_state import ClusterState
 from cluster.objects import CLAIM, TEMPLATE
 from cluster.workloads import Workload
@@ -13,6 +14,7 @@ from quota.account import most_that_fit
 from quota.admission import Verdict, charge
 from quota.amounts import exceeding, times, without_zeros
 from quota.claims import demands
+from quota.counted_parts import may_limit_claims
 from quota.evaluators import Evaluator
 from quota.explanation import explain
 from quota.inventory import QuotaInventory
@@ -62,12 +64,27 @@ class ClaimQuotas:
             self._inventory.add_quota(manifest)
         for device_class in state.classes.values():
             self._inventory.resources.add(device_class)
-        limited = {name for name, _ in self._inventory.namespaces()}
+        limiting = {name: _may_limit_claims(content) for name, content in self._inventory.namespaces()}
+        #: the claims that are still to be charged, of the namespaces that nobody has asked about
+        self._unread: dict[str, list[Object]] = {name: [] for name in limiting}
         for key, claim in state.of(CLAIM).items():
             namespace = key.partition("/")[0]
-            if namespace in limited and key not in state.new_claims and pod_served_by(claim) is None:
-                self._inventory.hold(namespace, GROUP, CLAIM, claim)
-        self._inventory.open()
+            if limiting.get(namespace) and key not in state.new_claims and pod_served_by(claim) is None:
+                self._unread[namespace].append(claim)
+
+    def _opened(self, namespace: str, limit: TimeLimit = UNLIMITED) -> Namespace:
+        """A namespace whose claims have been charged.
+
+        :raises OutOfTime: if that takes longer; it goes on there the next time.
+        """
+        unread = self._unread.get(namespace)
+        while unread:
+            limit.check()
+            self._inventory.hold(namespace, GROUP, CLAIM, unread.pop())
+        if unread is not None:
+            self._inventory.open(namespace)
+            del self._unread[namespace]
+        return self._inventory.namespace(namespace)
 
     def usage(self, namespace: str, claim: Object) -> Amounts:
         """What a claim is charged for."""
@@ -77,16 +94,19 @@ class ClaimQuotas:
 
     def exceeded(self) -> Iterator[Exceeded]:
         """The quotas of which more is used than they allow."""
-        for namespace, content in self._inventory.namespaces():
-            for quota in content.quotas:
+        for namespace, _ in self._inventory.namespaces():
+            for quota in self._opened(namespace).quotas:
                 for name in exceeding(quota.used, quota.hard):
                     yield Exceeded(
                         full_name(namespace, quota.name), name, str(quota.used[name]), str(quota.hard[name])
                     )
 
-    def alone(self, workload: Workload) -> Grant:
-        """What a workload is allowed as if there were no others."""
-        content = self._inventory.namespace(workload.namespace)
+    def alone(self, workload: Workload, limit: TimeLimit) -> Grant:
+        """What a workload is allowed as if there were no others.
+
+        :raises OutOfTime: if its namespace has more claims than can be read in time.
+        """
+        content = self._opened(workload.namespace, limit)
         before = content.quotas
         try:
             return self._grant(workload, content)
@@ -95,7 +115,7 @@ class ClaimQuotas:
 
     def together(self, workloads: Sequence[Workload]) -> list[Grant]:
         """What each workload is allowed beside those before it."""
-        return [self._grant(each, self._inventory.namespace(each.namespace)) for each in workloads]
+        return [self._grant(each, self._opened(each.namespace)) for each in workloads]
 
     def _grant(self, workload: Workload, content: Namespace) -> Grant:
         """Charge the claims that a workload still has to get, as many as fit."""
@@ -169,6 +189,10 @@ def _to_be_made(workload: Workload, state: ClusterState) -> tuple[list[Claim], l
         elif claim.key in state.new_claims or claim.key not in state.of(CLAIM):
             once.append(claim)
     return once, each
+
+
+def _may_limit_claims(content: Namespace) -> bool:
+    return any(may_limit_claims(name) for quota in content.quotas for name in quota.hard)
 
 
 def _named(workload: Workload, claim: Claim) -> str:

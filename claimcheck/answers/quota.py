@@ -60,7 +60,7 @@ def charge(
     added = _learn(new, inventory, context, failures)
     context.finish()
     inventory.charge(each for each in before if not is_pod_group(each.value))
-    inventory.open()
+    inventory.open_all()
     account = Account(inventory)
     account.add(added)
     return Answer(account, failures, is_live)

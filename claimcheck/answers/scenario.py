@@ -161,7 +161,7 @@ class Reader:
         if state.quotas:
             for workload in workloads:
                 limit.check()
-                granted = self._quotas.alone(workload)
+                granted = self._quotas.alone(workload, limit)
                 workload.refused = granted.refusal if granted.copies <= len(workload.running) else ""
         return workloads
 

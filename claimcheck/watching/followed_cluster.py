@@ -11,20 +11,22 @@ from threading import Event, Lock, Thread
 from typing import Any, NamedTuple
 
 from claimcheck.answers.cluster_state import ClusterState, is_pending
-from claimcheck.watching.held_objects import held_of
+from claimcheck.watching.held_objects import held_of, without_devices
 from cluster.budget import Holdings
 from cluster.client import Client
 from cluster.live_objects import LiveObject, Resource
+from cluster.objects import CLAIM, TEMPLATE, ClusterObjects
 from cluster.reflector import Reflector
 from cluster.store import MAX_REASON, Change, Collection
 from documents.manifest import Manifest
 from resourceapi.caches import remember
 from resourceapi.deep_json import most_bytes
-from resourceapi.json_text import PackedRaw, Raw
+from resourceapi.json_text import ZippedRaw
 from resourceapi.logs import log
 from resourceapi.manifests import entries, has_ended, mapping, text
 from resourceapi.objects import Object
 from resourceapi.phrases import shortened
+from resourceapi.records.claims import DevicesReader, PackedDevices
 from resourceapi.records.pods import Pod, read_pod
 from resourceapi.releases import Profile
 
@@ -66,6 +68,8 @@ class FollowedCluster:
         self._changes = 0
         self._ignored: dict[tuple[Resource, str], _Held] = {}
         self.collections = {each: Collection(partial(_held, each)) for each in resources}
+        self._objects = ClusterObjects(profile)
+        self._readers = {each: DevicesReader(partial(self._devices, each)) for each in self.collections}
         for each in self.collections.values():
             each.listen(self._note)
 
@@ -97,16 +101,24 @@ class FollowedCluster:
         found: dict[str, dict[str, int]] = defaultdict(dict)
         for key, each in self._pods():
             if each.is_pending and each.group:
-                found[each.group][key] = len(each.text.source)
+                found[each.group][key] = each.text.length
         return found
+
+    def characters_of_claims(self, pod: Pod) -> int:
+        """How many characters are held of what the claims and templates that a pod names ask for; few are not counted."""
+        named = {(CLAIM, each.claim) if each.claim else (TEMPLATE, each.template) for each in pod.claims}
+        return sum(
+            held.asked.length
+            for kind, name in named
+            for _, held in self._find(kind, f"{pod.namespace}/{name}")
+            if held.asked is not None
+        )
 
     def pods(self, keys: Iterable[str]) -> Iterator[Manifest]:
         """Pods by ``namespace/name``, each read when it is its turn; those that have gone are left out."""
         for key in keys:
-            for resource, collection in self.collections.items():
-                held = collection.objects.get(key) if resource.kind == "Pod" else None
-                if held is not None:
-                    yield self._live_object(resource, held, {})
+            for resource, held in self._find("Pod", key):
+                yield self._live_object(resource, held, {})
 
     def state(self) -> tuple[ClusterState, list[Manifest]]:
         """The cluster as commands that ask once have it, and the pods that wait or may do so."""
@@ -124,13 +136,35 @@ class FollowedCluster:
                 if pods is None and held.is_pending:
                     continue
                 try:
+                    if pods is None and resource.kind == "Pod":
+                        state.pods.set(key, self._on_node(held))
+                        continue
                     requesting = state.learn([self._live_object(resource, held, texts)], live=True)
+                    if held.asked is not None:
+                        state.pack(resource.kind, key, PackedDevices(held.asked, self._readers[resource]))
                 except Exception as error:  # noqa: BLE001 - one object does not keep the others from being read
                     self._ignore(resource, key, held, error)
                     continue
                 if pods is not None and resource.kind == "Pod":
                     pods += requesting
         return state
+
+    def _on_node(self, held: _Held) -> Pod | None:
+        """A pod on a node, read once: it may have thousands of containers."""
+        if held.on_node is None:
+            held.on_node = self._objects.pod_on_node(held.text.value)
+        return held.on_node
+
+    def _devices(self, resource: Resource, value: Object) -> Object:
+        """The normal form of what a claim or template asks for."""
+        claim = {"apiVersion": resource.api_version, "spec": {"devices": value}}
+        return mapping(self._objects.read_stored(CLAIM, claim) or {}, "spec", "devices")
+
+    def _find(self, kind: str, key: str) -> Iterator[tuple[Resource, _Held]]:
+        for resource, collection in self.collections.items():
+            held = collection.objects.get(key) if resource.kind == kind else None
+            if held is not None:
+                yield resource, held
 
     def _pods(self) -> list[tuple[str, _Held]]:
         return [
@@ -158,34 +192,51 @@ class FollowedCluster:
             self._changes += len(changes)
 
 
-class _Held(NamedTuple):
+class _Held:
     """What is held of an object: its text, which takes a tenth of the memory, and the pod if it is one that waits.
 
-    :param is_pending: whether it is a pod on no node.
-    :param group: the PodGroup of such a pod, as ``namespace/name``; empty for none.
+    :ivar asked: what a claim or template asks for, if that is long: few are ever read.
+    :ivar is_pending: whether it is a pod on no node.
+    :ivar group: the PodGroup of such a pod, as ``namespace/name``; empty for none.
+    :ivar on_node: a pod on a node, once it has been read.
     """
 
-    text: PackedRaw
-    waiting: WaitingPod | None = None
-    is_pending: bool = False
-    group: str = ""
+    __slots__ = ("asked", "group", "is_pending", "on_node", "text", "waiting")
+
+    def __init__(self, resource: Resource, value: Object) -> None:
+        value, asked = without_devices(resource.kind, value)
+        self.asked = ZippedRaw(asked) if asked is not None else None
+        self.text = ZippedRaw(value)
+        self.is_pending = is_pending(value)
+        self.waiting: WaitingPod | None = None
+        self.group = ""
+        self.on_node: Pod | None = None
+        if self.is_pending:
+            pod = read_pod(value)
+            self.waiting, self.group = _waiting(value, pod, self.text.length), pod.group_key
+
+    @property
+    def bytes(self) -> int:
+        """What its texts take."""
+        return self.text.held_bytes + (self.asked.held_bytes if self.asked is not None else 0)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Held) and self.text == other.text and self.asked == other.asked
+
+    __hash__ = None  # type: ignore[assignment]  # as of its texts
 
 
 def _held(resource: Resource, item: Object) -> _Held | None:
     if resource.kind == "Pod" and has_ended(item):
         return None  # it has no devices, and waits for none
-    value = held_of(resource, item)
-    packed = PackedRaw(Raw(value))
-    if not is_pending(value):
-        return _Held(packed)
-    pod = read_pod(value)
-    return _Held(packed, _waiting(value, pod, len(packed.source)), is_pending=True, group=pod.group_key)
+    return _Held(resource, held_of(resource, item))
 
 
 def bytes_held(resource: Resource, item: Object) -> int:
-    """The bytes of what is held of an object, as it is written: six for each `<`."""
+    """The bytes of what is held of an object."""
     try:
-        return most_bytes(held_of(resource, item))
+        held = _held(resource, item)
+        return held.bytes if held is not None else 0
     except Exception:  # noqa: BLE001 - whatever is wrong with an object, it is known what it takes at most
         return most_bytes(item)
 

@@ -12,9 +12,11 @@ from typing import Any
 
 from cluster.group_snapshots import may_be_snapshot
 from cluster.live_objects import Resource
+from resourceapi.deep_json import most_bytes
+from resourceapi.kinds import claim_spec_of
 from resourceapi.manifests import entries, mapping
 from resourceapi.objects import Object
-from resourceapi.records.claims import POD_CLAIM_NAME
+from resourceapi.records.claims import FOR_EXTENDED_RESOURCES, MIN_BYTES, POD_CLAIM_NAME
 
 _Fields = Mapping[str, Any]
 """Names of fields, each with the fields that are held of it, or of each entry if it is a list; with None for all of it."""
@@ -25,7 +27,8 @@ def _all(*names: str, **parts: _Fields) -> _Fields:
 
 
 _METADATA = ("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "ownerReferences")
-_ANNOTATIONS = MappingProxyType({"annotations": _all(POD_CLAIM_NAME)})
+_ANNOTATIONS = MappingProxyType({"annotations": _all(POD_CLAIM_NAME, FOR_EXTENDED_RESOURCES)})
+_MOST_OWNERS = 16
 _WITH_LABELS = _all(*_METADATA, "labels")
 _CONTAINERS = _all("name", "resources", "restartPolicy")
 _POD_STATUSES = (
@@ -74,11 +77,24 @@ _OF_WAITING = ("nodeSelector", "affinity", "tolerations", "topologySpreadConstra
 def held_of(resource: Resource, item: Object) -> Object:
     """What is held of an object of a list, with its kind and version."""
     held = _picked(item, _FIELDS.get(resource.kind, _OTHERS))
+    _shorten_owners(mapping(held, "metadata"))
     if resource.kind == "Pod":
         _shorten_pod(held)
     if resource.kind == "ResourceClaim":
         _shorten_allocation(mapping(held, "status", "allocation", "devices"))
     return {**held, "apiVersion": resource.api_version, "kind": resource.kind}
+
+
+def without_devices(kind: str, held: Object) -> tuple[Object, Object | None]:
+    """What is held of a claim or template, and what it asks for apart from that if it is long; None for all others."""
+    path = claim_spec_of(kind)
+    devices = mapping(held, *path, "devices") if path is not None else {}
+    if path is None or most_bytes(devices) < MIN_BYTES:
+        return held, None
+    spec: Object = {**mapping(held, *path), "devices": {}}
+    for name in reversed(path[1:]):
+        spec = {name: spec}
+    return {**held, path[0]: spec}, devices
 
 
 def _picked(value: Any, fields: _Fields | None) -> Any:
@@ -89,6 +105,14 @@ def _picked(value: Any, fields: _Fields | None) -> Any:
     if not isinstance(value, dict):
         return value
     return {name: _picked(value[name], inside) for name, inside in fields.items() if name in value}
+
+
+def _shorten_owners(metadata: Object) -> None:
+    """Hold the owner that makes an object again, and few others: there may be a megabyte of them."""
+    owners = entries(metadata, "ownerReferences")
+    if len(owners) > _MOST_OWNERS:
+        controllers = [each for each in owners if mapping(each).get("controller") is True]
+        metadata["ownerReferences"] = [*controllers, *owners][:_MOST_OWNERS]
 
 
 def _shorten_pod(held: Object) -> None:

@@ -211,7 +211,10 @@ class _Looking:
         """Whether pods that are explained together are not even read: they can take thirty times their text in memory."""
         group = self._pending.get(together[0].pod.group_key, {}).values()
         return sum(group) > MOST_GROUP_CHARACTERS or any(
-            each.characters > MOST_CHARACTERS or len(each.pod.claims) > MOST_CLAIMS for each in together
+            each.characters > MOST_CHARACTERS
+            or len(each.pod.claims) > MOST_CLAIMS
+            or self._cluster.characters_of_claims(each.pod) > MOST_CHARACTERS
+            for each in together
         )
 
     def waiting(self, together: Sequence[WaitingPod], limit: TimeLimit) -> tuple[list[Workload], list[Pod]]:

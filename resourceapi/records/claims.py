@@ -399,6 +399,10 @@ class PackedDevices:
         """The same in normal form; nobody may change it."""
         return self._reader.read(self.raw)
 
+    def get(self, name: str, default: Any = None) -> Any:
+        """A field of it, for those who read it from the object of a claim."""
+        return self.read().get(name, default)
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, PackedDevices) and self.raw == other.raw
 

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 import claimcheck
-from allocator.time_limit import UNLIMITED
+from allocator.time_limit import UNLIMITED, OutOfTime, TimeLimit
 from claimcheck.answers.claim_quotas import ClaimQuotas
 from claimcheck.answers.cluster_state import ClusterState
 from claimcheck.answers.scenario import Reader
@@ -113,7 +113,7 @@ def test_who_gets_claims(case: Any) -> None:
     )
     assert not state.failures
     quotas = ClaimQuotas(state)
-    alone = [quotas.alone(each) for each in workloads]
+    alone = [quotas.alone(each, UNLIMITED) for each in workloads]
     assert [each.copies for each in alone] == case["alone"]
     together = quotas.together(workloads)
     assert [each.copies for each in together] == case["together"]
@@ -232,3 +232,43 @@ def test_quotas_are_not_looked_at_for_each_claim(limit: int, monkeypatch: pytest
         work.append(copied)
     assert work[2] - work[1] <= 3 * 20  # was 64 times 20, or more where some do not fit
     assert work[0] <= 12 * 20
+
+
+def test_only_claims_of_limited_namespaces_that_are_asked_about_are_read() -> None:
+    """Large claims of one namespace took the time of whoever came first; and what a quota of CPU has to do with claims is nothing."""
+    profile, read = Profile("1.37"), list[str]()
+    state = ClusterState(profile, "default")
+    hard = {"gpu.deviceclass.resource.k8s.io/devices": "8"}
+    for namespace, limits in (("team", hard), ("other", hard), ("cpu", {"requests.cpu": "8"})):
+        (quota,) = (each for each in _cluster({"hard": limits}) if each["kind"] == "ResourceQuota")
+        quota["metadata"]["namespace"] = namespace
+        claims = [_claim(f"c{number}", 1, namespace=namespace) for number in range(3)]
+        state.learn(values_in([quota, *claims], profile))
+    state.learn(values_in(_cluster({"hard": hard}), profile))
+    for key, claim in state.of("ResourceClaim").items():
+        state.of("ResourceClaim")[key] = {
+            **claim,
+            "spec": {"devices": _Noted(key, claim["spec"]["devices"], read)},
+        }
+    quotas = ClaimQuotas(state)
+    (asked,) = Reader(state, "default").workloads(
+        state.learn(values_in([_asked("ResourceClaim", 0, 1, 6)], profile), new=True), UNLIMITED
+    )
+    read.clear()
+    with pytest.raises(OutOfTime):
+        quotas.alone(asked, TimeLimit(-1.0))
+    assert read == []
+    assert quotas.alone(asked, UNLIMITED).refusal
+    assert set(read) == {"team/c0", "team/c1", "team/c2"}
+
+
+class _Noted(dict[str, Any]):
+    """What a claim asks for; notes when it is read."""
+
+    def __init__(self, key: str, devices: Any, read: list[str]) -> None:
+        super().__init__(devices)
+        self._key, self._read = key, read
+
+    def get(self, name: str, default: Any = None) -> Any:
+        self._read.append(self._key)
+        return super().get(name, default)

@@ -11,12 +11,14 @@ from allocator.time_limit import UNLIMITED
 from claimcheck.answers.cluster_state import ClusterState
 from claimcheck.answers.explain import explain_each
 from claimcheck.answers.scenario import Reader, Scenario, snapshot_of
+from claimcheck.watching import held_objects
 from claimcheck.watching.followed_cluster import FOLLOWED_BYTES, FollowedCluster, bytes_held
 from claimcheck.watching.held_objects import held_of
 from claimcheck.watching.waiting_pods import note_on
 from cluster.budget import OBJECT_BYTES
 from cluster.live_objects import LiveObject, Resource
 from cluster.workloads import Workload
+from documents.manifest import Manifest
 from resourceapi.manifests import text
 from resourceapi.objects import Object
 from resourceapi.releases import Profile
@@ -30,6 +32,7 @@ from validation.server import Server
 _LONG = "x" * 250_000
 _MANAGERS = [{"manager": "kubelet", "apiVersion": "v1", "fieldsV1": {"f:spec": {f"f:{_LONG}": {}}}}]
 _ENVIRONMENT = [{"name": "A", "value": _LONG}]
+_CLAIM = next(each for each in RESOURCES if each.kind == "ResourceClaim")
 _PARAMETERS = {"driver": DRIVER, "parameters": {"note": _LONG}}
 
 
@@ -110,7 +113,29 @@ def test_no_less_is_counted_than_is_held(character: str) -> None:
     cluster = FollowedCluster("cluster", Profile(), RESOURCES)
     cluster.collections[RESOURCES[1]].put(obj)
     (held,) = cluster.collections[RESOURCES[1]].objects.values()
-    assert len(held.text.source) <= bytes_held(RESOURCES[1], obj) < len(held.text.source) + 100
+    assert held.text.value["spec"] == obj["spec"]
+    assert bytes_held(RESOURCES[1], obj) == len(held.text._zipped) > 0
+
+
+@pytest.mark.parametrize("character", ["x", "<", "é", "\1", "\U0001f600"])
+def test_claims_take_no_more_than_api_servers_store(character: str) -> None:
+    """The attack: 150 claims of 1.4 MB, of which all but a few bytes are `<` in a selector, were 1.3 GB; `watch` may take 1 GiB."""
+    expression = f"device.driver == '{character * 8_000}'"
+    selectors = [{"cel": {"expression": expression}}] * 32
+    requests = [{"name": "gpu", "exactly": {"deviceClassName": "gpu", "selectors": selectors}}]
+    claim = {"metadata": {"name": "a", "namespace": "evil"}, "spec": {"devices": {"requests": requests}}}
+    assert bytes_held(_CLAIM, claim) < 32 * len(expression.encode()) / 4
+
+
+def test_owners_of_an_object_are_not_all_held() -> None:
+    """The attack: claims and pods with 25,000 owners. The one that makes it again stays."""
+    owners: list[Object] = [
+        {"kind": "Job", "name": f"job-{number}", "uid": str(number)} for number in range(25_000)
+    ]
+    owners.append({"kind": "ReplicaSet", "name": "web", "uid": "web", "controller": True})
+    held = held_of(_CLAIM, {"metadata": {"name": "a", "ownerReferences": owners}})
+    assert held["metadata"]["ownerReferences"][0] == owners[-1]
+    assert len(held["metadata"]["ownerReferences"]) < 20
 
 
 def test_whatever_is_wrong_with_an_object_it_counts() -> None:
@@ -149,21 +174,44 @@ def test_the_server_accepts_what_is_held_of_a_pod() -> None:
 
 def test_the_same_is_said_as_of_whole_objects() -> None:
     """Of random clusters in each of which something is wrong."""
-    notes = {seed: (_notes(seed, held=False), _notes(seed, held=True)) for seed in range(60)}
+    notes = {seed: (_notes(*_whole(seed)), _notes(*_followed(seed))) for seed in range(60)}
     assert all(whole == held for whole, held in notes.values())
     assert sum(bool(whole) for whole, _ in notes.values()) > 30
 
 
-def _notes(seed: int, *, held: bool) -> list[str]:
-    state = ClusterState(Profile(), "team")
-    found = []
-    for each in objects_of(seed):
-        if each["kind"] in ("Deployment", "StatefulSet", "DaemonSet", "Job"):
-            continue
-        value = {**each, "metadata": {**each["metadata"], "annotations": {"note": "n"}}}
-        value = held_of(_resource(each), value) if held else value
-        found.append(LiveObject("cluster", _resource(each).name, value))
-    requesting = state.learn(found, live=True)
-    workloads: list[Workload] = Reader(state, "team").workloads(requesting, UNLIMITED)
+def test_the_same_is_said_where_what_claims_ask_for_is_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of all claims and templates, however short, and of pods on nodes that have been read before."""
+    monkeypatch.setattr(held_objects, "MIN_BYTES", 0)
+    for seed in range(60):
+        assert _notes(*_followed(seed, without_pending=True)) == _notes(*_whole(seed))
+
+
+def _objects(seed: int) -> list[Object]:
+    more = {"annotations": {"note": "n"}, "namespace": "default"}
+    return [
+        {**each, "metadata": {**more, **each["metadata"]}}
+        for each in objects_of(seed)
+        if each["kind"] not in ("Deployment", "StatefulSet", "DaemonSet", "Job")
+    ]
+
+
+def _whole(seed: int) -> tuple[ClusterState, list[Manifest]]:
+    state = ClusterState(Profile(), "default")
+    found = [LiveObject("cluster", _resource(each).name, each) for each in _objects(seed)]
+    pods = [each for each in state.learn(found, live=True) if each.value["kind"] == "Pod"]
+    return state, pods
+
+
+def _followed(seed: int, *, without_pending: bool = False) -> tuple[ClusterState, list[Manifest]]:
+    objects = _objects(seed)
+    cluster = FollowedCluster("cluster", Profile(), dict.fromkeys(map(_resource, objects)))
+    for each in objects:
+        cluster.collections[_resource(each)].put(each)
+    state, pods = cluster.state()
+    return cluster.state_without_pending() if without_pending else state, pods
+
+
+def _notes(state: ClusterState, requesting: list[Manifest]) -> list[str]:
+    workloads: list[Workload] = Reader(state, "default").workloads(requesting, UNLIMITED)
     scenario = Scenario(state, snapshot_of(state, UNLIMITED), workloads)
     return [f"{each.workload.title}: {note_on(each)}" for each in explain_each(scenario) if note_on(each)]

@@ -28,10 +28,13 @@ from claimcheck.watching.waiting_pods import (
 )
 from cluster.event_writer import Subject
 from cluster.live_objects import Resource
+from cluster.objects import ClusterObjects
 from cluster.workloads import Workload
 from documents.manifest import Manifest
 from resourceapi.manifests import name_of
 from resourceapi.objects import Object
+from resourceapi.records.claims import PackedDevices
+from resourceapi.records.pods import Pod
 from resourceapi.releases import Profile
 
 V1 = "resource.k8s.io/v1"
@@ -84,15 +87,29 @@ class Watched:
     def put(self, kind: str, obj: Object) -> None:
         self._of[kind].put(obj)
 
-    def claim(self, name: str, namespace: str = "team", status: Object | None = None, count: int = 1) -> None:
-        requests = [{"name": "gpu", "exactly": {"deviceClassName": "gpu", "count": count}}]
+    def claim(
+        self,
+        name: str,
+        namespace: str = "team",
+        status: Object | None = None,
+        count: int = 1,
+        requests: Sequence[Object] = (),
+    ) -> None:
+        requests = requests or [{"name": "gpu", "exactly": {"deviceClassName": "gpu", "count": count}}]
         metadata = {"name": name, "namespace": namespace, "uid": f"claim-{name}"}
         spec = {"devices": {"requests": requests}}
         self.put("ResourceClaim", {"metadata": metadata, "spec": spec, "status": status or {}})
 
-    def waits(self, name: str, namespace: str = "team", count: int = 1, **options: Any) -> None:
+    def waits(
+        self,
+        name: str,
+        namespace: str = "team",
+        count: int = 1,
+        requests: Sequence[Object] = (),
+        **options: Any,
+    ) -> None:
         """A pod with a claim."""
-        self.claim(name, namespace, count=count)
+        self.claim(name, namespace, count=count, requests=requests)
         self.put("Pod", pod(name, namespace, **options))
 
     def after(self, seconds: float) -> list[tuple[str, str]]:
@@ -415,7 +432,7 @@ def test_large_pods_are_not_read(spec: Object, is_read: bool, monkeypatch: pytes
     watched.after(0.0)
     ((_, note),) = watched.after(QUIET_SECONDS)
     assert bool(read) == is_read
-    too_large = "it is not looked at, as the pod or its PodGroup is too large: ask `claimcheck explain pod/large -n team`"
+    too_large = "it is not looked at, as the pod or its PodGroup or claims are too large: ask `claimcheck explain pod/large -n team`"
     assert (note == too_large) is not is_read
 
 
@@ -452,4 +469,60 @@ def test_large_groups_are_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
         watched.after(0.0)
         notes.append(dict(watched.after(QUIET_SECONDS))["team/p0"])
     assert notes[0].startswith("of PodGroup team/g, 0 of 3 pods fit, and it needs 2 (minCount)")
-    assert notes[1].startswith("it is not looked at, as the pod or its PodGroup is too large: ")
+    assert notes[1].startswith("it is not looked at, as the pod or its PodGroup or claims are too large: ")
+
+
+def _large(number: int) -> list[Object]:
+    """Requests with so many alternatives, which ask for what a selector says 32 times."""
+    selectors = [{"cel": {"expression": "true"}}] * 32
+    alternatives = [
+        {"name": f"a{each}", "deviceClassName": "gpu", "selectors": selectors} for each in range(8)
+    ]
+    return [{"name": f"r{each}", "firstAvailable": alternatives} for each in range(number)]
+
+
+def test_what_claims_ask_for_is_read_for_pods_that_name_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The attack: 250 claims of 390 KB that nobody names took 1 GiB and 17 s of CPU at each look."""
+    watched, read = Watched(), list[int]()
+    packed = PackedDevices.read
+
+    def noted(devices: PackedDevices) -> Object:
+        read.append(len(devices.raw.source))
+        return packed(devices)
+
+    monkeypatch.setattr(PackedDevices, "read", noted)
+    for number in range(20):
+        watched.claim(f"huge-{number}", "evil", requests=_large(32))
+    watched.waits("next")
+    watched.waits("long", requests=_large(4))
+    watched.after(0.0)
+    assert [name for name, _ in watched.after(QUIET_SECONDS)] == ["team/next", "team/long"]
+    assert 0 < max(read) < 50_000
+
+
+def test_pods_with_huge_claims_are_not_looked_at() -> None:
+    watched = Watched()
+    watched.waits("huge", requests=_large(32))
+    watched.after(0.0)
+    ((_, note),) = watched.after(QUIET_SECONDS)
+    assert note.startswith("it is not looked at, as the pod or its PodGroup or claims are too large: ask ")
+
+
+def test_pods_on_nodes_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The attack: 50 pods of 15,000 containers that somebody has created on a node took 22 s of CPU at each look."""
+    watched, read = Watched(), list[str]()
+    on_node = ClusterObjects.pod_on_node
+
+    def noted(objects: ClusterObjects, value: Object) -> Pod | None:
+        read.append(name_of(value))
+        return on_node(objects, value)
+
+    monkeypatch.setattr(ClusterObjects, "pod_on_node", noted)
+    watched.waits("next")
+    for _ in range(3):
+        watched.after(REPEAT_SECONDS)
+        watched.put("Pod", pod("train", node="node-1", metadata={"labels": {"a": str(watched.now)}}))
+    assert read == ["train"]
+    watched.put("Pod", pod("train", node="node-1", spec={"priority": 1}))
+    watched.after(REPEAT_SECONDS)
+    assert read == ["train", "train"]
