@@ -26,7 +26,7 @@ $(READY): requirements.lock pyproject.toml
 	$(COMPILE)
 	@touch $@
 
-run: setup ## validate shipped examples, then serve the webhooks on loopback until interrupted
+run: setup ## validate shipped examples, then serve the webhooks and a page on loopback until interrupted
 	@echo "Examples that kube-apiserver would accept:"
 	@$(BIN)/claimcheck validate $(EXAMPLES)/good $(EXAMPLES)/inventory
 	@echo
@@ -37,7 +37,6 @@ run: setup ## validate shipped examples, then serve the webhooks on loopback unt
 	@echo "  $(BIN)/claimcheck validate YOUR-MANIFESTS/          the same for your own files"
 	@echo "  $(BIN)/claimcheck validate --kube-version 1.34 ...  what an older release says"
 	@echo "  $(BIN)/claimcheck validate --help                   formats, gates, updates, clusters"
-	@echo "  $(BIN)/claimcheck ui --open --inventory $(EXAMPLES)/inventory    devices on a page in the browser"
 	@echo
 	@echo "The same rules as webhooks:"
 	@$(BIN)/claimcheck serve --demo $(EXAMPLES)/inventory

@@ -75,18 +75,18 @@ def demonstrate(inventory: str, check: Callable[[str, str], int] | None = None) 
             config, port = _write_config(directory, inventory)
             if check is not None:
                 return check(str(config), f"--demo {inventory}")
-            with _serving(config) as service:
+            with _running("serve", "--config", str(config)) as service:
                 _show(service, config, directory / "certificates" / "current" / "ca.crt", port)
-                return UNFINISHED if service.wait() else 0
+                with _running("ui", "--no-config", "--port", "0", "--inventory", inventory):  # says where
+                    return UNFINISHED if service.wait() else 0
     except KeyboardInterrupt:
         return 0
 
 
 @contextlib.contextmanager
-def _serving(config: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """Run the service in the block; a second interrupt at the end kills it."""
-    command = [sys.executable, "-m", "commandline.main", "serve", "--config", str(config)]
-    with subprocess.Popen(command) as service:
+def _running(*arguments: str) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a subcommand in the block; a second interrupt at the end kills it."""
+    with subprocess.Popen([sys.executable, "-m", "commandline.main", *arguments]) as service:
         try:
             yield service
         finally:
@@ -127,7 +127,8 @@ def _show(service: subprocess.Popen[bytes], config: Path, authority: Path, port:
     )
     print(f"  curl --cacert {authority} {url}/metrics")
     print(f"  edit {config}: changes are taken while it serves")
-    print("  docs/how-to/webhook.md: register it with a cluster\n", flush=True)
+    print("  docs/how-to/webhook.md: register it with a cluster")
+    print("\nThe same objects on a page, to open in a browser:\n", flush=True)
 
 
 def _ask(service: subprocess.Popen[bytes], authority: Path, url: str) -> Any:

@@ -89,13 +89,13 @@ async def _show(listener: socket.socket, pages: ClusterPages, *, opens: bool) ->
     from contextlib import ExitStack
     from signal import SIGINT, SIGTERM
 
-    from commandline.page.cluster_pages import SELECT
+    from commandline.page.cluster_pages import POSTED
     from serving.browser_pages import Site, browser_served
 
     stopped = asyncio.Event()
     for each in (SIGINT, SIGTERM):
         asyncio.get_running_loop().add_signal_handler(each, stopped.set)
-    site = Site(_files(), pages.answers, frozenset((SELECT,)), pages.version)
+    site = Site(_files(), pages.answers, POSTED, pages.version)
     async with browser_served(listener, site) as address:
         print(address, flush=True)
         with ExitStack() as opened:

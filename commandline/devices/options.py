@@ -28,6 +28,7 @@ EXAMPLES = """examples:
   claimcheck devices gpu.example.com/gpu-7/gpu-0                all about one device
   claimcheck devices --class gpu --selector 'device.attributes["gpu.example.com"].model == "a100"'
   claimcheck devices -o json                                    for programs; -o yaml is the same in YAML
+  claimcheck devices --summary                                  how many are free, by model and class
   claimcheck devices -o svg > devices.svg                       a map of them; -o html has a table as well
 
 A device is free, allocated (to one claim), shared (several claims may use it, and some do), or cannot be allocated: its pool is
@@ -37,6 +38,8 @@ What patches and taint rules would change, `claimcheck impact` tells.
 
 exit codes: 0 the devices are listed, even if there are none; 2 some input could not be read
 """
+#: Formats of ``--summary``.
+CSV = "csv"
 TEXT, WIDE, JSON, YAML = "text", "wide", "json", "yaml"
 SVG = "svg"
 
@@ -71,6 +74,12 @@ def add_arguments(parser: ArgumentParser) -> None:
             dest=f"only_{option.removeprefix('--')}",
             help=f"only {which}",
         )
+    parser.add_argument(
+        "--summary",
+        action="store_true",
+        help="instead of the devices: how many of each model and class are free, alone, as whole nodes and near each other; "
+        "as text, json, yaml or csv",
+    )
     add_timeout(parser, "the selectors of all devices")
     add_server_options(parser)
-    add_output(parser, (TEXT, WIDE, JSON, YAML, HTML, SVG))
+    add_output(parser, (TEXT, WIDE, JSON, YAML, HTML, SVG, CSV))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from commandline.devices.options import SVG, TEXT, WIDE
+from commandline.devices.options import CSV, JSON, SVG, TEXT, WIDE, YAML
 from commandline.errors import SUCCESS, UNFINISHED, UsageError
 from commandline.live_cluster import cluster_or_inventory
 from commandline.options import HTML, profile_of
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from allocator.devices import Device
+    from allocator.time_limit import TimeLimit
     from claimcheck.answers.devices.cluster_devices import ClusterDevices
     from commandline.devices.filters import Filters
 
@@ -30,6 +31,7 @@ def run(options: Namespace) -> int:
     from commandline.devices.filters import Filters, named
     from commandline.reports.escaping import complain
 
+    _check(options)
     options.live |= not options.inventory
     cluster = cluster_or_inventory(options)
     state, _ = read_cluster(options, cluster, profile_of(options))
@@ -52,9 +54,37 @@ def run(options: Namespace) -> int:
         raise UsageError(
             f"finding out which pods are evicted took longer than {options.timeout:g} s (--timeout)"
         ) from None
-    _write(options, devices, chosen)
+    if options.summary:
+        _write_summary(options, devices, chosen, limit)
+    else:
+        _write(options, devices, chosen)
     complain(*_remarks(options, devices, chosen, filters))
     return UNFINISHED if state.failures else SUCCESS
+
+
+def _check(options: Namespace) -> None:
+    """Check that the options go together.
+
+    :raises UsageError: if not.
+    """
+    allowed = (TEXT, JSON, YAML, CSV) if options.summary else (TEXT, WIDE, JSON, YAML, HTML, SVG)
+    if options.output not in allowed:
+        beside = "with" if options.summary else "without"
+        raise UsageError(f"--output {options.output}: {beside} --summary, it is {', '.join(allowed)}")
+
+
+def _write_summary(
+    options: Namespace, devices: ClusterDevices, chosen: list[Device], limit: TimeLimit
+) -> None:
+    from claimcheck.answers.devices.capacity import capacity
+    from commandline.devices import capacity_report
+    from commandline.reports.writing import write_answer
+
+    found = capacity(devices, limit, chosen)
+    if options.output == CSV:
+        sys.stdout.write(capacity_report.as_csv(found))
+    else:
+        write_answer(options, found, lines=capacity_report.lines, document=capacity_report.document)
 
 
 def _write(options: Namespace, devices: ClusterDevices, chosen: list[Device]) -> None:

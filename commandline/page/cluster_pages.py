@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from functools import cached_property, partial
+from itertools import islice
 from time import monotonic
 from typing import Any
 
@@ -12,19 +13,25 @@ from allocator.devices import Device
 from allocator.selection import CompileError, Selectors
 from allocator.time_limit import POD_SECONDS, OutOfTime, TimeLimit
 from claimcheck.answers.cel import evaluate
-from claimcheck.answers.cluster_state import ClusterState
+from claimcheck.answers.cluster_state import TEMPLATE, ClusterState
+from claimcheck.answers.devices.capacity import Capacity, capacity
 from claimcheck.answers.devices.cluster_devices import FREE
 from claimcheck.answers.doctor.checks import POD_WAITS
 from claimcheck.answers.doctor.examination import PODS_THAT_WAIT, Examination, examine
 from claimcheck.answers.doctor.examined import Examined
 from claimcheck.answers.explain import explain_all
-from claimcheck.answers.scenario import Scenario, fellows_in
+from claimcheck.answers.reading import Text, read_files
+from claimcheck.answers.room import room_for
+from claimcheck.answers.scenario import Reader, Scenario, fellows_in
+from cluster.workloads import Workload
 from commandline import doctor_report
+from commandline.devices import capacity_report
 from commandline.devices.device_map import DeviceMap
 from commandline.devices.json_report import device_document
 from commandline.explain import json_report
 from commandline.reports.writing import failure_documents
 from documents.manifest import Manifest
+from resourceapi.manifests import name_of, namespace_of
 from resourceapi.records.pools import DeviceId
 from serving.browser_pages import Query
 from serving.routes import HTTPError
@@ -35,6 +42,10 @@ Objects = tuple[ClusterState, list[Manifest]]
 
 #: How long a selector may take on all kinds of devices.
 SELECT_SECONDS = 2.0
+#: How long the selectors of all classes may take, and how long each objective may that counts for how many more there is room.
+CAPACITY_SECONDS, ROOM_SECONDS = 4.0, 2.0
+#: Objects that are listed to choose one from.
+MOST_REQUESTING = 1_000
 #: After a change it is not looked anew before so many times as long have passed as the last look took.
 REST = 2.0
 #: Answers that are kept until something changes, and how many characters they have at most.
@@ -78,6 +89,16 @@ class _Look:
         found = [each for each in self.examined.waiting.workloads if each.is_pod and each.full_name == name]
         fellows = fellows_in(self.state, self.manifests, found, self.state.default_namespace, limit)
         return Scenario(self.state, self.devices.snapshot, found, fellows)
+
+    @cached_property
+    def requesting(self) -> list[Manifest]:
+        """What requests devices in the cluster: templates first, of which there are few, and pods last."""
+        kinds = {TEMPLATE: 0, "Pod": 2}
+        return sorted(self.manifests, key=lambda each: kinds.get(each.value["kind"], 1))
+
+    @cached_property
+    def capacity(self) -> Capacity:
+        return capacity(self.devices, TimeLimit(CAPACITY_SECONDS))
 
     @cached_property
     def map(self) -> DeviceMap:
@@ -125,6 +146,9 @@ class ClusterPages:
             "/api/v1/map": self._map,
             "/api/v1/node": self._node,
             "/api/v1/device": self._device,
+            "/api/v1/capacity": self._capacity,
+            "/api/v1/capacity.csv": self._capacity_csv,
+            ROOM: self._room,
             SELECT: self._select,
         }
         return {path: partial(self._answer, path, make) for path, make in kept.items()}
@@ -213,6 +237,51 @@ class ClusterPages:
             raise HTTPError(f"there is no device {id}", 404)
         return self._of(look, device)
 
+    def _capacity(self, look: _Look, _: Query) -> Json:
+        asked = [
+            {
+                "kind": each.value["kind"],
+                "namespace": namespace_of(each.value, "default"),
+                "name": name_of(each.value),
+            }
+            for each in islice(look.requesting, MOST_REQUESTING)
+        ]
+        more = len(look.requesting) - len(asked)
+        return {**capacity_report.document(look.capacity), "requesting": asked, "moreRequesting": more}
+
+    def _capacity_csv(self, look: _Look, _: Query) -> Json:
+        return {"text": capacity_report.as_csv(look.capacity)}
+
+    def _room(self, look: _Look, query: Query) -> Json:
+        """How many more like an object of the cluster, or like the first in a text, there is room for."""
+        if "text" in query:
+            workload, state = self._pasted(look, query["text"])
+        else:
+            name = tuple(_given(query, key) for key in ("kind", "namespace", "name"))
+            found = (each for each in look.requesting if _named(each) == name)
+            manifest = next(found, None)
+            if manifest is None:
+                raise HTTPError(f"there is no {name[0]} {name[1]}/{name[2]} that requests devices", 404)
+            state = look.state.copy()
+            workload = _first_workload(Reader(state, "default"), [manifest])
+        if workload.problem:
+            raise HTTPError(workload.problem, 422)
+        if workload.missing:
+            raise HTTPError(f"it waits for {workload.waits_for}", 422)
+        try:
+            found_room = room_for(look.devices.snapshot, workload, state.node_resources(), ROOM_SECONDS)
+        except OutOfTime:
+            raise HTTPError(f"it took longer than {ROOM_SECONDS:g} s", 503) from None
+        return {"object": workload.title, **capacity_report.room_document(found_room)}
+
+    @staticmethod
+    def _pasted(look: _Look, text: str) -> tuple[Workload, ClusterState]:
+        state = look.state.copy()
+        asked = state.learn(read_files([Text("text", text.encode("utf-8", "replace"))]), new=True)
+        if state.failures:
+            raise HTTPError(state.failures[0].message, 422)
+        return _first_workload(Reader(state, "default"), asked), state
+
     def _of(self, look: _Look, device: Device) -> Json:
         return device_document(look.devices, device)
 
@@ -240,7 +309,25 @@ class ClusterPages:
         return {"kinds": chosen, "failing": failing, "error": None}
 
 
-SELECT = "/api/v1/select"
+SELECT, ROOM = "/api/v1/select", "/api/v1/room"
+#: What is asked by POST: expressions and manifests may be long.
+POSTED = frozenset((SELECT, ROOM))
+
+
+def _named(manifest: Manifest) -> tuple[str, str, str]:
+    value = manifest.value
+    return value["kind"], namespace_of(value, "default"), name_of(value)
+
+
+def _first_workload(reader: Reader, manifests: list[Manifest]) -> Workload:
+    """The first thing among objects that requests devices."""
+    try:
+        found = reader.workloads(manifests, TimeLimit(ROOM_SECONDS))
+    except OutOfTime:
+        raise HTTPError("reading it took too long", 503) from None
+    if not found:
+        raise HTTPError("nothing in it requests devices", 422)
+    return found[0]
 
 
 def _given(query: Query, key: str) -> str:

@@ -44,7 +44,7 @@ def _run(run: Run) -> Json:
         "undecided": [each.pod for each in run.undecided],
         "placements": [_placement(each) for each in run.placements],
         "left": [each.pod for each in run.left],
-        "fragmentation": None if run.fragmentation is None else _fragmentation(run.fragmentation),
+        "fragmentation": None if run.fragmentation is None else fragmentation_document(run.fragmentation),
     }
 
 
@@ -73,7 +73,8 @@ def _placement(placement: Placement) -> Json:
     return document
 
 
-def _fragmentation(remaining: Fragmentation) -> Json:
+def fragmentation_document(remaining: Fragmentation) -> Json:
+    """What is left of devices, as plain data."""
     return {
         "partitions": [
             {

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from urllib.request import Request, urlopen
 
 import pytest
 
@@ -18,15 +19,19 @@ EXAMPLES = Path(__file__).parents[2] / "manifests" / "examples" / "inventory"
 
 
 def test_it_shows_an_answer_and_serves() -> None:
-    """It prints the answer to an example, serves until it is told to end, and leaves nothing behind."""
+    """It prints the answer to an example and the address of the page, serves until it is told to end, and leaves nothing behind."""
     command = [str(Path(sys.executable).with_name("claimcheck")), "serve", "--demo", str(EXAMPLES)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         assert process.stdout is not None
         text = ""
         for line in process.stdout:
             text += line
-            if "register it with a cluster" in line:
+            if "#token=" in line:
                 break
+        address, _, token = line.strip().partition("#token=")
+        asked = Request(f"{address}api/v1/cluster", headers={"Authorization": f"Bearer {token}"})
+        with urlopen(asked, timeout=PATIENCE_SECONDS) as response:
+            assert json.load(response)["devices"] > 0
         process.send_signal(signal.SIGTERM)
         assert process.wait(PATIENCE_SECONDS) == 0
     answer = json.loads(text[text.index("\n{") : text.index("\n}\n") + 2])
@@ -38,7 +43,7 @@ def test_it_shows_an_answer_and_serves() -> None:
 
 @pytest.mark.usefixtures("interruptible")
 def test_make_run_validates_serves_and_ends() -> None:
-    """`make run` reports on the examples, shows an answer of the service, and ends without a trace when interrupted."""
+    """`make run` reports on the examples, shows an answer of the service and the address of the page, and ends without a trace when interrupted."""
     project = Path(__file__).parents[2]
     # what is set up already, whatever is newer than it
     ready = ["-o", ".venv/.ready", f"BIN={Path(sys.executable).parent}"]
@@ -55,7 +60,7 @@ def test_make_run_validates_serves_and_ends() -> None:
         text = ""
         for line in process.stdout:
             text += line
-            if "register it with a cluster" in line:
+            if "#token=" in line:
                 break
         os.killpg(process.pid, signal.SIGINT)
         text += process.stdout.read()

@@ -186,6 +186,46 @@ export interface Selected {
   error: null | { message: string; line?: number | null; column?: number | null; hint?: string };
 }
 
+/** What there is of the devices of a model, or of a class. */
+export interface Stock {
+  deviceClass?: string;
+  driver?: string;
+  model?: string;
+  devices: number;
+  held: number;
+  free: number;
+  wholeNodes: number;
+  onWholeNodes: number;
+  near: { by: string; sets: { size: number; count: number }[] }[];
+  stranded: { reason: string; devices: number }[];
+}
+
+export interface Capacity {
+  models: Stock[];
+  classes: Stock[];
+  /** classes whose selectors there was no time to ask */
+  unfinished: string[];
+  fragmentation: null | {
+    partitions: { driver: string; partition: string; placeable: number; sufficientFor: number; whole: number }[];
+    shares: { driver: string; capacity: string; devices: number; total: number; free: number; largestRest: number }[];
+  };
+  requesting: { kind: string; namespace: string; name: string }[];
+  moreRequesting: number;
+}
+
+/** How many more like an object there is room for. */
+export interface Room {
+  object: string;
+  objectives: {
+    objective: string;
+    copies: number;
+    isAll: boolean;
+    reason: string;
+    nodes: { name: string; copies: number }[];
+    moreNodes: number;
+  }[];
+}
+
 export class Refused extends Error {
   constructor(
     readonly status: number,
@@ -209,9 +249,14 @@ async function answer<T>(path: string, init: RequestInit = {}): Promise<T> {
   throw new Refused(response.status, typeof said === "string" ? said : `the answer has the status ${response.status}`);
 }
 
-export function select(expression: string, aborted: AbortSignal): Promise<Selected> {
+/** The answer to a question that may be long. */
+export function ask<T>(name: string, question: Record<string, string>, aborted: AbortSignal): Promise<T> {
   const headers = { ...authorization(), "Content-Type": "application/json" };
-  return answer("select", { method: "POST", headers, body: JSON.stringify({ expression }), signal: aborted });
+  return answer(name, { method: "POST", headers, body: JSON.stringify(question), signal: aborted });
+}
+
+export function table(name: string): Promise<{ text: string }> {
+  return answer(name);
 }
 
 export const isLoggedOut = signal(false);

@@ -1,6 +1,7 @@
 // The frame around all views.
 import { Component, type ComponentChildren, render } from "preact";
 import { type Cluster, follow, isConnected, isLoggedOut, reload } from "./api.ts";
+import { CapacityPage } from "./capacity.tsx";
 import { Devices } from "./devices.tsx";
 import { DevicePage } from "./device.tsx";
 import { Findings } from "./findings.tsx";
@@ -19,6 +20,7 @@ function View() {
     case "devices": return <Devices />;
     case "node": return <NodePage key={location.hash} {...at} />;
     case "device": return <DevicePage key={location.hash} {...at} />;
+    case "capacity": return <CapacityPage />;
     case "findings": return <Findings />;
     case "unknown": return <Unknown />;
   }
@@ -42,6 +44,7 @@ function Unknown() {
 const VIEWS = [
   { href: to.waiting, title: "Waiting", has: ["waiting", "pod"] },
   { href: to.devices, title: "Devices", has: ["devices", "node", "device"] },
+  { href: to.capacity, title: "Capacity", has: ["capacity"] },
   { href: to.findings, title: "Findings", has: ["findings"] },
 ];
 

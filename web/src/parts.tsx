@@ -1,7 +1,7 @@
 // What several views are made of.
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { changes, type Failure, load, type Loaded, reload, type Severity } from "./api.ts";
+import { ask, changes, type Failure, load, type Loaded, Refused, reload, type Severity } from "./api.ts";
 import { counted, hasInvisible, Said, shown } from "./text.tsx";
 
 /** The answer to a question, as far as it is there. */
@@ -19,6 +19,34 @@ export function Answer<T>({ of, children }: { of: Loaded<T>; children: (value: T
       <button type="button" onClick={reload}>Try again</button>
     </div>
   );
+}
+
+/** The answer to what somebody asks as they type or choose: asked anew when the cluster has changed, a moment after the last key. */
+export function useAsked<T>(name: string, question: Record<string, string> | null, pause = 200): Loaded<T> {
+  const [loaded, setLoaded] = useState<Loaded<T>>({});
+  const key = question && JSON.stringify(question);
+  const version = changes.value;
+  useEffect(() => {
+    if (key === null) {
+      setLoaded({});
+      return undefined;
+    }
+    const aborted = new AbortController();
+    const timer = setTimeout(async () => {
+      try {
+        setLoaded({ value: await ask<T>(name, JSON.parse(key), aborted.signal) });
+      } catch (error) {
+        if (aborted.signal.aborted) return;
+        if (!(error instanceof Refused)) throw error;
+        setLoaded({ error });
+      }
+    }, pause);
+    return () => {
+      clearTimeout(timer);
+      aborted.abort();
+    };
+  }, [key, version, name, pause]);
+  return loaded;
 }
 
 export function useTitle(title: string) {

@@ -7,6 +7,7 @@ export type Route =
   | { view: "devices" }
   | { view: "node"; name: string }
   | { view: "device"; driver: string; pool: string; name: string }
+  | { view: "capacity" }
   | { view: "findings" }
   | { view: "unknown" };
 
@@ -16,6 +17,7 @@ const address = (...parts: string[]) =>
 export const to = {
   waiting: address("waiting"),
   devices: address("devices"),
+  capacity: address("capacity"),
   findings: address("findings"),
   pod: (namespace: string, name: string) => address("waiting", namespace, name),
   node: (name: string) => address("devices", "node", name),
@@ -33,6 +35,7 @@ export function parse(hash: string): Route {
   const is = (view: string, length: number) => first === view && parts.length === length;
   if (first === "" || is("waiting", 1)) return { view: "waiting" };
   if (is("waiting", 3)) return { view: "pod", namespace: second!, name: third! };
+  if (is("capacity", 1)) return { view: "capacity" };
   if (is("findings", 1)) return { view: "findings" };
   if (is("devices", 1)) return { view: "devices" };
   if (is("devices", 3) && second === "node") return { view: "node", name: third! };

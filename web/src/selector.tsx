@@ -1,37 +1,20 @@
 // The selector: an expression of CEL that lights up the kinds of devices that it chooses.
 import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { changes, type ClusterMap, type Kind, Refused, select, type Selected } from "./api.ts";
-import { Some } from "./parts.tsx";
+import type { ClusterMap, Kind, Selected } from "./api.ts";
+import { Some, useAsked } from "./parts.tsx";
 import { counted, number, Said, shown } from "./text.tsx";
 
-const PAUSE = 200;
 const expression = signal("");
 /** What the expression chooses; null if there is none, or it is wrong. */
 export const selected = signal<Selected | null>(null);
 
 function useSelection() {
   const text = expression.value;
-  const version = changes.value;
+  const { value, error } = useAsked<Selected>("select", text.trim() ? { expression: text } : null);
   useEffect(() => {
-    if (!text.trim()) {
-      selected.value = null;
-      return undefined;
-    }
-    const aborted = new AbortController();
-    const timer = setTimeout(async () => {
-      try {
-        selected.value = await select(text, aborted.signal);
-      } catch (error) {
-        if (error instanceof Refused) selected.value = { kinds: [], failing: [], error: { message: error.message } };
-        else if (!aborted.signal.aborted) throw error;
-      }
-    }, PAUSE);
-    return () => {
-      clearTimeout(timer);
-      aborted.abort();
-    };
-  }, [text, version]);
+    selected.value = error ? { kinds: [], failing: [], error: { message: error.message } } : (value ?? null);
+  }, [value, error]);
 }
 
 export function Selector({ map }: { map: ClusterMap }) {

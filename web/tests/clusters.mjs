@@ -116,6 +116,30 @@ function select({ expression }) {
 
 const cluster = (more) => ({ source: "cluster.yaml", kubeVersion: "1.37", isLive: false, version: 1, nodes: 112, devices: 899, free: 306, waiting: 0, failures: [], notes: [], ...more });
 
+const stock = (more) => ({
+  devices: 96, held: 40, free: 53, wholeNodes: 5, onWholeNodes: 40,
+  near: [{ by: "node", sets: [{ size: 2, count: 26 }, { size: 4, count: 12 }, { size: 8, count: 5 }] }, { by: "resource.kubernetes.io/pcieRoot", sets: [{ size: 2, count: 20 }, { size: 4, count: 0 }, { size: 8, count: 0 }] }],
+  stranded: [{ reason: "node cordoned", devices: 3 }],
+  ...more,
+});
+const FRAGMENTATION = {
+  partitions: [{ driver: "gpu.example.com", partition: "1g.10gb", placeable: 9, sufficientFor: 12, whole: 28 }],
+  shares: [{ driver: "nic.example.com", capacity: "bandwidth", devices: 3, total: 3e11, free: 1.2e11, largestRest: 6e10 }],
+};
+const capacity = () => ({
+  models: [stock({ driver: "gpu.example.com", model: "H100" }), stock({ driver: "nic.example.com", model: "", near: [], stranded: [] })],
+  classes: [stock({ deviceClass: "big-gpu" })],
+  unfinished: ["slow"],
+  fragmentation: FRAGMENTATION,
+  requesting: [{ kind: "ResourceClaimTemplate", namespace: "team-a", name: "gpu" }],
+  moreRequesting: 2,
+});
+const objective = (objective, copies, more) => ({ objective, copies, isAll: true, reason: "0/3 nodes are available.", nodes: [{ name: "n1", copies: 8 }, { name: "n2", copies: 1 }], moreNodes: 0, ...more });
+function room({ kind, namespace, name, text }) {
+  if (text !== undefined && !text.includes("kind")) return { refused: 422, error: "nothing in it requests devices" };
+  return { object: text ? "ResourceClaim default/c" : `${kind} ${namespace}/${name}`, objectives: [objective("first-fit", 12), objective("best-fit", 1000, { isAll: false, reason: "" })] };
+}
+
 function answers(found, devices, more = {}) {
   const waiting = found.findings.filter((each) => each.code === "CD001").reduce((sum, each) => sum + each.objects.length, 0);
   return {
@@ -123,6 +147,9 @@ function answers(found, devices, more = {}) {
     doctor: () => found,
     explain: ({ namespace, name }) => EXPLAINED[`${namespace}/${name}`] ?? EXPLAINED["team-a/train"],
     map: () => devices,
+    capacity,
+    "capacity.csv": () => ({ text: "class,driver\r\n" }),
+    room,
     node,
     device: ({ driver, pool, device: name }) => device(driver, pool, name),
     select,
@@ -178,6 +205,15 @@ function hostile() {
     }),
     explain: () => explained,
     map: () => ({ version: 1, kinds: EVIL.map((driver) => ({ driver, count: 8, attributes: { [driver]: driver } })), groups, elsewhere: groups }),
+    capacity: () => ({
+      ...capacity(),
+      models: EVIL.map((each) => stock({ driver: each, model: each, near: EVIL.map((by) => ({ by, sets: [{ size: 2, count: 1 }] })), stranded: [{ reason: each, devices: 1 }] })),
+      classes: EVIL.map((each) => stock({ deviceClass: each })),
+      unfinished: EVIL,
+      fragmentation: { partitions: EVIL.map((each) => ({ ...FRAGMENTATION.partitions[0], driver: each, partition: each })), shares: EVIL.map((each) => ({ ...FRAGMENTATION.shares[0], driver: each, capacity: each })) },
+      requesting: EVIL.map((each) => ({ kind: each, namespace: each, name: each })),
+    }),
+    room: () => ({ object: EVIL.join(" "), objectives: EVIL.map((each) => objective(each, 1, { reason: each, nodes: EVIL.map((name) => ({ name, copies: 2 })) })) }),
     node: ({ name }) => ({ name, closed: name, devices: EVIL.map((each) => strange(each, each, each)) }),
     device: ({ driver, pool, device: name }) => strange(driver, pool, name),
     select: ({ expression }) => ({ kinds: [0], failing: EVIL.map((error, kind) => ({ kind, error })), error: expression.includes("!") ? { message: EVIL.join(" "), line: 1, column: 2, hint: EVIL.join(" ") } : null }),

@@ -12,8 +12,8 @@ import { clusters, EVIL } from "./clusters.mjs";
 import { serve, STATIC } from "./fake_server.mjs";
 
 const WEB = fileURLToPath(new URL("..", import.meta.url));
-const VIEWS = ["#/waiting", "#/waiting/default/train", "#/devices", "#/devices/node/n1", "#/devices/device/gpu.example.com/n1/gpu-0", "#/findings", "#/none"];
-const STRANGE = VIEWS.slice(0, 3).concat(`#/waiting/${encodeURIComponent(EVIL[0])}/x`, `#/devices/node/${encodeURIComponent(EVIL[1])}`, `#/devices/device/${EVIL.slice(0, 3).map(encodeURIComponent).join("/")}`, "#/findings");
+const VIEWS = ["#/waiting", "#/waiting/default/train", "#/devices", "#/devices/node/n1", "#/devices/device/gpu.example.com/n1/gpu-0", "#/capacity", "#/findings", "#/none"];
+const STRANGE = [...VIEWS.slice(0, 3), "#/capacity"].concat(`#/waiting/${encodeURIComponent(EVIL[0])}/x`, `#/devices/node/${encodeURIComponent(EVIL[1])}`, `#/devices/device/${EVIL.slice(0, 3).map(encodeURIComponent).join("/")}`, "#/findings");
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029\u115f\u1160\u2800\u3164\uffa0]/u;
 
 /** A page that shows a view of a cluster. */
@@ -22,6 +22,15 @@ async function open(t, cluster, hash, options = {}) {
   t.after(() => server.close());
   return { page: await look(t, server.address + hash, options), server };
 }
+
+/** Asks what can be asked in a view, and waits for the answers. */
+const ASKED = {
+  "#/capacity": async (page) => {
+    await page.getByLabel("Like").selectOption("what I paste");
+    await page.getByLabel("A claim, template").fill("kind: ResourceClaim");
+    await page.getByText("more like").first().waitFor();
+  },
+};
 
 const text = (page, selector = "main") => page.locator(selector).first().innerText();
 const narrow = { viewport: { width: 360, height: 740 } };
@@ -74,6 +83,7 @@ const SAYS = [
   ["busy", "#/devices/node/n110", "Node n110", ["taint node.kubernetes.io/unschedulable", "8 devices", "gpu-0", "counters used up, tainted", "team-b/api-5d-x", "model H100"]],
   ["busy", "#/devices/device/gpu.example.com/n1/gpu-0", "Device gpu-0", ["allocated", "team-b/api-gpu", "12.4.1 version", "instead of 12.4.0 from ResourceSlice", "ResourceSlicePatch versions", "80Gi", "10Gi", "40Gi", "example.com/overheated:NoSchedule"]],
   ["busy", "#/findings", "Findings", ["6 findings", "Errors 4", "Warnings 1", "Notes 1", "CD010 incomplete-pool", "claimcheck devices --driver=gpu.example.com"]],
+  ["busy", "#/capacity", "Capacity", ["H100 gpu.example.com", "8 on a node", "2 on a pcieRoot", "3 node cordoned", "big-gpu", "no time to ask the selectors of slow", "1g.10gb"]],
   ["empty", "#/devices", "Devices", ["There are no such devices."]],
   ["empty", "#/findings", "Findings", ["Nothing is wrong that can be seen here"]],
   ["busy", "#/%zz", "No such view", ["There is no such view"]],
@@ -112,6 +122,19 @@ test("a selector lights up what it chooses, and says where it is wrong", async (
   await box.fill("");
   await page.getByText("Lights up").waitFor();
   assert.equal(await page.locator(".squares .dim").count(), 0);
+});
+
+test("it is counted how many more of something fit, and the figures can be taken along", async (t) => {
+  const { page } = await open(t, "busy", "#/capacity");
+  await page.getByLabel("Like").selectOption("ResourceClaimTemplate team-a/gpu");
+  await page.getByText("12 more like ResourceClaimTemplate team-a/gpu, first-fit").waitFor();
+  await page.getByText("at least 1,000 more like").waitFor();
+  await page.getByLabel("Like").selectOption("what I paste");
+  await page.getByLabel("A claim, template").fill("no object");
+  await page.getByText("Nothing in it requests devices.").waitFor();
+  const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Download as CSV" }).click()]);
+  assert.equal(file.suggestedFilename(), "capacity.csv");
+  assert.equal(readFileSync(await file.path(), "utf-8"), "class,driver\r\n");
 });
 
 test("the map can be narrowed to a driver and to nodes, and leads to nodes and devices", async (t) => {
@@ -201,6 +224,7 @@ for (const hash of STRANGE) {
   test(`strangers' texts are text in ${hash.slice(0, 40)}`, async (t) => {
     const { page } = await open(t, "hostile", hash, narrow);
     for (const summary of await page.locator("summary").all()) await summary.click();
+    await ASKED[hash]?.(page);
     if (hash === "#/devices") {
       await page.getByLabel("Selector in CEL").fill("a!");
       await page.locator(".caret").waitFor();
@@ -256,6 +280,7 @@ for (const colorScheme of ["light", "dark"]) {
         if (state === "chosen") await page.getByLabel("Selector in CEL").fill("true");
         if (state === "chosen") await page.getByText("Chooses").waitFor();
         if (state === "table") await page.getByRole("button", { name: "Table" }).click();
+        await ASKED[hash]?.(page);
         assert.deepEqual(await inaccessible(page), [], `${cluster} ${hash} ${state}`);
       }
     }
@@ -265,13 +290,15 @@ for (const colorScheme of ["light", "dark"]) {
 for (const hash of VIEWS) {
   test(`the keyboard reaches everything in ${hash}`, async (t) => {
     const { page } = await open(t, "busy", hash);
+    await ASKED[hash]?.(page);
     const all = await page.evaluate(() => {
       const found = [...document.querySelectorAll("a, button, input, select, textarea, summary")].filter((each) => !each.disabled && each.checkVisibility());
       found.forEach((each, index) => (each.dataset.index = index));
       return found.length;
     });
-    const reached = new Set();
-    for (let press = 0; press < all; press += 1) {
+    await page.evaluate(() => document.querySelector(".skip").focus()); // the first
+    const reached = new Set([await page.evaluate(() => document.activeElement.dataset.index)]);
+    for (let press = 1; press < all; press += 1) {
       await page.keyboard.press("Tab");
       const { index, outline } = await page.evaluate(() => ({ index: document.activeElement.dataset.index, outline: getComputedStyle(document.activeElement).outlineStyle }));
       assert.notEqual(outline, "none");
@@ -282,6 +309,7 @@ for (const hash of VIEWS) {
 
   test(`${hash} has no horizontal scrolling at 360 px`, async (t) => {
     const { page } = await open(t, "busy", hash, narrow);
+    await ASKED[hash]?.(page);
     assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 360);
     if (hash !== "#/devices") return;
     await page.getByRole("button", { name: "Table" }).click();

@@ -137,7 +137,7 @@ def test_warnings_as_errors(write: Write) -> None:
             "--feature-gates: missing bool value for DRAAdminAccess",
         ),
         (
-            ("-o", "html", "x"),
+            ("-o", "pdf", "x"),
             "--output pdf: expected FORMAT or FORMAT=FILE with one of text, json, yaml, sarif, junit, github, html",
         ),
         (

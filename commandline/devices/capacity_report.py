@@ -1,0 +1,136 @@
+"""How much of the devices is free, for people, for programs and for spreadsheets."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Sequence
+from io import StringIO
+from typing import Any
+
+from claimcheck.answers.devices.capacity import SIZES, Capacity, Stock
+from claimcheck.answers.room import Room
+from commandline.reports.writing import table
+from commandline.simulate.json_report import fragmentation_document
+from resourceapi.phrases import number
+
+Json = dict[str, Any]
+#: Names of nodes that are listed.
+MOST_NODES = 100
+#: A spreadsheet takes what begins so for a formula.
+_FORMULA = frozenset("=+-@\t\r")
+
+
+def document(capacity: Capacity) -> Json:
+    """The counts as plain data."""
+    left = capacity.left
+    return {
+        "models": [_stock(each) for each in capacity.models],
+        "classes": [_stock(each) for each in capacity.classes],
+        "unfinished": list(capacity.late),
+        "fragmentation": None if left is None else fragmentation_document(left),
+    }
+
+
+def _stock(stock: Stock) -> Json:
+    who = (
+        {"deviceClass": stock.device_class}
+        if stock.device_class
+        else {"driver": stock.driver, "model": stock.model}
+    )
+    return {
+        **who,
+        "devices": stock.devices,
+        "held": stock.held,
+        "free": stock.free,
+        "wholeNodes": stock.whole_nodes,
+        "onWholeNodes": stock.on_whole_nodes,
+        "near": [
+            {"by": name, "sets": [{"size": size, "count": count} for size, count in sets.items()]}
+            for name, sets in stock.near.items()
+        ],
+        "stranded": [{"reason": reason, "devices": count} for reason, count in stock.stranded.items()],
+    }
+
+
+def room_document(found: Sequence[Room]) -> Json:
+    """How many more fit, as plain data."""
+    return {
+        "objectives": [
+            {
+                "objective": each.objective,
+                "copies": each.copies,
+                "isAll": each.is_all,
+                "reason": each.reason,
+                "nodes": [
+                    {"name": name, "copies": count} for name, count in list(each.nodes.items())[:MOST_NODES]
+                ],
+                "moreNodes": max(0, len(each.nodes) - MOST_NODES),
+            }
+            for each in found
+        ]
+    }
+
+
+def lines(capacity: Capacity) -> Iterator[str]:
+    """Two tables: models, and classes."""
+    for title, stocks in (("driver", capacity.models), ("class", capacity.classes)):
+        if stocks:
+            head = (
+                title,
+                "model",
+                "devices",
+                "held",
+                "free",
+                "whole nodes",
+                *_near_names(stocks),
+                "stranded",
+            )
+            rows = [(*_names(each), *_counts(each, stocks), _stranded(each)) for each in stocks]
+            yield from table([head, *rows], left=(0, 1, len(head) - 1))
+            yield ""
+    if capacity.late:
+        yield f"no time to look at {number(len(capacity.late), 'class')} (--timeout): {', '.join(capacity.late)}"
+    yield "Free: what requests without tolerations get now. Stranded: held by nobody, and they do not get it."
+
+
+def _names(stock: Stock) -> tuple[str, str]:
+    return stock.device_class or stock.driver, stock.model
+
+
+def _near_names(stocks: Sequence[Stock]) -> list[str]:
+    return [
+        f"{size} on a {name.rpartition('/')[2]}"
+        for name in dict.fromkeys(name for each in stocks for name in each.near)
+        for size in SIZES
+    ]
+
+
+def _counts(stock: Stock, stocks: Sequence[Stock]) -> Iterator[str]:
+    yield from (f"{each:,}" for each in (stock.devices, stock.held, stock.free, stock.whole_nodes))
+    for name in dict.fromkeys(name for each in stocks for name in each.near):
+        for size in SIZES:
+            yield f"{stock.near.get(name, {}).get(size, 0):,}"
+
+
+def _stranded(stock: Stock) -> str:
+    return ", ".join(f"{count:,} {reason}" for reason, count in stock.stranded.items())
+
+
+def as_csv(capacity: Capacity) -> str:
+    """A row for each model and class."""
+    stocks = [*capacity.models, *capacity.classes]
+    written = StringIO()
+    writer = csv.writer(written, lineterminator="\r\n")
+    near = _near_names(stocks)
+    head = ("class", "driver", "model", "devices", "held", "free", "whole nodes", *near, "stranded", "why")
+    writer.writerow(map(_cell, head))
+    for each in stocks:
+        names = (each.device_class, each.driver, each.model)
+        counts = [count.replace(",", "") for count in _counts(each, stocks)]
+        writer.writerow([*map(_cell, names), *counts, sum(each.stranded.values()), _cell(_stranded(each))])
+    return written.getvalue()
+
+
+def _cell(text: str) -> str:
+    """A text that no spreadsheet takes for a formula."""
+    return f"'{text}" if text[:1] in _FORMULA else text
