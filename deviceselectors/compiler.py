@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from threading import Lock
 
 from deviceselectors import request_budget
@@ -23,6 +22,7 @@ from deviceselectors.types import (
     Type,
     TypeSizeError,
 )
+from resourceapi.caches import WeighedCache
 from resourceapi.limits import CEL_EXPRESSION_COST
 
 # Expressions so plain that their cost needs no estimate to be known to stay far below the limit.
@@ -70,8 +70,9 @@ _MAX_CODE_POINTS = 100_000
 _DERIVED_TYPES = (BOOL_TYPE, INT_TYPE, STRING_TYPE, ANY_TYPE, DYN_TYPE, SEMVER_TYPE)
 #: The first release (minor number) whose checker finds the right line of what begins one.
 _LINES_SINCE = 31
-_CACHE_SIZE = 512
-#: Longer expressions, or those with long errors, are compiled anew each time: the cache cannot hold much memory.
+#: How much memory all that is kept may take, and about how much it is for each character of an expression; a program takes as much.
+MOST_BYTES, CHARACTER_BYTES = 32 << 20, 160
+#: Longer expressions, or those with long errors, are compiled anew each time.
 _MAX_CACHED_LENGTH = 2048
 
 
@@ -126,7 +127,7 @@ class Compiled:
         return self.max_cost > CEL_EXPRESSION_COST
 
 
-_cache: OrderedDict[tuple[str, Environment], Compiled] = OrderedDict()
+_cache: WeighedCache[tuple[str, Environment], Compiled] = WeighedCache(MOST_BYTES)
 _lock = Lock()
 
 
@@ -139,17 +140,15 @@ def compile_expression(expression: str, environment: Environment) -> Compiled:
     """
     key = (expression, environment)
     with _lock:
-        cached = _cache.get(key)
+        cached = _cache.use(key)
         if cached is not None:
-            _cache.move_to_end(key)
             return cached
     request_budget.spend(expression)
     compiled = _compile(Compiled(expression, environment))
-    if len(expression) + len(compiled.error or "") <= _MAX_CACHED_LENGTH:
+    length = len(expression) + len(compiled.error or "")
+    if length <= _MAX_CACHED_LENGTH:
         with _lock:
-            _cache[key] = compiled
-            if len(_cache) > _CACHE_SIZE:
-                _cache.popitem(last=False)
+            _cache.put(key, compiled, CHARACTER_BYTES * length)
     return compiled
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from deviceselectors.ast import Node
+from deviceselectors.compiler import CHARACTER_BYTES, MOST_BYTES
 from deviceselectors.environment import Environment
 from deviceselectors.libraries.semver import Semver
 from deviceselectors.lookups import required_driver
@@ -37,6 +37,7 @@ from deviceselectors.runtime.values import (
     type_name,
     with_hint,
 )
+from resourceapi.caches import WeighedCache
 from resourceapi.quantity import Quantity
 
 if TYPE_CHECKING:
@@ -270,10 +271,9 @@ class Program:
             return Result(None, error.message, cost)
 
 
-_CACHE_SIZE = 512
-#: Longer expressions get a new program each time, so that the cache cannot hold much memory.
+#: Longer expressions get a new program each time.
 _MAX_CACHED_LENGTH = 4096
-_cache: OrderedDict[tuple[str, Environment, int], Program] = OrderedDict()
+_cache: WeighedCache[tuple[str, Environment, int], Program] = WeighedCache(MOST_BYTES)
 _lock = Lock()
 
 
@@ -283,16 +283,13 @@ def program(compiled: Compiled, cost_limit: int = COST_LIMIT) -> Program:
         raise ValueError(f"the expression does not compile: {compiled.error}")
     key = (compiled.expression, compiled.environment, cost_limit)
     with _lock:
-        found = _cache.get(key)
+        found = _cache.use(key)
         if found is not None:
-            _cache.move_to_end(key)
             return found
     made = Program(compiled.ast, derived=compiled.environment.derived, cost_limit=cost_limit)
     if len(compiled.expression) <= _MAX_CACHED_LENGTH:
         with _lock:
-            _cache[key] = made
-            if len(_cache) > _CACHE_SIZE:
-                _cache.popitem(last=False)
+            _cache.put(key, made, CHARACTER_BYTES * len(compiled.expression))
     return made
 
 

@@ -14,7 +14,10 @@ from deviceselectors.compiler import INTERNAL, INVALID, compile_expression
 from deviceselectors.cost import COST_LIMIT, UNLIMITED
 from deviceselectors.environment import Environment
 from deviceselectors.runtime import effort
+from deviceselectors.runtime import program as programs
+from deviceselectors.runtime.program import program
 from deviceselectors.runtime.values import CelPanic
+from resourceapi.caches import ENTRY_BYTES, WeighedCache
 
 _DATA = Path(__file__).parent / "data"
 
@@ -125,12 +128,14 @@ def test_results_are_kept() -> None:
 
 
 def test_kept_results_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Old and long results are dropped."""
-    monkeypatch.setattr(compiler, "_cache", type(compiler._cache)())
-    for number in range(compiler._CACHE_SIZE + 10):
-        compile_expression(f"{number} == 1", Environment())
+    """Old and long results are dropped. The attack: 512 of any length were kept, and those of 4 KB took 300 MB with their programs."""
+    most = 20 * (2048 * compiler.CHARACTER_BYTES + ENTRY_BYTES)
+    monkeypatch.setattr(compiler, "_cache", WeighedCache(most))
+    monkeypatch.setattr(programs, "_cache", WeighedCache(most))
+    for number in range(100, 130):
+        program(compile_expression(f"{number}==0{'||[1][0]<1' * 200}".ljust(2048), Environment()))
     compile_expression("true".ljust(compiler._MAX_CACHED_LENGTH + 1), Environment())
-    assert len(compiler._cache) == compiler._CACHE_SIZE
+    assert (len(compiler._cache), len(programs._cache)) == (20, 20)
 
 
 def test_threads_get_the_same_answers() -> None:

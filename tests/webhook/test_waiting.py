@@ -8,7 +8,6 @@ import select
 import threading
 import time
 import weakref
-from collections import OrderedDict
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -20,6 +19,7 @@ from deviceselectors import compiler
 from deviceselectors.request_budget import BudgetSpentError, RequestBudget, within
 from resourceapi import json_text
 from resourceapi.api_client import Unavailable
+from resourceapi.caches import WeighedCache
 from resourceapi.releases import Profile
 from serving import dispatch
 from serving.connections import Connections
@@ -273,8 +273,7 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return real(item)
 
     monkeypatch.setattr(compiler, "_compile", counting)
-    monkeypatch.setattr(compiler, "_cache", OrderedDict())
-    monkeypatch.setattr(compiler, "_CACHE_SIZE", 0)
+    monkeypatch.setattr(compiler, "_cache", WeighedCache(0))
     return found
 
 

@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
-from deviceselectors.compiler import compile_expression
+from deviceselectors.compiler import CHARACTER_BYTES, compile_expression
 from deviceselectors.environment import Environment
 from deviceselectors.runtime import program as programs
 from deviceselectors.runtime.device import MAX_TEXT, prepare_device
 from deviceselectors.runtime.program import EvaluationError, Program, ProgramError, program
+from resourceapi.caches import ENTRY_BYTES, WeighedCache
 
 _STORED = Environment("stored")
 _DERIVED = Environment("stored", derived=True)
@@ -146,8 +147,8 @@ def test_accumulator_that_can_be_named(expression: str, match: bool) -> None:
 
 def test_cache_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same expression gives the same program; the oldest programs are forgotten."""
-    monkeypatch.setattr(programs, "_CACHE_SIZE", 2)
-    programs._cache.clear()
+    most = 2 * (6 * CHARACTER_BYTES + ENTRY_BYTES)
+    monkeypatch.setattr(programs, "_cache", WeighedCache(most))
     first = make("1 < 2")
     assert make("1 < 2") is first
     for i in range(3):
