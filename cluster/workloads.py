@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from copy import copy
 from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -21,6 +22,7 @@ from allocator.pod_claims import (
 )
 from allocator.words import NOTHING, Words, for_all, joined
 from cluster.objects import CLAIM, TEMPLATE, ClusterObjects
+from documents.manifest import Unwritten
 from resourceapi.decoding import DecodingError
 from resourceapi.manifests import (
     claim_from_template,
@@ -227,6 +229,37 @@ class Workload:
             claim.named(f"{claim.name}-{number}") if index in self.from_templates else claim
             for index, claim in enumerate(self.claims)
         ]
+
+    def renamed(self, name: str, claims: Mapping[str, str]) -> Workload:
+        """A pod that asks for the same and has other names, no UIDs, and no claim with devices.
+
+        :param name: that of the pod, after which claims are named that do not exist yet.
+        :param claims: the names of the others, by those that they have.
+        """
+        other = copy(self)
+        metadata = {"namespace": self.namespace, "name": name}
+        other.manifest = Unwritten(self.file, {"apiVersion": "v1", "kind": self.kind, "metadata": metadata})
+        other.name, other.scheduler_message = name, ""
+        used = [each._replace(claim=claims.get(each.claim, each.claim)) for each in self.pod.claims]
+        other.pod = self.pod._replace(
+            name=name,
+            uid="",
+            claims=tuple(used),
+            extended_claim=claims.get(self.pod.extended_claim, ""),
+        )
+        references = [
+            each if entry.is_generated else {**each, "resourceClaimName": entry.claim}
+            for each, entry in zip(entries(self.pod_spec, "resourceClaims"), used, strict=False)
+        ]
+        other.pod_spec = {**self.pod_spec, "resourceClaims": references}
+        names = {
+            each.key: claims.get(each.name, f"{name}{each.name.removeprefix(self.name)}")
+            for each in self.claims
+        }
+        other.claims = [each.requested(names[each.key]) for each in self.claims]
+        keys = dict(zip((each.key for each in self.claims), (each.key for each in other.claims), strict=True))
+        other.templates = {keys[key]: template for key, template in self.templates.items()}
+        return other
 
 
 class WorkloadReader:

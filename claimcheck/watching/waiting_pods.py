@@ -12,18 +12,22 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from math import inf
 from time import monotonic
+from typing import NamedTuple
 
 from allocator.explaining import for_tenants
 from allocator.explaining.explanation import ERROR, FITS, MISFIT, UNDECIDED
 from allocator.time_limit import OutOfTime, TimeLimit
 from claimcheck.answers.explain import Explained, explain_each
 from claimcheck.answers.scenario import Reader, Scenario, fellows_in, snapshot_of
+from claimcheck.watching.alike import Alike, read_alike
 from claimcheck.watching.causes import ERROR as ERROR_CAUSE
 from claimcheck.watching.causes import NO_TIME, NOT_EXPLAINED, cause_of
 from claimcheck.watching.followed_cluster import DEFAULT_NAMESPACE, FollowedCluster, WaitingPod
 from cluster.event_writer import Subject
+from cluster.objects import CLAIM
 from cluster.workloads import Workload
 from resourceapi.logs import LOGGER, log
+from resourceapi.records.claims import Claim
 from resourceapi.records.pods import Pod
 
 #: A pod is looked at when it has waited for so long, and then no more often than that.
@@ -120,26 +124,45 @@ class WaitingPods:
     def _explain(
         self, together: Sequence[WaitingPod], looking: _Looking, changes: int, limit: TimeLimit
     ) -> None:
-        """Explain one pod, or those of a PodGroup; nothing of them is kept in memory."""
+        """Explain one pod, or those of a PodGroup; nothing of them is kept in memory but the words about pods that are alike."""
         pods = [each.pod for each in together]
         part = limit.part(POD_SECONDS)
         if looking.are_too_large(together):
             self._say_of_all(pods, for_tenants.too_large, NOT_EXPLAINED, changes)
             return
+        alike = looking.alike(together)
+        if alike is not None and alike.asked in looking.answers:
+            if (known := looking.answers[alike.asked]) is None:
+                self._leave(pods, changes)
+            else:
+                self._say(pods[0], alike.filled(known.note), known.cause, changes)
+            return
         try:
             asked, others = looking.waiting(together, part)
-            for pod in others:
-                self._known[pod.uid].changes = changes
+            self._leave(others, changes)
             if not asked:
+                if alike is not None:
+                    looking.answers[alike.asked] = None
                 return
-            scenario = looking.scenario.asked_for(asked, looking.fellows(pods[0], asked, part))
+            stand_in = alike.stand_in(asked[0]) if alike is not None else None
+            scenario = looking.scenario.asked_for(
+                asked if stand_in is None else [stand_in], looking.fellows(pods[0], asked, part)
+            )
         except OutOfTime:
             if not limit.is_over:
                 self._say_of_all(pods, for_tenants.no_time, NO_TIME, changes)
             return
         by_key = {pod.key: pod for pod in pods}
         for workload, explained in zip(asked, explain_each(scenario, limit=part), strict=True):
-            self._explained(by_key[workload.full_name], explained, changes, in_time=not limit.is_over)
+            in_time, pod = not limit.is_over, by_key[workload.full_name]
+            if not in_time and explained.unanswered:
+                continue
+            note, cause = note_on(explained), cause_of(explained)
+            if alike is not None and stand_in is not None:
+                if in_time:
+                    looking.answers[alike.asked] = _Answer(note, cause)
+                note = alike.filled(note)
+            self._say(pod, note, cause, changes)
 
     def _warn_of_patches(self) -> None:
         if not self._is_late:
@@ -174,9 +197,10 @@ class WaitingPods:
         in_order = sorted(found, key=self._last_turns.__getitem__)
         return list(islice(_in_turns([found[each] for each in in_order]), MOST_PODS))
 
-    def _explained(self, pod: Pod, explained: Explained, changes: int, *, in_time: bool) -> None:
-        if in_time or not explained.unanswered:
-            self._say(pod, note_on(explained), cause_of(explained), changes)
+    def _leave(self, pods: Iterable[Pod], changes: int) -> None:
+        """Say nothing of pods that kube-scheduler has still to come to."""
+        for pod in pods:
+            self._known[pod.uid].changes = changes
 
     def _say_of_all(
         self, pods: Iterable[Pod], note: Callable[[str, str], str], cause: str, changes: int
@@ -197,8 +221,22 @@ class _PatchesTakeLong(Exception):
     """There is no time to apply ResourceSlicePatches to the devices."""
 
 
+class _Answer(NamedTuple):
+    """Why pods wait that are alike.
+
+    :param note: what is said of one with placeholders for names.
+    """
+
+    note: str
+    cause: str
+
+
 class _Looking:
-    """The cluster during one look, of which pods are read one after the other."""
+    """The cluster during one look, of which pods are read one after the other.
+
+    :ivar answers: why pods wait, by what they ask for, and None for those that kube-scheduler has still to come to; forgotten
+        with the look.
+    """
 
     def __init__(self, cluster: FollowedCluster) -> None:
         self._cluster = cluster
@@ -206,6 +244,21 @@ class _Looking:
         self._pending = cluster.pending()
         self._reader = Reader(self._state, DEFAULT_NAMESPACE)
         self._scenario: Scenario | None = None
+        self.answers: dict[str, _Answer | None] = {}
+
+    def alike(self, together: Sequence[WaitingPod]) -> Alike | None:
+        """What a pod asks for that is explained by itself; None if others cannot ask for the same."""
+        if together[0].pod.group:
+            return None
+        (waiting,) = together
+        claims = self._state.of(CLAIM)
+
+        def claim_of(key: str) -> Claim | None:
+            found = claims.get(key)
+            return None if found is None else Claim(found)
+
+        values = [each.value for each in self._cluster.pods([waiting.pod.key])]
+        return read_alike(values[0], waiting.pod, waiting.refused, claim_of) if values else None
 
     def are_too_large(self, together: Sequence[WaitingPod]) -> bool:
         """Whether pods that are explained together are not even read: they can take thirty times their text in memory."""

@@ -303,6 +303,11 @@ class Claim:
         """A claim that asks for the same, with another name."""
         return self._copied({**self.object, "metadata": {**self.object["metadata"], "name": name}})
 
+    def requested(self, name: str) -> Claim:
+        """What a claim with another name is that asks for the same, has no devices, and nothing else."""
+        metadata = {"namespace": self.namespace, "name": name}
+        return self._copied({"metadata": metadata, "spec": self.object.get("spec") or EMPTY, "status": EMPTY})
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Claim):
             return NotImplemented

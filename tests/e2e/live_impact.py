@@ -26,6 +26,7 @@ from resourceapi.objects import Object
 from tests.e2e.control_plane import ApiServer, component, control_plane
 from tests.e2e.live_hunt import hunt
 from tests.e2e.live_objects import LiveObjects
+from tests.e2e.programs import Program
 from tests.e2e.scheduling_cluster import until
 
 DRIVER = "gpu.example.com"
@@ -82,13 +83,20 @@ def cluster(flags: Sequence[str] | None = None) -> Iterator[ApiServer]:
 
     :param flags: other ones of kube-apiserver than the profile's.
     """
+    with cluster_and_scheduler(flags) as (server, _):
+        yield server
+
+
+@contextlib.contextmanager
+def cluster_and_scheduler(flags: Sequence[str] | None = None) -> Iterator[tuple[ApiServer, Program]]:
+    """The same with kube-scheduler as a program."""
     with (
         control_plane("1.37", flags=flags) as server,
         component(server, "kube-controller-manager", [f"--controllers={','.join(_CONTROLLERS)}", *_RATE]),
-        component(server, "kube-scheduler", _RATE),
+        component(server, "kube-scheduler", _RATE) as scheduler,
     ):
         server.client.ask("DELETE", "/api/v1/nodes/node-a")
-        yield server
+        yield server, scheduler
 
 
 def _slice(random: Random, node: str, generation: int = 1) -> Object:

@@ -20,12 +20,12 @@ from tests.conformance.profiles import PROFILES
 from tests.e2e import live_impact
 from tests.e2e.control_plane import ApiServer, free_port
 from tests.e2e.live_objects import LiveObjects
+from tests.e2e.many_pods import DEVICES, DRIVER, cluster_objects, pods_at_once
 from tests.e2e.scheduling_cluster import until
 from tests.e2e.test_watch import ACCOUNT, grant, watching
 
-_NODES, _DEVICES, _PODS, _IMPOSSIBLE = 100, 8, 300, 30
+_NODES, _PODS, _IMPOSSIBLE = 100, 300, 30
 _SECONDS = 300.0
-_DRIVER = "gpu.acme.example"
 _POLICY = {
     "apiVersion": "audit.k8s.io/v1",
     "kind": "Policy",
@@ -51,44 +51,14 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[_Run]:
     with live_impact.cluster(flags) as server:
         grant(server)
         there = LiveObjects(server.client, ["team"])
-        for each in _objects():
+        for each in cluster_objects(_NODES):
             there.make(each)
         with watching(server, directory / "watch.log", "--port", str(port)):
-            for each in _pods():
+            for each in pods_at_once(_PODS, _IMPOSSIBLE):
                 there.make(each)
             until(lambda: _unbound(there) <= _told(server).keys(), lambda: _missing(server, there), _SECONDS)
             until(lambda: len(_unbound(there)) == _IMPOSSIBLE, "some pods that fit are not bound", _SECONDS)
             yield _Run(server, there, log, port)
-
-
-def _objects() -> Iterator[Object]:
-    amounts = {"cpu": "64", "memory": "256Gi", "pods": "110"}
-    for name in (f"node-{number}" for number in range(_NODES)):
-        yield {
-            "kind": "Node",
-            "metadata": {"name": name},
-            "status": {"capacity": amounts, "allocatable": amounts},
-        }
-        pool = {"name": name, "generation": 1, "resourceSliceCount": 1}
-        devices = [{"name": f"gpu-{number}"} for number in range(_DEVICES)]
-        spec = {"driver": _DRIVER, "nodeName": name, "pool": pool, "devices": devices}
-        yield {"kind": "ResourceSlice", "metadata": {"name": name}, "spec": spec}
-    selectors = [{"cel": {"expression": f'device.driver == "{_DRIVER}"'}}]
-    yield {"kind": "DeviceClass", "metadata": {"name": "gpu"}, "spec": {"selectors": selectors}}
-    for name, count in (("fits", 1), ("impossible", _DEVICES + 1)):
-        requests = [{"name": "gpu", "exactly": {"deviceClassName": "gpu", "count": count}}]
-        spec = {"spec": {"devices": {"requests": requests}}}
-        yield {"kind": "ResourceClaimTemplate", "metadata": {"name": name}, "spec": spec}
-
-
-def _pods() -> Iterator[Object]:
-    for number in range(_PODS):
-        template = "fits" if number % (_PODS // _IMPOSSIBLE) else "impossible"
-        spec = {
-            "containers": [{"name": "c", "image": "x"}],
-            "resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": template}],
-        }
-        yield {"kind": "Pod", "metadata": {"name": f"{template}-{number}"}, "spec": spec}
 
 
 def _unbound(there: LiveObjects) -> set[str]:
@@ -144,9 +114,9 @@ def test_metrics_tell_of_the_same(run: _Run) -> None:
         with urlopen(f"http://127.0.0.1:{run.port}/metrics", timeout=10) as answer:
             return str(answer.read().decode())
 
-    bound, free = _PODS - _IMPOSSIBLE, _NODES * _DEVICES - (_PODS - _IMPOSSIBLE)
+    bound, free = _PODS - _IMPOSSIBLE, _NODES * DEVICES - (_PODS - _IMPOSSIBLE)
     for value in (
-        f'claimcheck_watch_devices{{driver="{_DRIVER}",state="held"}} {bound}.0',
+        f'claimcheck_watch_devices{{driver="{DRIVER}",state="held"}} {bound}.0',
         f'claimcheck_watch_class_devices{{device_class="gpu",state="free"}} {free}.0',
         f'claimcheck_watch_waiting_pods{{cause="impossible"}} {_IMPOSSIBLE}.0',
     ):

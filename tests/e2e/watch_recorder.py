@@ -7,7 +7,7 @@ import http.client
 import json
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Self
 
 from tests.e2e.client import Client
@@ -24,14 +24,14 @@ PATHS = {
 class WatchRecorder:
     """Watches from the first event on, until the block ends; for servers whose etcd nobody can read."""
 
-    def __init__(self, client: Client) -> None:
-        self.seen: dict[str, list[tuple[float, bytes]]] = {resource: [] for resource in PATHS}
+    def __init__(self, client: Client, paths: Mapping[str, str] = PATHS) -> None:
+        self.seen: dict[str, list[tuple[float, bytes]]] = {resource: [] for resource in paths}
         """Event after event, with the time (monotonic)."""
         self._client = client
         self._ending = threading.Event()
         self._threads = [
             threading.Thread(target=self._watch, args=(resource, path), daemon=True)
-            for resource, path in PATHS.items()
+            for resource, path in paths.items()
         ]
 
     def __enter__(self) -> Self:
@@ -62,7 +62,7 @@ class WatchRecorder:
         """All of it in the order in which it was written."""
         found = [
             _change(resource, event)
-            for resource in PATHS
+            for resource in self.seen
             for _, event in self.events(resource)
             if event["type"] != "BOOKMARK"
         ]
