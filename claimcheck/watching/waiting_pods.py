@@ -1,7 +1,7 @@
 """Which pods are told why they wait, when, and in which words.
 
-A pod is looked at two seconds after kube-scheduler has refused it, or does not look at it as its claims are missing, and again every
-half minute as long as something changes. Namespaces take turns.
+A pod is looked at a moment after kube-scheduler has refused it, or does not look at it as its claims are missing, and again every half
+minute as long as something changes. Namespaces take turns.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from resourceapi.logs import LOGGER, log
 from resourceapi.records.claims import Claim
 from resourceapi.records.pods import Pod
 
-#: A pod is looked at when it has waited for so long, and then no more often than that.
-QUIET_SECONDS, REPEAT_SECONDS = 2.0, 30.0
+#: A pod is looked at when it has waited for so long, one that kube-scheduler has refused before others; and then no more often than that.
+REFUSED_SECONDS, QUIET_SECONDS, REPEAT_SECONDS = 1.0, 2.0, 30.0
 #: The same words are told again after so long: an API server keeps events for an hour.
 SAME_WORDS_SECONDS = 600.0
 #: How long pods are explained at a time, each of them or all of a PodGroup; and how many at a time.
@@ -54,9 +54,12 @@ class _Waiting:
         self.note = ""
         self.cause = NOT_EXPLAINED
 
-    def is_due(self, now: float, changes: int) -> bool:
-        """Whether it is to be explained: for the first time, as something has changed, or to say the same words again."""
-        if now < max(self.since + QUIET_SECONDS, self.explained + REPEAT_SECONDS):
+    def is_due(self, now: float, changes: int, quiet: float) -> bool:
+        """Whether it is to be explained: for the first time, as something has changed, or to say the same words again.
+
+        :param quiet: how long it has to wait for the first time.
+        """
+        if now < max(self.since + quiet, self.explained + REPEAT_SECONDS):
             return False
         return changes != self.changes or (bool(self.note) and now >= self.told + SAME_WORDS_SECONDS)
 
@@ -188,7 +191,7 @@ class WaitingPods:
             if pod.scheduler_name not in self._schedulers or self._namespace not in ("", pod.namespace):
                 continue
             known = waiting[pod.uid] = self._known.get(pod.uid) or _Waiting(now)
-            if known.is_due(now, changes):
+            if known.is_due(now, changes, REFUSED_SECONDS if each.refused else QUIET_SECONDS):
                 found[pod.namespace].append(each)
         self._known = waiting
         for queue in found.values():

@@ -22,6 +22,7 @@ from claimcheck.watching.waiting_pods import (
     MOST_CLAIMS,
     MOST_PODS,
     QUIET_SECONDS,
+    REFUSED_SECONDS,
     REPEAT_SECONDS,
     SAME_WORDS_SECONDS,
     WaitingPods,
@@ -148,8 +149,9 @@ def pod(
 def test_a_pod_is_told_a_moment_after_its_refusal() -> None:
     watched = Watched()
     watched.waits("next")
+    watched.put("Pod", pod("without-its-claim", conditions=[]))  # that may be on its way
     assert watched.after(0.0) == []
-    ((name, note),) = watched.after(QUIET_SECONDS)
+    ((name, note),) = watched.after(REFUSED_SECONDS)
     assert name == "team/next"
     assert note.startswith("does not fit on node-1")
     assert "it would fit if pod team/train ended" in note
