@@ -103,6 +103,10 @@ class DeviceProperties:
         }
         return prepare_device(device, self.driver)
 
+    def let_go(self) -> None:
+        """Keep :attr:`prepared` no longer: it takes more than all else of a device."""
+        self.__dict__.pop("prepared", None)
+
     def _shown(self, attribute: Object) -> Object:
         if not self._hide_lists:
             return attribute

@@ -24,6 +24,8 @@ _STATES = {
 _EFFECTS = ("NoSchedule", "NoExecute")
 #: So many drivers and classes are told apart, the first by name; what the others have is one more, whose name no object can have.
 MOST_NAMES, OTHERS = 100, "(others)"
+#: So many kinds of devices are asked of at once.
+AT_ONCE = 1_000
 
 
 class Counts(NamedTuple):
@@ -59,18 +61,36 @@ def count_devices(devices: ClusterDevices, limit: TimeLimit) -> DeviceCounts:
     by_driver: dict[str, list[_Tally]] = {}
     for alike, tally in zip(kinds, tallies, strict=True):
         by_driver.setdefault(alike[0].id.driver, []).append(tally)
-    by_class: dict[str, list[_Tally]] = {}
+    by_class = _by_class(devices, list(zip(kinds, tallies, strict=True)), limit)
+    return DeviceCounts(_bounded(by_driver), _bounded(by_class), len(devices.state.classes) - len(by_class))
+
+
+def _by_class(
+    devices: ClusterDevices, kinds: Sequence[tuple[Sequence[Device], _Tally]], limit: TimeLimit
+) -> dict[str, list[_Tally]]:
+    """The devices of each class; a class is left out if there is no time to ask for all kinds.
+
+    Some kinds after the other, as what is asked of takes more memory than all else of a device.
+    """
     selectors, classes = Selectors(devices.state.features.minor), devices.state.classes
-    for name in sorted(classes):
-        try:
-            by_class[name] = [
-                tally
-                for alike, tally in zip(kinds, tallies, strict=True)
-                if chooses(classes[name], alike[0], selectors, limit) is True
-            ]
-        except OutOfTime:
-            break
-    return DeviceCounts(_bounded(by_driver), _bounded(by_class), len(classes) - len(by_class))
+    found: dict[str, list[_Tally]] = {name: [] for name in sorted(classes)}
+    starts = range(0, len(kinds), AT_ONCE)
+    for place, start in enumerate(starts):
+        part, some = limit.share(len(starts) - place), kinds[start : start + AT_ONCE]
+        for name in list(found):
+            try:
+                found[name] += [
+                    tally
+                    for alike, tally in some
+                    if chooses(classes[name], alike[0], selectors, part) is True
+                ]
+            except OutOfTime:
+                for late in [each for each in found if each >= name]:
+                    del found[late]
+                break
+        for alike, _ in some:
+            alike[0].shape.properties.let_go()
+    return found
 
 
 _Place = tuple[str, str]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import NamedTuple
 
 from allocator.allocated import Common, admits
@@ -80,14 +81,18 @@ class ClusterDevices:
         self.snapshot = snapshot_of(state, limit)
         self.cluster, self._nodes = self.snapshot.cluster, self.snapshot.nodes
         self.inventory, self.allocated = self.cluster.inventory, self.cluster.allocated
-        #: which claims have a device, by the device, also those with admin access
-        self.all_uses: dict[DeviceId, list[Use]] = {}
+        self._pools = self._read_pools()
+        self._ledgers: dict[PoolId, Ledger] = {}
+
+    @cached_property
+    def all_uses(self) -> dict[DeviceId, list[Use]]:
+        """Which claims have a device, by the device, also those with admin access."""
+        found: dict[DeviceId, list[Use]] = {}
         for claim in self.snapshot.claims.values():
             who = holder(claim)
             for result in claim.results:
-                self.all_uses.setdefault(result.device, []).append(Use(who, result))
-        self._pools = self._read_pools()
-        self._ledgers: dict[PoolId, Ledger] = {}
+                found.setdefault(result.device, []).append(Use(who, result))
+        return found
 
     def _read_pools(self) -> dict[PoolId, Pool]:
         """Pools with all their devices, for whichever nodes these are."""

@@ -8,6 +8,7 @@ import pytest
 
 from allocator.time_limit import TimeLimit
 from claimcheck.answers.devices.cluster_devices import ClusterDevices
+from claimcheck.watching import device_counts
 from claimcheck.watching.causes import (
     CAUSES,
     DEVICES,
@@ -120,6 +121,24 @@ def test_classes_whose_selectors_take_too_long_are_left_out() -> None:
     found = count_devices(ClusterDevices(state, TimeLimit(60)), TimeLimit(0))
     assert (dict(found.classes), found.unknown) == ({}, 1)
     assert found.drivers[DRIVER].states[HELD] == 1
+
+
+def test_classes_are_asked_of_some_devices_after_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What they are asked of is let go of then: it took 40 MB of 5,000 nodes whose devices all have a serial number."""
+    monkeypatch.setattr(device_counts, "AT_ONCE", 2)
+    counted = Counted()
+    pool = {"name": "node-2", "generation": 1, "resourceSliceCount": 1}
+    listed = [{"name": f"gpu-{each}", "attributes": {"serial": {"int": each}}} for each in range(7)]
+    spec = {"driver": DRIVER, "nodeName": "node-2", "pool": pool, "devices": listed}
+    counted.put("ResourceSlice", {"metadata": {"name": "node-2"}, "spec": spec})
+    expression = f'device.attributes["{DRIVER}"].?serial.orValue(0) > 2'
+    odd = {"selectors": [{"cel": {"expression": expression}}]}
+    counted.put("DeviceClass", {"metadata": {"name": "late"}, "spec": odd})
+    state, _ = counted.cluster.state()
+    devices = ClusterDevices(state, TimeLimit(60))
+    found = count_devices(devices, TimeLimit(60)).classes
+    assert {name: sum(each.states.values()) for name, each in found.items()} == {"gpu": 8, "late": 4}
+    assert not any("prepared" in vars(each.shape.properties) for each in devices)
 
 
 @pytest.mark.parametrize("text", ['a"b', "a\\b", "a\nb"])
