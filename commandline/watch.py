@@ -67,6 +67,12 @@ def add_arguments(parser: ArgumentParser) -> None:
         default=LOOPBACK,
         help=f"the IP address to serve them on; kubelet asks at that of the pod; default: {LOOPBACK}",
     )
+    parser.add_argument(
+        "--node-pool-label",
+        metavar="LABEL",
+        default="",
+        help="count devices also by the values of this label of nodes; default: not at all",
+    )
     parser.add_argument("--dry-run", action="store_true", help="print the events, and write none")
     add_server_options(parser)
 
@@ -95,7 +101,11 @@ def run(options: Namespace) -> int:
     tell = _teller(writer, dry_run=options.dry_run)
     pods = WaitingPods(followed, tell, options.scheduler or [DEFAULT_SCHEDULER], namespace)
     try:
-        metrics = _served(listener, followed, pods, writer, ending) if listener is not None else None
+        metrics = (
+            _served(listener, followed, pods, writer, ending, options.node_pool_label)
+            if listener is not None
+            else None
+        )
         followed.follow(client, ending)
         _wait_for_all(followed, ending)
         if not options.dry_run:
@@ -112,15 +122,24 @@ def _served(
     pods: WaitingPods,
     writer: EventWriter,
     ending: Event,
+    pool_label: str,
 ) -> Metrics:
-    """Serve health and metrics until told to end."""
+    """Serve health and metrics until told to end.
+
+    :param pool_label: the label of nodes that says to which node pool they belong.
+    """
     import asyncio
     from threading import Thread
 
     from claimcheck.watching.metrics import Metrics
     from serving.pages import health_served
 
-    metrics = Metrics(followed, pods.causes, lambda: {"written": writer.written, "failed": writer.failed})
+    metrics = Metrics(
+        followed,
+        pods.causes,
+        lambda: {"written": writer.written, "failed": writer.failed},
+        pool_label=pool_label,
+    )
 
     async def serve() -> None:
         async with health_served(listener, lambda: not followed.missing, metrics.exposition):

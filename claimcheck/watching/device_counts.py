@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from allocator.devices import Device
 from allocator.selection import Selectors
@@ -24,6 +24,8 @@ _STATES = {
 _EFFECTS = ("NoSchedule", "NoExecute")
 #: So many drivers and classes are told apart, the first by name; what the others have is one more, whose name no object can have.
 MOST_NAMES, OTHERS = 100, "(others)"
+#: The node pools of devices that are for several nodes, and of nodes without the label; no label has such a value.
+SEVERAL, NONE = "(several)", "(none)"
 #: So many kinds of devices are asked of at once.
 AT_ONCE = 1_000
 
@@ -40,7 +42,7 @@ class Counts(NamedTuple):
 
 
 class DeviceCounts(NamedTuple):
-    """The devices of a cluster by driver and by class.
+    """The devices of a cluster by driver, by class, and by node pool and driver.
 
     :param unknown: how many classes are left out as their selectors take too long.
     """
@@ -48,21 +50,30 @@ class DeviceCounts(NamedTuple):
     drivers: Mapping[str, Counts]
     classes: Mapping[str, Counts]
     unknown: int
+    node_pools: Mapping[tuple[str, str], Counts]
 
 
-def count_devices(devices: ClusterDevices, limit: TimeLimit) -> DeviceCounts:
+def count_devices(devices: ClusterDevices, limit: TimeLimit, pool_label: str = "") -> DeviceCounts:
     """Count the devices of the newest generations of all pools.
 
     :param limit: how long the selectors of all classes may take.
+    :param pool_label: the label of nodes that says to which node pool they belong; empty: there are none.
     """
     kinds = devices.kinds()
     places: dict[_Place, _Place] = {}
     tallies = [_tally(devices, alike, places) for alike in kinds]
     by_driver: dict[str, list[_Tally]] = {}
+    by_pool: dict[tuple[str, str], list[_Tally]] = {}
     for alike, tally in zip(kinds, tallies, strict=True):
-        by_driver.setdefault(alike[0].id.driver, []).append(tally)
+        driver = alike[0].id.driver
+        by_driver.setdefault(driver, []).append(tally)
+        for pool, some in _by_node_pool(devices, tally, pool_label).items() if pool_label else ():
+            by_pool.setdefault((pool, driver), []).append(some)
     by_class = _by_class(devices, list(zip(kinds, tallies, strict=True)), limit)
-    return DeviceCounts(_bounded(by_driver), _bounded(by_class), len(devices.state.classes) - len(by_class))
+    unknown = len(devices.state.classes) - len(by_class)
+    return DeviceCounts(
+        _bounded(by_driver, OTHERS), _bounded(by_class, OTHERS), unknown, _bounded(by_pool, (OTHERS, OTHERS))
+    )
 
 
 def _by_class(
@@ -93,6 +104,7 @@ def _by_class(
     return found
 
 
+_Name = TypeVar("_Name", str, tuple[str, str])
 _Place = tuple[str, str]
 """The state of a device, and its node, or its pool if that is for several."""
 _Tally = Sequence[_Place]
@@ -115,11 +127,20 @@ def _is_tainted(devices: ClusterDevices, device: Device) -> bool:
     return devices.state.features.device_taints and any(each.effect in _EFFECTS for each in device.taints)
 
 
-def _bounded(tallies: Mapping[str, list[_Tally]]) -> dict[str, Counts]:
+def _by_node_pool(devices: ClusterDevices, tally: _Tally, label: str) -> dict[str, list[_Place]]:
+    nodes, found = devices.snapshot.nodes, dict[str, list[_Place]]()
+    for place in tally:
+        node = nodes.get(place[1])
+        pool = (node.labels.get(label) or NONE) if node is not None else NONE
+        found.setdefault(SEVERAL if place[1].startswith("/") else pool, []).append(place)
+    return found
+
+
+def _bounded(tallies: Mapping[_Name, list[_Tally]], others_name: _Name) -> dict[_Name, Counts]:
     names = sorted(tallies)
     found = {name: _counts(tallies[name]) for name in names[:MOST_NAMES]}
     if others := [each for name in names[MOST_NAMES:] for each in tallies[name]]:
-        found[OTHERS] = _counts(others)
+        found[others_name] = _counts(others)
     return found
 
 

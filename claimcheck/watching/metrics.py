@@ -32,12 +32,15 @@ class Metrics(Collector):
         waiting: Callable[[], Mapping[str, int]],
         events: Callable[[], Mapping[str, int]],
         clock: Callable[[], float] = monotonic,
+        pool_label: str = "",
     ) -> None:
         """Know nothing of devices yet; :meth:`refresh` counts them.
 
         :param waiting: how many pods wait by cause.
         :param events: how many events have been written or not, by result.
+        :param pool_label: the label of nodes that says to which node pool they belong; empty: there are none.
         """
+        self._pool_label = pool_label
         self._cluster = cluster
         self._waiting = waiting
         self._events = events
@@ -63,7 +66,8 @@ class Metrics(Collector):
         if changes != self._changes or self._counted is None:
             self._next = begun + COUNT_SECONDS
             state = self._cluster.state_without_pending()
-            counts = count_devices(ClusterDevices(state, TimeLimit(LIMIT_SECONDS)), TimeLimit(LIMIT_SECONDS))
+            devices = ClusterDevices(state, TimeLimit(LIMIT_SECONDS))
+            counts = count_devices(devices, TimeLimit(LIMIT_SECONDS), self._pool_label)
             self._next = begun + max(COUNT_SECONDS, SHARE * (self._clock() - begun))
         else:
             counts, _ = self._counted
@@ -95,7 +99,7 @@ class Metrics(Collector):
         yield events
 
     def _devices(self) -> Iterator[Metric]:
-        counts, counted_at = self._counted or (DeviceCounts({}, {}, 0), 0.0)
+        counts, counted_at = self._counted or (DeviceCounts({}, {}, 0, {}), 0.0)
         for name, what, found, label in (
             ("devices", "Devices by driver and state.", counts.drivers, "driver"),
             ("class_devices", "Devices by DeviceClass and state.", counts.classes, "device_class"),
@@ -110,6 +114,8 @@ class Metrics(Collector):
             {(name,): each.largest for name, each in counts.classes.items()},
             "device_class",
         )
+        if self._pool_label:
+            yield from _of_node_pools(counts)
         yield _gauge(
             "classes_not_counted", "DeviceClasses whose selectors took too long.", {(): counts.unknown}
         )
@@ -118,6 +124,22 @@ class Metrics(Collector):
             "When that was so, in seconds since 1970; 0 before.",
             {(): counted_at},
         )
+
+
+def _of_node_pools(counts: DeviceCounts) -> Iterator[Metric]:
+    labels = ("node_pool", "driver")
+    states: dict[_Labels, float] = {
+        (*of, state): number
+        for of, each in counts.node_pools.items()
+        for state, number in each.states.items()
+    }
+    yield _gauge("node_pool_devices", "Devices by node pool, driver and state.", states, *labels, "state")
+    yield _gauge(
+        "node_pool_largest_free_set",
+        "The most devices of a driver that are free on one node of a node pool.",
+        {of: each.largest for of, each in counts.node_pools.items()},
+        *labels,
+    )
 
 
 def _gauge(name: str, what: str, values: Mapping[_Labels, float], *labels: str) -> GaugeMetricFamily:

@@ -28,7 +28,7 @@ _VALUES = re.compile(r'\b(cause|state|result)=~?"([^"]+)"')
 
 
 def _exported() -> set[str]:
-    metrics = Metrics(FollowedCluster("cluster", Profile(), ()), dict, dict)
+    metrics = Metrics(FollowedCluster("cluster", Profile(), ()), dict, dict, pool_label="pool")
     return {
         family.name + ("_total" if family.type == "counter" else "") for family in metrics.registry.collect()
     }

@@ -23,7 +23,9 @@ from claimcheck.watching.device_counts import (
     FREE,
     HELD,
     MOST_NAMES,
+    NONE,
     OTHERS,
+    SEVERAL,
     STRANDED,
     UNUSABLE,
     count_devices,
@@ -39,13 +41,18 @@ _ALLOCATABLE = {"allocatable": {"cpu": "8", "memory": "8Gi", "pods": "2000"}}
 class Counted(Watched):
     """A cluster whose first node has one GPU, which is held."""
 
-    def __init__(self) -> None:
+    def __init__(self, **options: Any) -> None:
         super().__init__()
-        self.metrics = Metrics(self.cluster, self.pods.causes, lambda: {"written": 2}, clock=lambda: self.now)
+        self.metrics = Metrics(
+            self.cluster, self.pods.causes, lambda: {"written": 2}, clock=lambda: self.now, **options
+        )
 
-    def node(self, name: str, devices: int, spec: Object | None = None, **pool: Any) -> None:
+    def node(
+        self, name: str, devices: int, spec: Object | None = None, labels: Object | None = None, **pool: Any
+    ) -> None:
         """Another one with so many GPUs."""
-        self.put("Node", {"metadata": {"name": name}, "spec": spec or {}, "status": _ALLOCATABLE})
+        metadata = {"name": name, "labels": labels or {}}
+        self.put("Node", {"metadata": metadata, "spec": spec or {}, "status": _ALLOCATABLE})
         whole = {"name": name, "generation": 1, "resourceSliceCount": 1, **pool}
         listed = [{"name": f"gpu-{number}"} for number in range(devices)]
         self.put(
@@ -81,6 +88,46 @@ def test_devices_are_counted_by_driver_and_class() -> None:
     assert values["classes_not_counted"] == 0
     assert values["devices_timestamp_seconds"] > 0
     assert values['events_total{result="written"}'] == 2
+
+
+def test_devices_are_counted_by_node_pool() -> None:
+    counted = Counted(pool_label="pool")
+    counted.node("node-2", 3, labels={"pool": "a"})
+    counted.node("node-3", 2, labels={"pool": "a"})
+    counted.node("node-4", 1, labels={"other": "b"})
+    shared = {"name": "fabric", "generation": 1, "resourceSliceCount": 1}
+    spec = {"driver": "net.acme.example", "allNodes": True, "pool": shared, "devices": [{"name": "nic"}]}
+    counted.put("ResourceSlice", {"metadata": {"name": "fabric"}, "spec": spec})
+    counted.metrics.refresh()
+    values = counted.values()
+    found = {
+        (pool, driver): (
+            values[f'node_pool_devices{{driver="{driver}",node_pool="{pool}",state="{FREE}"}}'],
+            values[f'node_pool_largest_free_set{{driver="{driver}",node_pool="{pool}"}}'],
+        )
+        for pool, driver in (("a", DRIVER), (NONE, DRIVER), (SEVERAL, "net.acme.example"))
+    }
+    assert list(found.values()) == [(5, 3), (1, 1), (1, 1)]
+    assert values[f'node_pool_devices{{driver="{DRIVER}",node_pool="{NONE}",state="{HELD}"}}'] == 1
+
+
+def test_without_a_label_nodes_have_no_pools() -> None:
+    counted = Counted()
+    counted.metrics.refresh()
+    assert not any(name.startswith("node_pool") for name in counted.values())
+
+
+def test_node_pools_are_bounded() -> None:
+    """Each node may have another value."""
+    counted = Counted(pool_label="pool")
+    for number in range(MOST_NAMES + 5):
+        counted.node(f"n-{number:03}", 1, labels={"pool": f"p-{number:03}"})
+    counted.metrics.refresh()
+    pools = [name for name in counted.values() if name.startswith("node_pool_largest_free_set")]
+    assert len(pools) == MOST_NAMES + 1
+    assert (
+        counted.values()[f'node_pool_devices{{driver="{OTHERS}",node_pool="{OTHERS}",state="{FREE}"}}'] == 6
+    )
 
 
 def test_devices_with_taints_are_stranded() -> None:
