@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from commandline.errors import NEGATIVE, SUCCESS, UNFINISHED, UsageError
-from commandline.options import add_cluster, add_inventory, add_output, add_server_options
+from commandline.options import HTML, add_cluster, add_inventory, add_output, add_server_options
 from commandline.scenario import add_timeout
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--warnings-as-errors", action="store_true", help="exit with 1 for warnings too")
     add_timeout(parser, "everything")
     add_server_options(parser)
-    add_output(parser, (TEXT, JSON, YAML, SARIF, GITHUB))
+    add_output(parser, (TEXT, JSON, YAML, SARIF, GITHUB, HTML))
 
 
 def run(options: Namespace) -> int:
@@ -94,9 +94,12 @@ def _write(options: Namespace, answer: Examination, source: str) -> None:
     import sys
 
     from commandline import doctor_report, reports
+    from commandline.doctor_page import write_html
     from commandline.reports.writing import write_answer
 
     if options.output in (SARIF, GITHUB):
         reports.write(options.output, doctor_report.outcome(answer, source), sys.stdout, with_summary=False)
     else:
-        write_answer(options, answer, lines=doctor_report.lines, document=doctor_report.document)
+        write_answer(
+            options, answer, lines=doctor_report.lines, document=doctor_report.document, page=write_html
+        )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from commandline.errors import NEGATIVE, SUCCESS, UNFINISHED, UsageError
 from commandline.options import (
+    HTML,
     add_cluster,
     add_inventory,
     add_namespace,
@@ -87,7 +88,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_namespace(parser)
     add_timeout(parser, "everything")
     add_server_options(parser)
-    add_output(parser, (TEXT, JSON, YAML, MARKDOWN))
+    add_output(parser, (TEXT, JSON, YAML, MARKDOWN, HTML))
 
 
 def run(options: Namespace) -> int:
@@ -194,7 +195,8 @@ def _named(argument: str, namespace: str) -> ObjectId:
 
 
 def _write(options: Namespace, answer: Impact, state: ClusterState) -> None:
-    from commandline import impact_report
+    from commandline import changed_devices_report, impact_report
+    from commandline.impact_page import write_html
     from commandline.reports.escaping import complain
     from commandline.reports.writing import failure_lines, write_answer, write_text
 
@@ -202,4 +204,15 @@ def _write(options: Namespace, answer: Impact, state: ClusterState) -> None:
     if options.output == MARKDOWN:
         write_text(options, impact_report.markdown(answer))
     else:
-        write_answer(options, answer, lines=impact_report.lines, document=impact_report.document)
+        write_answer(
+            options,
+            answer,
+            lines=impact_report.lines,
+            document=impact_report.document,
+            page=lambda stream, document: write_html(
+                stream,
+                document,
+                impact_report.summary(answer),
+                changed_devices_report.lines(answer.devices),
+            ),
+        )

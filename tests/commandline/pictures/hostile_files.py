@@ -29,6 +29,8 @@ EVIL = (
 COMMANDS = {
     "devices.svg": ["devices", "-o", "svg"],
     "devices.html": ["devices", "-o", "html"],
+    "doctor.html": ["doctor", "-o", "html"],
+    "impact.html": ["impact", *(f"--delete=resourceslice/{each}" for each in EVIL[:3]), "-o", "html"],
     "explain.html": ["explain", "-A", "-o", "html"],
     "simulate.html": ["simulate", "-A", "-o", "html"],
 }

@@ -11,6 +11,7 @@ from pathlib import Path
 from xml.etree.ElementTree import Element, fromstring
 
 import pytest
+import yaml
 
 from commandline.reports.markup import MOST_SHOWN, node, visible
 from tests.commandline import snapshot_files
@@ -222,6 +223,47 @@ def test_pods_are_explained_and_simulated() -> None:
     said = _words(written("simulate", *given, "-o", "html"))
     for part in ("pods would be placed", "What keeps the others", "Insufficient cpu"):
         assert part in said
+
+
+def test_what_is_wrong_and_what_a_change_does(tmp_path: Path) -> None:
+    """A card for each cause, worst first; of a change what it does, in a sentence and by parts."""
+    from tests.claimcheck.doctor.test_checks import cluster, named
+
+    file = tmp_path / "cluster.yaml"
+    added = [
+        each
+        for name in ("more pods than devices", "a pool that lacks a slice")
+        for each in named(name)["add"]
+    ]
+    file.write_text(yaml.safe_dump_all(cluster({"add": added})), encoding="utf-8")
+    said = _words(written("doctor", "--inventory", str(file), "-o", "html"))
+    for part in (
+        "2 findings",
+        "error CD001",
+        "Pod team/next-1",
+        "claimcheck simulate -A",
+        "Nobody else can have 1 device",
+    ):
+        assert part in said
+    given = ["--inventory", str(file), "--drain", "node-1"]
+    said = _words(written("impact", *given, "-o", "html"))
+    for part in ("Pods that leave their nodes:", "Leave their nodes", "team/train", "Stay pending"):
+        assert part in said
+    quota = {"spec": {"hard": {"count/resourceclaims.resource.k8s.io": "0"}}}
+    change = tmp_path / "quota.yaml"
+    change.write_text(
+        yaml.safe_dump(
+            {
+                "apiVersion": "v1",
+                "kind": "ResourceQuota",
+                "metadata": {"name": "q", "namespace": "team"},
+                **quota,
+            }
+        ),
+        encoding="utf-8",
+    )
+    said = _words(written("impact", "--inventory", str(file), str(change), "-o", "html"))
+    assert "Quotas exceeded" in said
 
 
 def test_findings_stand_at_their_lines(tmp_path: Path) -> None:
