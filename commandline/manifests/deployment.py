@@ -59,7 +59,10 @@ _OF_OTHERS: dict[str, tuple[str, dict[str, object]]] = {
         "the webhooks",
         {"client_authority": None, "url": None, "authority": None, "failure_policy": []},
     ),
-    WATCH: ("other components", {**_OF_SERVICES, "replicas": 2}),
+    WATCH: (
+        "other components",
+        {name: value for name, value in _OF_SERVICES.items() if name != "service_monitor"} | {"replicas": 2},
+    ),
     CLASSIC_GPU: ("other components", _OF_SERVICES),
 }
 IMAGE = "claimcheck"
@@ -96,7 +99,7 @@ def objects_of(options: Namespace) -> list[Object]:
     elif options.component == CLASSIC_GPU:
         objects = render_value(classic_gpu_kustomization(options), DIRECTORY)
     elif options.component == WATCH:
-        objects = render_value(_kustomization_of(WATCH, options), DIRECTORY)
+        objects = render_value(watch_kustomization(options), DIRECTORY)
     elif options.kube_scheduler_image is not None:
         raise UsageError("manifests: --kube-scheduler-image is only for --component scheduler")
     else:
@@ -113,6 +116,12 @@ def classic_gpu_kustomization(options: Namespace) -> Object:
     """The kustomization, in ``manifests/``, for those options that kustomize can express."""
     replicas = [{"name": "claimcheck-classic-gpu", "count": options.replicas}]
     return {**_kustomization_of(_CLASSIC_GPU_DIRECTORY, options), "replicas": replicas}
+
+
+def watch_kustomization(options: Namespace) -> Object:
+    """The kustomization, in ``manifests/``, for those options that kustomize can express."""
+    components = ["components/watch/prometheus"] * options.service_monitor
+    return {**_kustomization_of(WATCH, options), "components": components}
 
 
 def _kustomization_of(directory: str, options: Namespace) -> Object:

@@ -68,7 +68,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--service-monitor",
         action="store_true",
-        help="add a ServiceMonitor for Prometheus (a PodMonitor for the scheduler)",
+        help="add a ServiceMonitor for Prometheus (a PodMonitor for the scheduler and for watch)",
     )
     parser.add_argument("--no-network-policy", action="store_true", help="leave out NetworkPolicies")
     add_output(parser, ("yaml", "json"))
