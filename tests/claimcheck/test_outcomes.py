@@ -24,7 +24,7 @@ def outcomes(case: Case) -> dict[str, Object]:
     """What becomes of the pods of a case."""
     gates = dict.fromkeys(case.gates, True)
     cluster = FakeCluster.from_objects(list(case.objects), kube_version="1.37", feature_gates=gates)
-    return {name: _scheduled(case, cluster, pod) for name, pod in case.pods.items()}
+    return {name: scheduled(case, cluster, pod) for name, pod in case.pods.items()}
 
 
 def _without_advice(outcome: Object, expected: Object) -> Object:
@@ -33,7 +33,7 @@ def _without_advice(outcome: Object, expected: Object) -> Object:
     return {"says": wanted} if wanted and said.startswith(f"{wanted} (") else outcome
 
 
-def _scheduled(case: Case, cluster: FakeCluster, pod: Object) -> Object:
+def scheduled(case: Case, cluster: FakeCluster, pod: Object) -> Object:
     """What becomes of a pod; `explain` says the same before."""
     told = explain(pod, cluster)
     try:

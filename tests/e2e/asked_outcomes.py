@@ -20,6 +20,7 @@ NAMESPACED = {
     "ResourceClaim": "resourceclaims",
     "ResourceClaimTemplate": "resourceclaimtemplates",
     "Pod": "pods",
+    "PodGroup": "podgroups",
 }
 RESOURCES = {
     "Node": "nodes",
@@ -42,13 +43,13 @@ def asked(found: Collection[Case]) -> Outcomes:
     outcomes: Outcomes = {}
     for gates in sorted({tuple(sorted(set(case.gates) - UNRELEASED_GATES.keys())) for case in found}):
         together = [case for case in found if set(case.gates) - UNRELEASED_GATES.keys() == set(gates)]
-        with _cluster(gates) as client:
+        with server_with(gates) as client:
             outcomes |= _outcomes(client, together)
     return outcomes
 
 
 @contextmanager
-def _cluster(gates: Sequence[str]) -> Iterator[Client]:
+def server_with(gates: Sequence[str]) -> Iterator[Client]:
     """A server with these gates on, a scheduler and a controller that makes claims from templates."""
     flags = ["--feature-gates=" + ",".join(f"{each}=true" for each in gates)] if gates else []
     with (
@@ -66,14 +67,14 @@ def _outcomes(client: Client, found: Sequence[Case]) -> Outcomes:
     for case in found:
         uids: dict[str, str] = {}
         for each in case.objects:
-            _make(client, each, uids)
+            make(client, each, uids)
     settle(client)
     outcomes: Outcomes = {case.name: {} for case in found}
     gone = {case.name: set[str]() for case in found}
     for turn in range(max(len(case.pods) for case in found)):
         waiting = [(case, list(case.pods)[turn]) for case in found if turn < len(case.pods)]
         for case, pod in waiting:
-            _make(client, case.pods[pod], {})
+            make(client, case.pods[pod], {})
         for (case, name), (outcome, leaving) in zip(waiting, _ended(client, waiting), strict=True):
             evicted = sorted(leaving - gone[case.name])
             gone[case.name] |= leaving
@@ -86,10 +87,10 @@ def _ended(client: Client, waiting: Sequence[tuple[Case, str]]) -> list[tuple[Ob
     deadline = time.monotonic() + PATIENCE
     since, last = time.monotonic(), None
     while True:
-        pods = {name_of(each): each for each in _all(client, PODS)}
-        claims = {name_of(each): each for each in _all(client, CLAIMS)}
+        pods = {name_of(each): each for each in all_of(client, PODS)}
+        claims = {name_of(each): each for each in all_of(client, CLAIMS)}
         found = [
-            (_outcome(case, pods[f"{case.name}-{name}"], claims), _leaving(case, pods))
+            (outcome_of(case, pods[f"{case.name}-{name}"], claims), _leaving(case, pods))
             for case, name in waiting
         ]
         now = time.monotonic()
@@ -102,7 +103,7 @@ def _ended(client: Client, waiting: Sequence[tuple[Case, str]]) -> list[tuple[Ob
         time.sleep(0.5)
 
 
-def _outcome(case: Case, pod: Object, claims: Mapping[str, Object]) -> Object:
+def outcome_of(case: Case, pod: Object, claims: Mapping[str, Object]) -> Object:
     state = state_of(pod)
     if state.message:
         return unbound(case.name, state.message)
@@ -131,12 +132,12 @@ def _leaving(case: Case, pods: Mapping[str, Object]) -> set[str]:
     }
 
 
-def _all(client: Client, path: str) -> list[Object]:
+def all_of(client: Client, path: str) -> list[Object]:
     found: list[Object] = client.ask("GET", path).body["items"]
     return found
 
 
-def _make(client: Client, obj: Object, uids: dict[str, str]) -> None:
+def make(client: Client, obj: Object, uids: dict[str, str]) -> None:
     """Make an object with its status.
 
     :param uids: those that pods have got instead of the ones of the case.

@@ -35,20 +35,30 @@ EXTENDED = {"extended": 1, "extended-pair": 2}
 
 
 class Gang(NamedTuple):
-    """Pods of a PodGroup; each has a claim of its own.
+    """Pods of a PodGroup.
 
     :param least: how many of them are bound, or none.
-    :param shares: whether they have a claim of the PodGroup as well.
+    :param own: what each asks for.
+    :param shared: what the PodGroup asks for; empty if it has no claim.
     """
 
     pods: int
     least: int
-    shares: bool
+    own: str
+    shared: str = ""
 
 
-GANGS = {"gang": Gang(4, 3, shares=False), "sharing-gang": Gang(2, 2, shares=True)}
-WITH_GANGS = (*MIX, *EXTENDED, *GANGS)
-"""What needs the gates of PodGroups and their claims."""
+GANGS = {
+    "gang": Gang(4, 3, "one"),
+    "sharing-gang": Gang(3, 3, "net", "pair"),
+    "tight-gang": Gang(2, 2, "one", "one"),
+}
+WITH_GANGS = (*MIX, *EXTENDED, "gang", "sharing-gang")
+"""What needs the gates of PodGroups and their claims.
+
+The pods of a tight gang all need GPUs of one node, which others may get first once one of them is bound: such a gang may stay
+bound in part, with kube-scheduler's own plugin, too.
+"""
 HARD = "hard"
 """9 GPUs as 9 requests: no node has them."""
 
@@ -257,14 +267,13 @@ def pod(number: int, kind: str, scheduler: str) -> Object:
 
 def _gang(number: int, kind: str, gang: Gang, scheduler: str) -> list[Object]:
     """The PodGroup and its pods."""
-    source = {"resourceClaimTemplateName": "one"}
-    name, shared = f"g{number:05}", {"s": source} if gang.shares else {}
+    own = {"resourceClaimTemplateName": gang.own}
+    name, shared = f"g{number:05}", {"s": {"resourceClaimTemplateName": gang.shared}} if gang.shared else {}
     spec: Object = {"schedulingPolicy": {"gang": {"minCount": gang.least}}}
     if shared:
         spec["resourceClaims"] = _entries(shared)
     pods = [
-        _pod(f"{pod_name(number)}-{each}", kind, scheduler, {"d": source, **shared})
-        for each in range(gang.pods)
+        _pod(f"{pod_name(number)}-{each}", kind, scheduler, {"d": own, **shared}) for each in range(gang.pods)
     ]
     for each in pods:
         each["spec"]["schedulingGroup"] = {"podGroupName": name}

@@ -10,7 +10,7 @@ from tests.claimcheck.pod_group_cases import GATES
 from tests.e2e.control_plane import ApiServer
 from tests.e2e.deployed import NAMESPACE
 from tests.e2e.deployed_scheduler import SCHEDULER
-from tests.e2e.scheduling_cluster import SERVER_FLAGS
+from tests.e2e.scheduling_cluster import CONTROLLERS, SERVER_FLAGS
 
 FLAG = f"--feature-gates={','.join(f'{gate}=true' for gate in GATES)}"
 SERVER = (FLAG, "--runtime-config=scheduling.k8s.io/v1beta1=true")
@@ -39,7 +39,7 @@ def rights_to_groups(server: ApiServer) -> Iterator[None]:
 WITH_POD_GROUPS: dict[str, Any] = {
     "server_flags": [*SERVER_FLAGS, *SERVER],
     "config": {"apiServer": {"featureGates": GATES}},
-    "controller_flags": [FLAG],
+    "controller_flags": [FLAG, f"--controllers={','.join((*CONTROLLERS, 'podgroup-protection-controller'))}"],
     "scheduler_flags": [FLAG],
     "beside": rights_to_groups,
 }

@@ -116,7 +116,7 @@ def judged_churn(environment: Environment) -> Iterator[Churn]:
         ) as churn:
             yield churn
         assert churn.problems == []
-        until(lambda: not waiting(cluster), lambda: f"not placed in the end: {waiting(cluster)[:5]}")
+        until(lambda: not waiting(cluster), lambda: f"not placed in the end: {_reasons(cluster)[:5]}")
         judge = judged(cluster)
         assert judge.faults == []
         until(lambda: not judged(cluster).leaks(), lambda: f"leaks: {judged(cluster).leaks()[:5]}", 30)
@@ -136,6 +136,16 @@ def judged(cluster: SchedulingCluster) -> Judge:
 def waiting(cluster: SchedulingCluster) -> list[str]:
     items = cluster.client.ask("GET", fleet.PODS).body["items"]
     return [pod["metadata"]["name"] for pod in items if not pod["spec"].get("nodeName")]
+
+
+def _reasons(cluster: SchedulingCluster) -> list[str]:
+    """Why pods wait, and how many of their gangs do not."""
+    reasons = []
+    for pod in judged(cluster).pods.values():
+        if not pod["spec"].get("nodeName"):
+            said = [each.get("message") for each in pod["status"].get("conditions") or ()]
+            reasons.append(f"{pod['metadata']['name']} ({pod['metadata']['labels']['kind']}): {said}")
+    return [*reasons, *judged(cluster).half_gangs()]
 
 
 def held(cluster: SchedulingCluster) -> list[str]:
