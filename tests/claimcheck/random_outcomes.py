@@ -86,8 +86,6 @@ def _node(draw: Random, name: str) -> Object:
     has: Object = {"cpu": draw.choice(("4", "6", "8")), "memory": "8Gi"}
     if draw.random() < 0.2:
         has[_resource(name)] = draw.choice(("0", "1", "2"))
-    if draw.random() < 0.1:
-        has["features"] = []
     return has
 
 
