@@ -19,6 +19,7 @@ from allocator.pod_nodes import named_node, node_rules
 from resourceapi.manifests import entries, mapping, text
 from resourceapi.objects import EMPTY, Object
 from resourceapi.quantity import Amounts, Quantity, added, amounts_of
+from resourceapi.records import pod_groups
 from resourceapi.records.claims import Claim, DeviceResult
 from resourceapi.records.pools import DeviceId
 
@@ -175,13 +176,21 @@ class PodOnNode(NamedTuple):
             return None
         mapped = {each.claim for each in footprints if each.mapping}
         for claim in claims:
-            if claim.name in mapped and claim.consumers and not claim.is_reserved_for(self.uid):
+            if claim.name in mapped and claim.consumers and not self._has_reserved(claim):
                 return Outcome(error=_not_shared(claim), error_kind=UNRESOLVABLE)
         needs = with_footprints(self.needs or PodNeeds(), footprints)
         for resource, room in needs.room.items():
             if needs.by_devices.get(resource, 0) > room:
                 return Outcome(error=_beyond_pod_level(resource), error_kind=UNRESOLVABLE)
         return None if self.resources is None else _lack(self.resources, node, needs)
+
+    def _has_reserved(self, claim: Claim) -> bool:
+        """Whether a claim is reserved for the pod or its PodGroup, of which the pod says no more than the name."""
+        group = text(mapping(self.spec, "schedulingGroup"), "podGroupName")
+        return claim.is_reserved_for(self.uid) or any(
+            (each.group, each.resource, each.name) == (pod_groups.GROUP, pod_groups.RESOURCE, group)
+            for each in claim.consumers
+        )
 
 
 #: For claims without a pod, where it does not matter what nodes have left.

@@ -42,6 +42,7 @@ class Pod(NamedTuple):
     :param late: whether there was no time to find out which nodes its spec excludes.
     :param gang: the pods that it is placed with.
     :param containers: those of its containers that use each claim.
+    :param shared: the entry of `status.reservedFor` of each claim that is not reserved for the pod itself, but for its PodGroup.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Pod(NamedTuple):
     late: bool = False
     gang: Gang | None = None
     containers: Mapping[str, Sequence[str]] = MappingProxyType({})
+    shared: Mapping[str, Object] = MappingProxyType({})
 
 
 class Placement(NamedTuple):
@@ -228,7 +230,7 @@ class Simulation:
             for name, claim in claims.on(answer.placed).items()
             if claim.allocation is None
         }
-        self._keep(pod.name, claims.on(answer.placed), results)
+        self._keep(pod.name, claims.on(answer.placed), results, pod.shared)
         needs = None if pod.needs is None else with_footprints(pod.needs, answer.footprints)
         self._take(answer.placed, needs)
         return Placement(
@@ -306,7 +308,8 @@ class Simulation:
 
     def restore(self, placement: Placement) -> None:
         """Put a pod that has been removed where it was."""
-        self._keep(placement.pod, self._claims, placement.results)
+        users = {name: self._claims[name].consumers[0].reference for name in placement.results}
+        self._keep(placement.pod, self._claims, placement.results, users)
         for name in placement.results:
             self.cluster.hold(self._claims[name])
         if placement.node:
@@ -317,9 +320,15 @@ class Simulation:
         """The claim of this name, if a pod has got devices for it."""
         return self._claims[name] if name in self._held else None
 
-    def _keep(self, pod: str, claims: Mapping[str, Claim], results: Mapping[str, Object]) -> None:
+    def _keep(
+        self,
+        pod: str,
+        claims: Mapping[str, Claim],
+        results: Mapping[str, Object],
+        shared: Mapping[str, Object],
+    ) -> None:
         for name, allocation in results.items():
-            self._claims[name] = claims[name].allocated(allocation).reserved_for(pod)
+            self._claims[name] = claims[name].allocated(allocation).reserved_for(pod, shared.get(name))
             self._held.add(name)
 
     def _claim(self, name: str, claim: Claim) -> Claim:

@@ -185,6 +185,16 @@ class Workload:
             return self.group.consumer
         return Consumer.pod(pod, f"{self.namespace}/{pod}")
 
+    @property
+    def reserved_for_group(self) -> dict[str, Object]:
+        """By claim, the entry of `status.reservedFor` that its first pod leaves to the others of its PodGroup.
+
+        None of a gang that needs several: kube-scheduler tries them before it has reserved anything.
+        """
+        if self.group is None or self.gang is None or self.gang.min_count > 1:
+            return {}
+        return dict.fromkeys(self.shared, self.group.consumer.reference)
+
     def claims_by_nodes(self, resources: NodeResources, number: int = 0) -> list[ClaimsOnNodes]:
         """The claims of a pod on the nodes that have some of its extended resources from device plugins.
 

@@ -64,6 +64,7 @@ def pods_of(
         rejections={} if closed is None else closed.reasons,
         late=closed is None,
         gang=workload.gang,
+        shared=workload.reserved_for_group,
     )
     pods = []
     for number in range(len(workload.running), min(workload.copies, end)):

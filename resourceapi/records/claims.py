@@ -324,9 +324,9 @@ class Claim:
         """The same claim with these devices (an AllocationResult)."""
         return self.with_status({**(self.object.get("status") or EMPTY), "allocation": allocation})
 
-    def reserved_for(self, pod: str) -> Claim:
-        """The same claim reserved for a pod that exists only here, and has its name for a UID."""
-        user = {"resource": "pods", "name": pod.rpartition("/")[2], "uid": pod}
+    def reserved_for(self, pod: str, user: Object | None = None) -> Claim:
+        """The same claim reserved for a pod that exists only here, and has its name for a UID, or for another user."""
+        user = user or {"resource": "pods", "name": pod.rpartition("/")[2], "uid": pod}
         return self.with_status({**self.object["status"], "reservedFor": [user]})
 
     def asking_for(self, devices: DeviceClaim) -> Claim:

@@ -13,9 +13,10 @@ from claimcheck import Cluster, FakeCluster, Unschedulable, explain
 from claimcheck.answers.gangs import gang_answers
 from claimcheck.answers.simulate import simulate
 from claimcheck.inputs import values_in
+from resourceapi.objects import Object
 from resourceapi.records.claims import Allocation
 from resourceapi.records.nodes import read_node
-from tests.claimcheck.pod_group_cases import DEVICE_CLASS, GATES, Case, Outcome, cases
+from tests.claimcheck.pod_group_cases import DEVICE_CLASS, DRIVER, GATES, Case, Outcome, cases
 
 
 def outcome(case: Case) -> Outcome:
@@ -65,6 +66,49 @@ def test_claims_of_a_group_are_found_again() -> None:
     assert status["reservedFor"] == [
         {"apiGroup": "scheduling.k8s.io", "resource": "podgroups", "name": "g", "uid": ""}
     ]
+
+
+def _sharing_cpus(least: int) -> tuple[Object, list[Object], list[Object]]:
+    """The claim of a group that stands for CPUs of a node, the cluster with it, and two pods of the group."""
+    case = Case(
+        0,
+        {
+            "nodes": {"n": 1},
+            "claims": {"cpus": 1},
+            "groups": {"g": {"minCount": least, "claims": {"s": {"claim": "cpus"}}}},
+            "pods": [{"name": "pod", "count": 2, "group": "g", "claims": {"s": {"claim": "cpus"}}}],
+        },
+    )
+    node, devices = case.cluster()
+    node["status"]["declaredFeatures"] = ["DRANodeAllocatableResources"]
+    for each in devices["spec"]["devices"]:
+        each["nodeAllocatableResources"] = {"cpu": {"mapping": {"deviceMultiplier": "1"}}}
+    claim, group, *pods = case.objects()
+    return claim, [DEVICE_CLASS, node, devices, group], pods
+
+
+CPUS = {**GATES, "DRANodeAllocatableResources": True}
+
+
+@pytest.mark.parametrize(("least", "placed"), [(1, 2), (2, 0)])
+def test_group_that_shares_cpus(least: int, placed: int) -> None:
+    """kube-scheduler refuses the second pod until the claim is reserved for the group; a gang never comes that far."""
+    claim, others, pods = _sharing_cpus(least)
+    cluster = Cluster.from_objects([claim, *others], feature_gates=CPUS)
+    scenario = cluster.scenario(list(values_in(pods, cluster.profile)))
+    report = simulate(scenario, ["kube-scheduler"], batch=False, templates=(), limits=UNHURRIED)
+    assert report.runs[0].placed == placed
+
+
+@pytest.mark.parametrize(("group", "fits"), [("g", True), ("other", False)])
+def test_cpus_that_are_reserved_for_a_group(group: str, fits: bool) -> None:
+    """Its pods use them, whatever its UID; those of another one do not."""
+    claim, others, (pod, _) = _sharing_cpus(1)
+    result = {"request": "gpu", "driver": DRIVER, "pool": "case-0-n", "device": "d0"}
+    user = {"apiGroup": "scheduling.k8s.io", "resource": "podgroups", "name": group, "uid": "u"}
+    claim["status"] = {"allocation": {"devices": {"results": [result]}}, "reservedFor": [user]}
+    told = explain(pod, Cluster.from_objects([claim, *others], feature_gates=CPUS))
+    assert told.fits is fits, told
 
 
 def test_without_its_gate_a_group_has_no_claims() -> None:
