@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from allocator.devices import Device
 from allocator.errors import FATAL, NODE, UNRESOLVABLE, AllocationError
-from allocator.node_resources import NodeResources, PodNeeds, Shortage, written
+from allocator.node_resources import NodeResources, PodNeeds, Shortage, needs_of, written
 from allocator.plans import Outcome
 from allocator.pod_nodes import named_node, node_rules
 from resourceapi.manifests import entries, mapping, text
@@ -22,6 +22,7 @@ from resourceapi.quantity import Amounts, Quantity, added, amounts_of
 from resourceapi.records import pod_groups
 from resourceapi.records.claims import Claim, DeviceResult
 from resourceapi.records.pools import DeviceId
+from resourceapi.releases import Profile
 
 FindDevice = Callable[[DeviceId], Device | None]
 """The device of this name that a node sees."""
@@ -94,6 +95,15 @@ class ClaimFootprint(NamedTuple):
 _STATUSES = "nodeAllocatableResourceClaimStatuses"
 
 
+#: The part of a pod's status (JSON) that tells that its claims take nothing of its node any more.
+NO_FOOTPRINTS: Object = {_STATUSES: []}
+
+
+def tells_footprints(status: Object) -> bool:
+    """Whether the `status` (JSON) of a pod says that its claims take something of a node."""
+    return bool(status.get(_STATUSES))
+
+
 def footprints_in(status: Object) -> list[ClaimFootprint]:
     """What the claims of a pod take of its node, as kube-scheduler has written it into the pod's `status` (JSON).
 
@@ -113,6 +123,16 @@ def with_footprints(needs: PodNeeds, footprints: Iterable[ClaimFootprint]) -> Po
     for each in footprints:
         needs = needs.adding(each.total)
     return needs
+
+
+def needs_on_node(pod: Object, profile: Profile, *, with_devices: bool) -> PodNeeds:
+    """What a pod on a node takes of it, as its spec says, and its status.
+
+    :param with_devices: whether what its devices take counts.
+    :raises resourceapi.quantity.QuantityError: if an amount is no quantity.
+    """
+    needs = needs_of(mapping(pod, "spec"), profile)
+    return with_footprints(needs, footprints_in(mapping(pod, "status"))) if with_devices else needs
 
 
 class PodOnNode(NamedTuple):

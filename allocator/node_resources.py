@@ -155,10 +155,17 @@ class NodeResources:
 
     def copy(self) -> NodeResources:
         """The same nodes with the same pods, to be changed independently."""
+        return self.of(self._allocatable.keys() | self._used.keys())
+
+    def of(self, names: Iterable[str]) -> NodeResources:
+        """Some of the nodes with their pods, to be changed independently."""
         other = NodeResources()
-        other._allocatable = dict(self._allocatable)
-        other._used = {name: dict(used) for name, used in self._used.items()}
-        other._assumed = {name: dict(assumed) for name, assumed in self._assumed.items()}
+        for name in names:
+            if name in self._allocatable:
+                other._allocatable[name] = self._allocatable[name]
+            if name in self._used:
+                other._used[name] = dict(self._used[name])
+                other._assumed[name] = dict(self._assumed[name])
         return other
 
     @property
@@ -180,6 +187,11 @@ class NodeResources:
         self._allocatable.pop(name, None)
         self._used.pop(name, None)
         self._assumed.pop(name, None)
+        self.changes.note(name)
+
+    def lose(self, name: str) -> None:
+        """Take out a node; its pods stay, which may be on it still when it is back."""
+        self._allocatable.pop(name, None)
         self.changes.note(name)
 
     def take(self, name: str, needs: PodNeeds) -> None:
@@ -248,7 +260,11 @@ class NodeResources:
         used = self._used.setdefault(name, {})
         for resource, count in (*needs.requests.items(), (PODS, 1)):
             used[resource] = used.get(resource, 0) + sign * count
+            if not used[resource]:
+                del used[resource]
         assumed = self._assumed.setdefault(name, {})
         for resource, count in needs.assumed.items():
             assumed[resource] = assumed.get(resource, 0) + sign * count
+        if not used:
+            del self._used[name], self._assumed[name]
         self.changes.note(name)

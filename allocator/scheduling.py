@@ -333,12 +333,25 @@ class SchedulingState:
             return []
         return pod.footprints(claims, self._known.view_of(entry).device)
 
+    @property
+    def devices_take_of_nodes(self) -> bool:
+        """Whether devices take CPU and the like of their nodes, and that counts."""
+        return self._known.devices_take_of_nodes
+
+    def lack(self, pod: PodOnNode, node: str, claims: Sequence[Claim]) -> Outcome | None:
+        """Why a node has too little for a pod whose claims are all allocated, if that is so."""
+        entry = self._known.entry(node)
+        if entry is None or not self._known.devices_take_of_nodes:
+            return None
+        return pod.refusal(node, claims, self._known.view_of(entry).device)
+
     def filter(
         self,
         claims: Sequence[Claim],
         time_limit: TimeLimit,
         candidates: Iterable[str] | None = None,
         instead: Sequence[ClaimsOnNodes] = (),
+        on_node: PodOnNode = NO_POD,
         *,
         best_fit: bool = False,
     ) -> PodAnswer:
@@ -347,6 +360,7 @@ class SchedulingState:
         :param claims: the claims of the pod.
         :param candidates: the names of the nodes to ask, if not all; nodes that are not known have no answer.
         :param instead: what the pod claims on some nodes instead.
+        :param on_node: the pod as nodes see it beside its claims; what it needs itself is no matter.
         :param best_fit: waste as little as possible on each node that fits; its outcome is a
             :class:`~allocator.best_fit.Proposal` where there was time to find out.
         """
@@ -361,7 +375,7 @@ class SchedulingState:
         if refused:
             return self._refused(entries, refused)
         best_plans = self._best_plans if best_fit else None
-        filtering = Filtering(self._allocator, self._known, self._plans, best_plans, time_limit)
+        filtering = Filtering(self._allocator, self._known, self._plans, best_plans, time_limit, on_node)
         answers = filtering.run(entries, pod)
         return self._found(answers)
 

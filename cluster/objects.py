@@ -9,8 +9,8 @@ from functools import partial
 from typing import Any
 
 from allocator.features import Features
-from allocator.node_fit import footprints_in, with_footprints
-from allocator.node_resources import NodeResources, PodNeeds, needs_of
+from allocator.node_fit import needs_on_node
+from allocator.node_resources import NodeResources, PodNeeds
 from allocator.patches import merged_slices
 from cluster.store import Collection
 from conversion.hub import hub_object
@@ -127,9 +127,7 @@ class ClusterObjects:
         if not pod.node or has_ended(value):
             return None
         with suppress(QuantityError, AttributeError, TypeError):  # of a file that no server has stored
-            needs = needs_of(mapping(value, "spec"), self.profile)
-            if self.features.node_allocatable_resources:
-                needs = with_footprints(needs, footprints_in(mapping(value, "status")))
+            needs = needs_on_node(value, self.profile, with_devices=self.features.node_allocatable_resources)
             return pod._replace(requests=needs.requests, assumed=needs.assumed)
         return pod
 

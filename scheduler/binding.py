@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from functools import partial
 from threading import Lock
 
+from allocator.node_fit import NO_FOOTPRINTS, NO_POD, ClaimFootprint, PodOnNode, pod_status, with_footprints
+from allocator.node_resources import PodNeeds
 from allocator.pod_claims import extended_resources_of
+from allocator.scheduling_outcome import device_reasons
 from allocator.time_limit import OutOfTime, TimeLimit
 from cluster.leading import Fence, Leader
 from resourceapi.api_client import (
-    CONFLICT,
     CREATED,
     FIRST_OF_CLIENT,
     FIRST_OF_SERVER,
@@ -34,6 +37,7 @@ from scheduler.extended_resources import Needed
 from scheduler.extender_api import BindingRequest
 from scheduler.picture_lock import SearchTime
 from scheduler.pod_allocation import Grant, PodAllocation, Undoing
+from scheduler.pod_status import write_pod_status
 
 #: How long it may take to check devices before they are taken; that their selectors have to be evaluated again is rare.
 CHECK_SECONDS = 0.5
@@ -113,12 +117,15 @@ class Binder:
         claims = [*decision.claims_on(request.node), *decision.allocated]
         needed = decision.needed.get(request.node)
         with self._undoing.holding((each.key for each in claims), waits=True):
-            allocation = self._assumed(request, decision, fence)
+            allocation, footprints = self._assumed(request, decision, fence)
             self._decisions.bound(request.uid, request.namespace)
             try:
                 allocation.write()
-                if needed is not None:
-                    self._name_claim(request, needed, fence)
+                status = {} if needed is None else self._claim_status(request, needed)
+                if footprints or decision.had_footprints:
+                    status |= NO_FOOTPRINTS | pod_status(footprints)
+                if status:
+                    self._write_status(request, status, fence)
                 delay = self._conditions.delay(each.key for each in claims)
                 if delay is not None:
                     raise _KeepAllocationError(delay.reason)
@@ -128,6 +135,7 @@ class Binder:
                 raise
             except Exception:
                 self._undoing.take_back(allocation)
+                self._take_nothing_of_nodes(request, footprints, fence)
                 raise
 
     def _bind_undecided(self, request: BindingRequest, fence: Fence) -> None:
@@ -137,7 +145,17 @@ class Binder:
             return
         if any(each.is_needed for each in claims_of(pod)) or self._needs_claim(pod, request):
             raise BindError("its devices have to be found again")
-        self._post(request, fence)
+        on_node = self._picture.room.of(pod)
+        if on_node.needs is not None:
+            with self._search_time.holding(self._picture.lock, request.namespace, 0):
+                self._picture.room.assume(request.uid, request.node, on_node.needs)
+        try:
+            self._post(request, fence)
+        except _KeepAllocationError:
+            raise
+        except ClaimcheckError:
+            self._take_nothing_of_nodes(request, (), fence)
+            raise
 
     def _needs_claim(self, pod: Object, request: BindingRequest) -> bool:
         """Whether a claim is to be made for a pod on the node, or has been made for it."""
@@ -150,8 +168,10 @@ class Binder:
 
     # --- what was found, if it is still so
 
-    def _assumed(self, request: BindingRequest, decision: Decision, fence: Fence) -> PodAllocation:
-        """Take the devices in memory; nothing is written yet.
+    def _assumed(
+        self, request: BindingRequest, decision: Decision, fence: Fence
+    ) -> tuple[PodAllocation, Sequence[ClaimFootprint]]:
+        """Take the devices in memory, and what they take of the node; nothing is written yet.
 
         :raises ClaimConflict: if that cannot be done any more.
         """
@@ -164,11 +184,31 @@ class Binder:
             new, found = [each.claim for each in grants], [each.allocation for each in grants]
             if not self._still_fits(new, request.node, found):
                 raise ClaimConflict("devices that were found for it are in use by now, or no longer match")
+            held = [*[each.claim.allocated(each.allocation) for each in grants], *allocated]
+            footprints = self._taken_of_node(request, decision.on_node, held)
             allocation = PodAllocation(
                 self._picture, self._writes, consumer, fence, grants, allocated, decision.shared
             )
             allocation.assume()
-        return allocation
+        return allocation, footprints
+
+    def _taken_of_node(
+        self, request: BindingRequest, pod: PodOnNode, claims: Sequence[Claim]
+    ) -> Sequence[ClaimFootprint]:
+        """What the devices of a pod's claims take of its node, which counts from now on.
+
+        :raises BindError: if the node has too little left by now.
+        """
+        if pod is NO_POD:
+            return ()
+        state = self._picture.state
+        if (lack := state.lack(pod, request.node, claims)) is not None:
+            raise BindError(f"{request.node} cannot take it by now: {' and '.join(device_reasons(lack))}")
+        footprints = state.footprints(pod, request.node, claims)
+        self._picture.room.assume(
+            request.uid, request.node, with_footprints(pod.needs or PodNeeds(), footprints)
+        )
+        return footprints
 
     def _settled(
         self, request: BindingRequest, decision: Decision, results: Sequence[Object]
@@ -220,20 +260,24 @@ class Binder:
 
     # --- the pod
 
-    def _name_claim(self, request: BindingRequest, needed: Needed, fence: Fence) -> None:
-        """Write into the status of the pod which claim has the devices for its extended resources: kubelet finds them by that.
-
-        :raises ClaimcheckError: if that cannot be done.
-        """
+    def _claim_status(self, request: BindingRequest, needed: Needed) -> Object:
+        """Which claim has the devices for the pod's extended resources: kubelet finds them by that."""
         with self._search_time.holding(self._picture.lock, request.namespace, 1):
-            status = needed.pod_status()
+            return needed.pod_status()
+
+    def _write_status(self, request: BindingRequest, status: Object, fence: Fence) -> None:
         fence()
-        path = f"{pod_path(request.namespace, request.name)}/status"
-        body = {"metadata": {"uid": request.uid}, "status": status}
-        code, answer = self._api.request("PATCH", path, body)
-        if code in (NOT_FOUND, CONFLICT):
-            raise BindError("the pod has been deleted")
-        expect((code, answer), f"writing the status of pod {request.namespace}/{request.name}", OK)
+        write_pod_status(self._api, request.namespace, request.name, request.uid, status)
+
+    def _take_nothing_of_nodes(
+        self, request: BindingRequest, footprints: Sequence[ClaimFootprint], fence: Fence
+    ) -> None:
+        """Count the pod no longer, and have its status say nothing of the node, if that can be written: the next attempt tells what is so then."""
+        with self._search_time.holding(self._picture.lock, request.namespace, 0):
+            self._picture.room.forget(request.uid)
+        if footprints:
+            with suppress(ClaimcheckError):
+                self._write_status(request, NO_FOOTPRINTS, fence)
 
     def _post(self, request: BindingRequest, fence: Fence) -> None:
         """Create the Binding.

@@ -51,6 +51,7 @@ from scheduler.extended_resources import ExtendedResources
 from scheduler.group_devices import GroupDevices
 from scheduler.picture_lock import PictureLock
 from scheduler.pod_claims import MOST_CLAIMS
+from scheduler.room_on_nodes import RoomOnNodes
 
 #: How long a replica looks at what nodes see before it serves; what is left then, filters find out in the time that each has.
 WARM_UP_SECONDS = 10.0
@@ -67,6 +68,8 @@ class HelpedBy(Enum):
     CLASSES = auto()
     #: those, devices or nodes
     DEVICES = auto()
+    #: those, or pods that take no longer what they took of their nodes
+    ROOM = auto()
 
 
 class Source(NamedTuple):
@@ -146,7 +149,16 @@ class ClusterPicture:
         self.patches = Collection(read(RESOURCE_SLICE_PATCH.name))
         #: the API group of ResourceSlicePatches
         self.patch_group = patch_group
-        self.pods: Collection[Pod] = Collection(_pod_with_few_claims)
+        #: what nodes have left, if devices may take of that
+        self.room = RoomOnNodes(
+            profile,
+            is_on=self.features.node_allocatable_resources,
+            devices_take_of_nodes=lambda: self.state.devices_take_of_nodes,
+        )
+        #: those with claims, and if devices may take of nodes, those on nodes
+        self.pods: Collection[Pod] = Collection(
+            lambda value: self.room.read_pod_on_node(value, _pod_with_few_claims(value))
+        )
         #: how many pods of each PodGroup are on nodes, by ``namespace/name``
         self.placed: Counter[str] = Counter()
         self.pods.listen(self._count_placed)
@@ -181,6 +193,9 @@ class ClusterPicture:
             members.listen(self._end_groups)
         state = self.state
         self._follow(self.nodes, state.put_node, state.remove_node)
+        if self.features.node_allocatable_resources:
+            self.nodes.listen(self._locked(self.room.nodes_changed))
+            self.pods.listen(self._locked(self.room.pods_changed))
         self._follow(self.slices, lambda each: state.put_slice(each.slice), state.remove_slice)
         self._follow(self.classes, state.put_class, state.remove_class)
         if self.features.device_taints:
@@ -204,6 +219,8 @@ class ClusterPicture:
         """Grows with each change that may help a pod, those of its own claims excepted."""
         if helped_by is HelpedBy.CLAIMS:
             return 0
+        if helped_by is HelpedBy.ROOM:
+            return self.gains + self.room.gains
         return self._class_changes if helped_by is HelpedBy.CLASSES else self.gains
 
     @property

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from allocator.answers import Answers
+from allocator.node_fit import NO_POD, PodOnNode
 from resourceapi.caches import WeighedCache
 from resourceapi.objects import Object
 from resourceapi.records.claims import Claim, Consumer
@@ -29,6 +30,8 @@ MOST_NAMESPACES = 10_000
 CLAIM_BYTES, DEVICE_BYTES = 1200, 1200
 #: About how much a container takes that asks for an extended resource.
 USER_BYTES = 500
+#: About how much the name of a container takes.
+NAME_BYTES = 120
 
 
 def kept_of(claim: Claim) -> Claim:
@@ -55,6 +58,8 @@ class Decision(NamedTuple):
     :param shared: for whom those are reserved that the pod shares with its PodGroup, by key.
     :param alternatives: how far down their lists those are that ``allocated`` have.
     :param needed: the claim for extended resources on nodes that need one; its devices come last.
+    :param on_node: the pod as nodes see it beside its claims.
+    :param had_footprints: whether the pod's status says that its devices take something of a node.
     """
 
     uid: str
@@ -67,6 +72,8 @@ class Decision(NamedTuple):
     alternatives: Sequence[int] = ()
     shared: Mapping[str, Consumer] = MappingProxyType({})
     needed: Mapping[str, Needed] = MappingProxyType({})
+    on_node: PodOnNode = NO_POD
+    had_footprints: bool = False
 
     def to_make(self, node: str) -> Needed | None:
         """The claim that is to be made if the pod is bound to a node, if any."""
@@ -92,6 +99,7 @@ class Decision(NamedTuple):
         claims += CLAIM_BYTES * len(needed) + NODE_BYTES * len(self.needed)
         claims += USER_BYTES * max([each.asked.number for each in needed], default=0)  # the same on all nodes
         devices = sum([len(each.allocation.results) for each in self.allocated if each.allocation])
+        claims += NAME_BYTES * sum(map(len, self.on_node.containers.values()))
         return NODE_BYTES * len(self.answers) + claims + DEVICE_BYTES * devices + outcomes + config
 
     def results(self, node: str) -> Sequence[Object] | None:

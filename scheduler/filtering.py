@@ -7,12 +7,13 @@ from threading import Condition
 from time import monotonic
 from typing import NamedTuple
 
-from allocator.errors import AWAY, FATAL, OUT_OF_TIME
+from allocator.errors import AWAY, FATAL, OUT_OF_TIME, UNRESOLVABLE
+from allocator.node_fit import NO_POD, PodOnNode, tells_footprints
 from allocator.plans import Outcome
 from allocator.pod_claims import ClaimsOnNodes, extended_resources_of
 from allocator.results import places_of
 from allocator.scheduling import PodAnswer
-from allocator.scheduling_outcome import SchedulingOutcome, device_reason
+from allocator.scheduling_outcome import SchedulingOutcome, device_reason, device_reasons
 from allocator.time_limit import TimeLimit
 from cluster.store import Change
 from resourceapi.manifests import mapping
@@ -108,6 +109,7 @@ class Refused(NamedTuple):
     :param retry_at: when it is tried again, if there was too little time for some of the nodes (`SearchTime.clock`).
     :param needs: what it needs for its extended resources.
     :param left_over: a claim that an earlier attempt has made and that is of no use: the pod waits until it is gone.
+    :param on_node: the pod as nodes see it beside its claims.
     """
 
     pod: Pod
@@ -121,6 +123,7 @@ class Refused(NamedTuple):
     retry_at: float | None = None
     needs: Needs = NO_NEEDS
     left_over: Claim | None = None
+    on_node: PodOnNode = NO_POD
 
 
 class NobodyWaits(Exception):
@@ -182,20 +185,34 @@ class Filter:
         :param is_wanted: whether kube-scheduler still waits.
         :raises NobodyWaits: if it does not, before it is searched.
         """
-        gains = self._picture.gains_for(HelpedBy.DEVICES)
-        unserved = nodes_without(candidates, self._picture)
+        pod, on_node = with_few_claims(read_pod(candidates.pod)), self._picture.room.of(candidates.pod)
+        gains = self._picture.gains_for(HelpedBy.ROOM)
+        unserved = {
+            **nodes_without(candidates, self._picture),
+            **self._filled_by_binds(pod, on_node, candidates),
+        }
         if not unserved:
-            return self._answer(candidates, is_wanted)
+            return self._answer(pod, on_node, candidates, is_wanted)
         rest = candidates._replace(nodes=[node for node in candidates.nodes if node not in unserved])
         if not rest.nodes:
-            pod, verdicts = with_few_claims(read_pod(candidates.pod)), Verdicts((), {}, unserved)
-            self._refused(Refused(pod, candidates, verdicts, HelpedBy.DEVICES, gains))
+            verdicts = Verdicts((), {}, unserved)
+            self._refused(Refused(pod, candidates, verdicts, HelpedBy.ROOM, gains))
             return verdicts
-        verdicts = self._answer(rest, is_wanted)
+        verdicts = self._answer(pod, on_node, rest, is_wanted)
         return verdicts._replace(beyond_preemption={**verdicts.beyond_preemption, **unserved})
 
-    def _answer(self, candidates: CandidateNodes, is_wanted: Callable[[], bool]) -> Verdicts:
-        pod = with_few_claims(read_pod(candidates.pod))
+    def _filled_by_binds(self, pod: Pod, on_node: PodOnNode, candidates: CandidateNodes) -> dict[str, str]:
+        """The nodes that have too little left for a pod itself, since devices take of them that pods get which are being bound."""
+        if on_node is NO_POD:
+            return {}
+        self._decisions.wait_for_binds(pod.uid, pod.group_key)
+        with self._search_time.holding(self._picture.lock, pod.namespace, 0):
+            self._picture.room.forget(pod.uid)
+            return self._picture.room.short_beside_bindings(on_node, candidates.nodes)
+
+    def _answer(
+        self, pod: Pod, on_node: PodOnNode, candidates: CandidateNodes, is_wanted: Callable[[], bool]
+    ) -> Verdicts:
         if not pod.claims and not self._picture.extended.asked(candidates.pod):
             return Verdicts(candidates.nodes, {}, {})
         self._decisions.wait_for_binds(pod.uid, pod.group_key)
@@ -206,13 +223,13 @@ class Filter:
             group.end_for(pod)
         with self._search_time.holding(self._picture.lock, pod.namespace, len(candidates.nodes)):
             _insist(is_wanted)
-            found = self._found(pod, candidates)
+            found = self._found(pod, on_node, candidates)
         if isinstance(found, Verdicts):
             return found
         self._refused(found)
         return found.verdicts
 
-    def _found(self, pod: Pod, candidates: CandidateNodes) -> Verdicts | Refused:
+    def _found(self, pod: Pod, on_node: PodOnNode, candidates: CandidateNodes) -> Verdicts | Refused:
         """The nodes on which a pod fits, or what was known before; else that it has been refused."""
         term = self._term()
         self._refusals.begin(term)
@@ -239,13 +256,13 @@ class Filter:
         if made is not None and not needs.by_node:
             return self._refused_by_left_over(pod, candidates, stored, made)
         waiting = self._waiting(pod, claims)
-        answer = self._decide(pod, term, claims, candidates, needs, is_binding=not waiting)
+        answer = self._decide(pod, on_node, term, claims, candidates, needs, is_binding=not waiting)
         verdicts = self._verdicts(answer, candidates, needs)
         if pod.group and verdicts.fitting and not waiting:
             verdicts = self._on_one_node(pod, verdicts)
         if not verdicts.fitting:
             refused = self._refused_by_devices(pod, candidates, claims, answer, verdicts, needs)
-            return refused._replace(needs=needs)
+            return refused._replace(needs=needs, on_node=on_node)
         self._search_time.decided(pod)
         if waiting:
             return self._refused_by_conditions(pod, candidates, claims, verdicts, waiting)
@@ -264,6 +281,7 @@ class Filter:
     def _decide(
         self,
         pod: Pod,
+        on_node: PodOnNode,
         term: int,
         claims: list[Claim],
         candidates: CandidateNodes,
@@ -278,6 +296,7 @@ class Filter:
             TimeLimit(self._seconds),
             candidates.nodes,
             needs.instead(claims),
+            on_node,
             best_fit=self._best_fit,
         )
         extended.forget_variants(needs)
@@ -310,6 +329,8 @@ class Filter:
             alternatives,
             shared_claims(pod, self._picture.group_of(pod)),
             needs.by_node,
+            on_node,
+            tells_footprints(mapping(candidates.pod, "status")),
         )
         self._decisions.put(decision, pod.group_key, completes=self._completes(pod))
         return answer
@@ -348,8 +369,8 @@ class Filter:
                 beyond[node] = _AWAY
             elif found.fits:
                 fitting.append(node)
-            elif answer.refusal or found.error_kind == FATAL or found.error == AWAY:
-                beyond[node] = device_reason(found.error)
+            elif answer.refusal or found.error_kind in (FATAL, UNRESOLVABLE) or found.error == AWAY:
+                beyond[node] = self._reason(found)
             else:
                 failed[node] = self._reason(found)
         return Verdicts(fitting, failed, beyond)
@@ -379,6 +400,8 @@ class Filter:
             self._search_time.decided(pod)
         is_of_classes = answer.refusal and not needs.by_node  # which depend on nodes as well
         helped_by = HelpedBy.CLASSES if is_of_classes else HelpedBy.DEVICES
+        if any(each.shortages for each in answer.nodes.outcomes):
+            helped_by = HelpedBy.ROOM
         refused = self._refused_for(pod, candidates, verdicts, helped_by)
         return self._remembered(refused._replace(claims=tuple(claims), answer=answer, retry_at=retry_at))
 
@@ -444,7 +467,8 @@ class Filter:
         return refused
 
     def _reason(self, outcome: Outcome) -> str:
-        return self._undecided if _is_late(outcome) else device_reason(outcome.error)
+        # no amounts, which move
+        return self._undecided if _is_late(outcome) else " and ".join(device_reasons(outcome))
 
     @property
     def _undecided(self) -> str:

@@ -15,6 +15,7 @@ from functools import cached_property, partial
 from itertools import chain
 from typing import NamedTuple
 
+from allocator.node_fit import PodOnNode
 from allocator.time_limit import OutOfTime, TimeLimit
 from resourceapi.manifests import text
 from resourceapi.records.claims import Claim, reservations
@@ -92,12 +93,12 @@ class Preemption:
         """
         picture, limit = self._picture, TimeLimit(self._seconds)
         pods = _Pods(picture, limit, partial(self._search_time.reading_victims, picture.lock))
-        nominated = pod.nominated_node
+        nominated, on_node = pod.nominated_node, picture.room.of(request.pod)
 
         def trials(node: str) -> _Trials:
             needed = needs.by_node.get(node)
             made = [] if needed is None or needed.is_made else [needed.claim]
-            return _Trials(picture, pods, [*claims, *made], node, limit)
+            return _Trials(picture, pods, [*claims, *made], node, limit, on_node)
 
         if nominated and trials(nominated).will_fit():
             return  # kube-scheduler has deleted pods for this one already
@@ -241,8 +242,12 @@ class _Trials:
         claims: Sequence[Claim],
         node: str,
         limit: TimeLimit,
+        on_node: PodOnNode,
     ) -> None:
         self._picture = picture
+        self._on_node = on_node
+        #: the pods that take nothing of the node any more
+        self._gone: Sequence[Pod] = ()
         self._limit = limit
         self._pods = pods
         self._claims = claims
@@ -259,6 +264,7 @@ class _Trials:
         """
         uids = given.uids
         gone = [self._pods.by_uid[uid] for uid in uids if uid in self._pods.by_uid]
+        self._gone = [*gone, *self._leaving_here()]
         freed = self._freed(gone)
         if self._fits(freed):
             return given
@@ -311,7 +317,11 @@ class _Trials:
 
     def will_fit(self) -> bool:
         """Whether the claims fit once those have lost their devices whose pods are leaving or have left."""
+        self._gone = self._leaving_here()
         return self._fits_without((self._freed(()) | self._pods.left_behind()) - self._own)
+
+    def _leaving_here(self) -> list[Pod]:
+        return [each for each in self._pods.leaving if each.node == self._node]
 
     def _fits(self, freed: frozenset[str]) -> bool:
         fits = self._fits_without(freed)
@@ -323,8 +333,8 @@ class _Trials:
         known = self._known.get(freed)
         if known is None:
             state = self._picture.state
-            with state.without(freed):
-                answers = state.filter(self._claims, self._limit, [self._node]).nodes
+            with state.without(freed), self._picture.room.without(self._gone):
+                answers = state.filter(self._claims, self._limit, [self._node], (), self._on_node).nodes
             known = self._known[freed] = any(each.fits for each in answers.outcomes)
         return known
 

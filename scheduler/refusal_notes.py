@@ -18,6 +18,7 @@ from allocator.devices import Slice
 from allocator.explaining import for_tenants, in_words
 from allocator.explaining.explanation import ERROR, MISFIT, UNDECIDED, PodContext, explain
 from allocator.explaining.snapshot import ClusterContent, Snapshot
+from allocator.node_fit import NO_POD, PodOnNode
 from allocator.pod_claims import CLAIM_SUFFIX, ClaimsOnNode
 from allocator.time_limit import OutOfTime, TimeLimit
 from resourceapi.node_selection import selects
@@ -43,12 +44,14 @@ class Case(NamedTuple):
     :param nodes: some of those that were refused.
     :param refused: how many there were.
     :param made: the claim for extended resources that the pod needs on all of `nodes`.
+    :param on_node: the pod as nodes see it beside its claims.
     """
 
     pod: Pod
     nodes: tuple[str, ...]
     refused: int
     made: Claim | None = None
+    on_node: PodOnNode = NO_POD
 
 
 def case_of(refused: Refused) -> Case:
@@ -64,10 +67,10 @@ def case_of(refused: Refused) -> Case:
     needed = [refused.needs.by_node.get(node) for node in sample]
     first = needed[0] if needed else None
     if first is None or first.is_made:
-        return Case(refused.pod, sample, len(refused.candidates.nodes))
+        return Case(refused.pod, sample, len(refused.candidates.nodes), on_node=refused.on_node)
     same = tuple(node for node, each in zip(sample, needed, strict=True) if each is first)
     named = first.claim.named(f"{refused.pod.name}{CLAIM_SUFFIX}")
-    return Case(refused.pod, same, len(refused.candidates.nodes), named)
+    return Case(refused.pod, same, len(refused.candidates.nodes), named, refused.on_node)
 
 
 def note_on(case: Case, picture: ClusterPicture, seconds: float = SECONDS) -> str:
@@ -80,6 +83,9 @@ def note_on(case: Case, picture: ClusterPicture, seconds: float = SECONDS) -> st
         if case.made is not None:
             claims.append(case.made)
         seen = _Seen.of(case, picture)
+        on_node = case.on_node
+        if on_node is not NO_POD:
+            on_node = on_node._replace(resources=picture.room.resources.of(case.nodes))
 
     def clock() -> float:
         with picture.lock:  # held while a filter is answered
@@ -91,7 +97,7 @@ def note_on(case: Case, picture: ClusterPicture, seconds: float = SECONDS) -> st
     except OutOfTime:
         return for_tenants.no_time(case.pod.namespace, case.pod.name)
     others = {name: (NOT_REFUSED,) for name in snapshot.nodes if name not in case.nodes}
-    explanation = explain(snapshot, claims, limit, PodContext(others, full=others))
+    explanation = explain(snapshot, claims, limit, PodContext(others, full=others, on_node=on_node))
     if explanation.verdict in (MISFIT, ERROR) or explanation.refusal:
         nodes = in_words.Nodes(case.refused, len(seen.all_nodes) > case.refused)
         return for_tenants.in_one_line(explanation, case.pod.namespace, case.pod.name, nodes)

@@ -12,18 +12,21 @@ from functools import partial
 from threading import Event, Lock
 
 from allocator.errors import AWAY
+from allocator.node_fit import NO_FOOTPRINTS, tells_footprints
 from cluster.leading import Leader, NotLeading
 from cluster.turns import Turns
 from resourceapi.api_client import NOT_FOUND, OK, Api, expect
 from resourceapi.errors import ClaimcheckError
 from resourceapi.logs import LOGGER, log
 from resourceapi.manifests import mapping, text, uid_of
+from resourceapi.objects import Object
 from resourceapi.records.claims import Claim, Consumer
 from resourceapi.records.pods import Pod, pod_path
 from scheduler.claim_writes import ClaimWrites
 from scheduler.cluster_picture import ClusterPicture
 from scheduler.filtering import Refused
 from scheduler.pod_allocation import InUse, PodAllocation, Undoing
+from scheduler.pod_status import write_pod_status
 
 #: How many pods wait at most; of more, those of the namespace with most are left out, and come again when they are refused again.
 MOST_PODS = 1_000
@@ -60,24 +63,30 @@ class Releaser:
         with self._undoing.holding(each.key for each in claims):
             with self._picture.lock:
                 chosen = choose()
-            if not chosen or not self._is_waiting(pod):
+            found = self._waiting(pod) if chosen else None
+            if found is None:
                 return False
+            tells = tells_footprints(mapping(found, "status"))
             fence = partial(self._leader.insist, term)
             consumer = Consumer.pod(pod.name, pod.uid)
             allocation = PodAllocation(self._picture, self._writes, consumer, fence, (), chosen)
             allocation.release()
             self._undoing.take_back(allocation)
+            if tells:
+                fence()
+                write_pod_status(self._api, pod.namespace, pod.name, pod.uid, NO_FOOTPRINTS)
             log(logging.INFO, "devices released", pod=pod.key, claims=[each.key for each in chosen])
             return True
 
-    def _is_waiting(self, pod: Pod) -> bool:
-        """Whether the pod is on no node: a Binding may have arrived of which no answer came."""
+    def _waiting(self, pod: Pod) -> Object | None:
+        """The pod, if it is on no node: a Binding may have arrived of which no answer came."""
         path = pod_path(pod.namespace, pod.name)
         code, answer = self._api.request("GET", path)
         if code == NOT_FOUND:
-            return False
+            return None
         found = expect((code, answer), f"GET {path}", OK)
-        return uid_of(found) == pod.uid and not text(mapping(found, "spec"), "nodeName")
+        is_waiting = uid_of(found) == pod.uid and not text(mapping(found, "spec"), "nodeName")
+        return found if is_waiting else None
 
 
 class Releasing:

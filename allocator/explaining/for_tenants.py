@@ -31,7 +31,7 @@ def in_one_line(
     """
     causes = list(islice(in_words.findings(explanation, listing=False), MOST_CAUSES))
     if not causes and explanation.verdict == MISFIT and not explanation.refusal:
-        causes = list(_conflict(explanation))
+        causes = list(_lacks(explanation)) or list(_conflict(explanation))
     causes += list(dict.fromkeys(groups_in_the_way(explanation)))[:MOST_CAUSES]
     causes += islice(
         in_words.patched(
@@ -62,6 +62,15 @@ def too_large(namespace: str, name: str) -> str:
 def _ask(namespace: str, name: str) -> str:
     """The command that has more time."""
     return f"ask `claimcheck explain pod/{name} -n {namespace}`"
+
+
+def _lacks(explanation: Explanation) -> Iterator[str]:
+    """What the closest node lacks beside devices; not how much of it others have."""
+    closest = explanation.kinds[0] if explanation.kinds else None
+    if closest is not None and closest.lacks:
+        answer = next(each for each in explanation.answers if each.node == closest.nodes[0])
+        reasons = " and ".join([each.reason for each in answer.shortages])
+        yield f"{reasons} with the devices of its claims" if reasons else closest.lacks
 
 
 def _conflict(explanation: Explanation) -> Iterator[str]:

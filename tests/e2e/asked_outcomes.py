@@ -44,7 +44,7 @@ def asked(found: Collection[Case]) -> Outcomes:
     for gates in sorted({tuple(sorted(set(case.gates) - UNRELEASED_GATES.keys())) for case in found}):
         together = [case for case in found if set(case.gates) - UNRELEASED_GATES.keys() == set(gates)]
         with server_with(gates) as client:
-            outcomes |= _outcomes(client, together)
+            outcomes |= outcomes_of(client, together)
     return outcomes
 
 
@@ -62,19 +62,23 @@ def server_with(gates: Sequence[str]) -> Iterator[Client]:
         yield server.client
 
 
-def _outcomes(client: Client, found: Sequence[Case]) -> Outcomes:
-    """The pods of all cases at the same time, those of each one after the other."""
+def outcomes_of(client: Client, found: Sequence[Case], scheduler: str = "default-scheduler") -> Outcomes:
+    """The pods of all cases at the same time, those of each one after the other.
+
+    :param scheduler: which one is to place them.
+    """
     for case in found:
         uids: dict[str, str] = {}
         for each in case.objects:
             make(client, each, uids)
-    settle(client)
+    settle(client, scheduler)
     outcomes: Outcomes = {case.name: {} for case in found}
     gone = {case.name: set[str]() for case in found}
     for turn in range(max(len(case.pods) for case in found)):
         waiting = [(case, list(case.pods)[turn]) for case in found if turn < len(case.pods)]
         for case, pod in waiting:
-            make(client, case.pods[pod], {})
+            asked = case.pods[pod]
+            make(client, {**asked, "spec": {**asked["spec"], "schedulerName": scheduler}}, {})
         for (case, name), (outcome, leaving) in zip(waiting, _ended(client, waiting), strict=True):
             evicted = sorted(leaving - gone[case.name])
             gone[case.name] |= leaving

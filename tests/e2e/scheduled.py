@@ -132,10 +132,11 @@ def _pod(setting: Setting) -> Object:
     return {"metadata": {"name": setting.name}, "spec": spec}
 
 
-def settle(client: Client) -> None:
+def settle(client: Client, scheduler: str = "default-scheduler") -> None:
     """Wait until the scheduler knows all: a pod that is made after the rest has been bound. It must go, as it counts for scores."""
     _make(client, "/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
-    plain = {"metadata": {"name": "settled"}, "spec": {"containers": [{"name": "c", "image": "x"}]}}
+    spec = {"schedulerName": scheduler, "containers": [{"name": "c", "image": "x"}]}
+    plain = {"metadata": {"name": "settled"}, "spec": spec}
     _make(client, _PODS, plain)
     until(lambda: bool(client.ask("GET", f"{_PODS}/settled").body["spec"].get("nodeName")))
     client.ask("DELETE", f"{_PODS}/settled", query={"gracePeriodSeconds": "0"})
