@@ -116,6 +116,14 @@ def unbound(case: str, message: str) -> Object:
     return {"reasons": reasons}
 
 
+def by_extender(expected: Object) -> Object:
+    """What becomes of a pod if an extender refuses the nodes: it has one reason for each, and kube-scheduler makes no room there."""
+    reasons = expected.get("reasons", {})
+    if len(reasons) > 1 and set(reasons.values()) == {1}:
+        return {"reasons": {" and ".join(sorted(reasons)): 1}}
+    return {key: value for key, value in expected.items() if key != "evicts"}
+
+
 def bound(
     case: str, pod: Object, node: str, status: Mapping[str, Any], claims: Mapping[str, Mapping[str, Any]]
 ) -> Object:

@@ -13,7 +13,7 @@ from cluster.objects import ClusterObjects
 from resourceapi.manifests import mapping, name_of
 from scheduler.extender_api import BindingRequest, CandidateNodes
 from tests.claimcheck.outcome_objects import NAMESPACE, Object
-from tests.claimcheck.outcomes import Case, bound, cases
+from tests.claimcheck.outcomes import Case, bound, by_extender, cases
 from tests.scheduler.fake_api import FakeApi
 from tests.scheduler.fake_places import CORE, RESOURCE
 from tests.scheduler.small_cluster import Sidecar
@@ -29,15 +29,7 @@ def test_outcomes(case: Case) -> None:
     )
     sidecar = Sidecar(api, dict.fromkeys(case.gates, True))
     found = {name: _scheduled(case, sidecar, pod) for name, pod in case.pods.items()}
-    assert found == {name: _as_an_extender_says(each) for name, each in case.expected.items()}
-
-
-def _as_an_extender_says(expected: Object) -> Object:
-    """What kube-scheduler says of a node in two reasons, an extender says in one; and it makes no room."""
-    reasons = expected.get("reasons", {})
-    if len(reasons) > 1 and set(reasons.values()) == {1}:
-        return {"reasons": {" and ".join(sorted(reasons)): 1}}
-    return {key: value for key, value in expected.items() if key != "evicts"}
+    assert found == {name: by_extender(each) for name, each in case.expected.items()}
 
 
 def _scheduled(case: Case, sidecar: Sidecar, pod: Object) -> Object:

@@ -160,7 +160,11 @@ def test_bind_that_fails(path: str) -> None:
 
 def test_devices_that_are_taken_back() -> None:
     """A pod that has waited in vain for binding conditions says no longer what they took."""
-    conditions = {"bindsToNode": True, "bindingConditions": ["ready"], "bindingFailureConditions": ["failed"]}
+    conditions: Object = {
+        "bindsToNode": True,
+        "bindingConditions": ["ready"],
+        "bindingFailureConditions": ["failed"],
+    }
     api = scene(claim("c"), asks("p", "c"), count=1, **conditions)
     sidecar = Sidecar(api, {**GATES, **GATE})
     assert sidecar.schedule("p").startswith("waiting for binding conditions")

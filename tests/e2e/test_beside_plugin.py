@@ -1,4 +1,4 @@
-"""Claims that the sidecar makes for extended resources, beside those of kube-scheduler's own plugin for the same pods."""
+"""What becomes of pods with the sidecar, beside what becomes of the same pods with kube-scheduler's own plugin."""
 
 from __future__ import annotations
 
@@ -8,11 +8,15 @@ from contextlib import ExitStack
 import pytest
 
 from resourceapi.records.claims import FOR_EXTENDED_RESOURCES
+from tests.claimcheck.outcomes import Case, by_extender, cases
+from tests.e2e.asked_outcomes import Outcomes, outcomes_of
 from tests.e2e.extended_pods import CASES, CLAIMS, MERGE, outcome, prepare, remove, submit
-from tests.e2e.scheduled_pods import Workloads
-from tests.e2e.scheduling_cluster import scheduling_cluster, until
+from tests.e2e.scheduled_pods import GROUP, Workloads
+from tests.e2e.scheduling_cluster import SCHEDULER_NAME, SERVER_FLAGS, scheduling_cluster, until
 
 BOTH = ("plugin", "sidecar")
+NODE_RESOURCES = "DRANodeAllocatableResources"
+GATES = f"--feature-gates={NODE_RESOURCES}=true"
 PODS = "/api/v1/namespaces/default/pods"
 
 
@@ -22,7 +26,14 @@ def clusters() -> Iterator[Mapping[str, Workloads]]:
     with ExitStack() as stack:
         found = {}
         for kind, replicas in zip(BOTH, (0, 1), strict=True):
-            cluster = stack.enter_context(scheduling_cluster(replicas=replicas))
+            cluster = stack.enter_context(
+                scheduling_cluster(
+                    replicas=replicas,
+                    server_flags=[*SERVER_FLAGS, GATES],
+                    scheduler_flags=[GATES],
+                    config={"apiServer": {"featureGates": {NODE_RESOURCES: True}}},
+                )
+            )
             found[kind] = Workloads(cluster.client)
             prepare(found[kind])
         yield found
@@ -141,3 +152,80 @@ def _devices(workloads: Workloads) -> list[str]:
 
 def _until_no_claims(workloads: Workloads) -> None:
     until(lambda: not workloads.client.ask("GET", CLAIMS).body["items"], "claims are left")
+
+
+# CPU and memory that devices take
+
+
+ON_NODES = [each for each in cases() if each.subject == "node_allocatable_resources"]
+
+
+@pytest.fixture(scope="module")
+def outcomes(clusters: Mapping[str, Workloads]) -> Outcomes:
+    """What becomes of the pods of all these cases with the sidecar; `test_outcomes.py` asks the plugin."""
+    return outcomes_of(clusters["sidecar"].client, ON_NODES, SCHEDULER_NAME)
+
+
+@pytest.mark.parametrize("case", ON_NODES, ids=lambda case: case.name)
+def test_devices_that_take_of_nodes(outcomes: Outcomes, case: Case) -> None:
+    """The same as with the plugin: the node, the devices, what the pod's status says, the reasons; but nobody is preempted for them."""
+    assert outcomes[case.name] == {name: by_extender(each) for name, each in case.expected.items()}
+
+
+@pytest.mark.parametrize("kind", BOTH)
+def test_node_is_filled_and_not_more(clusters: Mapping[str, Workloads], kind: str) -> None:
+    """By pods whose devices stand for 2 CPUs each, and others that request 1, all at once: kube-scheduler knows of the first only later."""
+    workloads, names = clusters[kind], [f"filled-{number}" for number in range(12)]
+    _add_node_with_cpus(workloads)
+    request = {"name": "r", "exactly": {"deviceClassName": "filled"}}
+    for number, name in enumerate(names):
+        if number % 2:
+            _request_cpu(workloads, name)
+        else:
+            workloads.run(name, {"devices": {"requests": [request]}}, node="filled")
+    until(lambda: _cpus(workloads, names) == 8, lambda: str(_cpus(workloads, names)))
+    for name in names:
+        workloads.delete_pod(name)
+        workloads.client.ask("DELETE", f"{CLAIMS}/{name}")
+
+
+def _add_node_with_cpus(workloads: Workloads) -> None:
+    """A node of 8 CPUs, with six devices that stand for 2 each, and a class for them."""
+    workloads.add_node("filled")
+    amounts = {"cpu": "8", "memory": "8Gi", "pods": "110"}
+    status = {"capacity": amounts, "allocatable": amounts, "declaredFeatures": [NODE_RESOURCES]}
+    answer = workloads.client.ask(
+        "PATCH", "/api/v1/nodes/filled/status", {"status": status}, content_type=MERGE
+    )
+    assert answer.code == 200, answer.body
+    taken = {"cpu": {"mapping": {"deviceMultiplier": "2"}}}
+    spec = {
+        "driver": "filled.example.com",
+        "nodeName": "filled",
+        "pool": {"name": "filled", "generation": 1, "resourceSliceCount": 1},
+        "devices": [{"name": f"d{number}", "nodeAllocatableResources": taken} for number in range(6)],
+    }
+    slice = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": {"name": "filled"}}
+    answer = workloads.client.ask("POST", f"{GROUP}/resourceslices", {**slice, "spec": spec})
+    assert answer.code == 201, answer.body
+    workloads.add_class("filled")
+
+
+def _request_cpu(workloads: Workloads, name: str) -> None:
+    container = {"name": "c", "image": "x", "resources": {"requests": {"cpu": "1"}}}
+    spec = {
+        "schedulerName": SCHEDULER_NAME,
+        "terminationGracePeriodSeconds": 0,
+        "nodeSelector": {"kubernetes.io/hostname": "filled"},
+        "containers": [container],
+    }
+    answer = workloads.client.ask("POST", PODS, {"metadata": {"name": name}, "spec": spec})
+    assert answer.code == 201, answer.body
+
+
+def _cpus(workloads: Workloads, names: Sequence[str]) -> int:
+    """What those of the pods take of their node that are on it, which is never more than it has."""
+    there = [pod for pod in map(workloads.pod, names) if pod["spec"].get("nodeName")]
+    taken = sum(2 if pod["status"].get("nodeAllocatableResourceClaimStatuses") else 1 for pod in there)
+    assert taken <= 8, there
+    return taken
