@@ -25,6 +25,12 @@ def introduction() -> Iterator[str]:
         "1.37.1 with its own plugin, and its answer recorded. `explain` and `FakeCluster` of [the Python API](../how-to/python.md) say "
         + ("the same of all." if not differ else f"the same of all but {differ}, which are marked.")
     )
+    with_sidecar = sum(bool(case.sidecar) for case in cases)
+    yield (
+        "`claimcheck schedule` was asked about the same, and decided as the plugin, whatever its words: the node, the devices, and who has to go. In "
+        f"{with_sidecar} cases, which are marked, it does not ([why](../how-to/schedule.md#what-is-different)). `make e2e` asks it again about those, and about "
+        "those in which it once differed."
+    )
     yield (
         "The files of `tests/claimcheck/data/outcomes` have the clusters, written for this project. Many ask what a case of upstream's tests asks, which is "
         "named beside them. `make test` compares with what is recorded, `make e2e` asks a control plane again."
@@ -102,6 +108,8 @@ def _title(name: str) -> str:
 def _case_row(case: Case) -> Row:
     outcomes = "; ".join(f"{pod}: {_outcome(each)}" for pod, each in case.expected.items())
     differs = " (Claimcheck differs)" if case.ours else ""
+    with_sidecar = [f"{pod} {_decision(each)}" for pod, each in case.sidecar.items()]
+    differs += f" (with the sidecar: {'; '.join(with_sidecar)})" if with_sidecar else ""
     return case.name.replace("-", " "), outcomes + differs, _names(case.like)
 
 
@@ -110,6 +118,15 @@ def _outcome(outcome: Object) -> str:
     text = _end(outcome)
     evicted: Sequence[str] = outcome.get("evicts", ())
     return f"{text}, evicts {' and '.join(evicted)}" if evicted else text
+
+
+def _decision(outcome: Object) -> str:
+    """A decision in a few words."""
+    return (
+        _end(outcome)
+        if "node" in outcome
+        else f"evicts {' and '.join(outcome.get('evicts', ())) or 'nobody'}"
+    )
 
 
 def _end(outcome: Object) -> str:

@@ -7,7 +7,8 @@ others in one cluster. `like` names cases of upstream's tests that ask the same.
 
 `expect` is recorded (`python -m tests.e2e.record_outcomes`): of each pod its node, what its claims got, and what they take of the
 node; or how many nodes kube-scheduler turned down for which reasons, or what else it said; or that it waits.
-`differs` says why Claimcheck's answer is another one, and which.
+`differs` says why Claimcheck's answer is another one, and which. `sidecar` is the decision about a pod where that is another one with
+`claimcheck schedule` (docs/how-to/schedule.md says why).
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ class Case(NamedTuple):
     :param pods: these, by their short names, in the order in which they come.
     :param expected: what kube-scheduler made of each of them; empty as long as nobody has asked.
     :param ours: where Claimcheck's answer is another one, that.
+    :param sidecar: where the decision is another one with the sidecar, that (see :func:`decision`).
     """
 
     name: str
@@ -49,6 +51,7 @@ class Case(NamedTuple):
     pods: Mapping[str, Object]
     expected: Mapping[str, Object]
     ours: Mapping[str, Object]
+    sidecar: Mapping[str, Object]
 
 
 class Subject(NamedTuple):
@@ -99,6 +102,7 @@ def _case(case: Object, subject: str, gates: Sequence[str]) -> Case:
         pods,
         case.get("expect", {}),
         case.get("differs", {}).get("ours", {}),
+        case.get("sidecar", {}),
     )
 
 
@@ -114,6 +118,12 @@ def unbound(case: str, message: str) -> Object:
         if reason not in _OF_OTHER_NODES:
             reasons[reason] = int(count)
     return {"reasons": reasons}
+
+
+def decision(outcome: Object) -> Object:
+    """What is decided about a pod, whatever is said of it: the node, what its claims get and take there, and who has to go."""
+    bound = () if outcome.get("waits") else ("node", "claims", "takes")
+    return {key: outcome[key] for key in (*bound, "evicts") if key in outcome}
 
 
 def by_extender(expected: Object) -> Object:

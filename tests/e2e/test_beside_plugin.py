@@ -7,10 +7,11 @@ from contextlib import ExitStack
 
 import pytest
 
+from resourceapi.objects import Object
 from resourceapi.records.claims import FOR_EXTENDED_RESOURCES
-from tests.claimcheck.outcomes import Case, by_extender, cases
+from tests.claimcheck.outcomes import Case, by_extender, cases, decision
 from tests.e2e.asked_outcomes import Outcomes, outcomes_of
-from tests.e2e.extended_pods import CASES, CLAIMS, MERGE, outcome, prepare, remove, submit
+from tests.e2e.extended_pods import CASES, CLAIMS, DEVICES, MERGE, PLUGIN, outcome, prepare, remove, submit
 from tests.e2e.scheduled_pods import GROUP, Workloads
 from tests.e2e.scheduling_cluster import SCHEDULER_NAME, SERVER_FLAGS, scheduling_cluster, until
 
@@ -154,22 +155,45 @@ def _until_no_claims(workloads: Workloads) -> None:
     until(lambda: not workloads.client.ask("GET", CLAIMS).body["items"], "claims are left")
 
 
-# CPU and memory that devices take
+# what the plugin has decided about (`tests/claimcheck/data/outcomes`, which `test_outcomes.py` asks it again)
 
 
 ON_NODES = [each for each in cases() if each.subject == "node_allocatable_resources"]
+#: Those in which the plugin and the sidecar once ended differently, and those in which they still do.
+DECISIONS = [
+    each
+    for each in cases()
+    if each.sidecar
+    or each.subject == "preemption"
+    or each.name
+    in (
+        "all-an-incomplete-pool-elsewhere",
+        "all-an-invalid-pool-elsewhere",
+        "all-an-incomplete-pool-on-a-full-node",
+        "a-runtime-error-on-one-of-two-nodes",
+        "a-runtime-error-on-a-full-node",
+    )
+]
 
 
 @pytest.fixture(scope="module")
 def outcomes(clusters: Mapping[str, Workloads]) -> Outcomes:
-    """What becomes of the pods of all these cases with the sidecar; `test_outcomes.py` asks the plugin."""
-    return outcomes_of(clusters["sidecar"].client, ON_NODES, SCHEDULER_NAME)
+    """What becomes of the pods of all these cases with the sidecar."""
+    found = {case.name: case for case in (*ON_NODES, *DECISIONS)}
+    return outcomes_of(clusters["sidecar"].client, list(found.values()), SCHEDULER_NAME)
 
 
 @pytest.mark.parametrize("case", ON_NODES, ids=lambda case: case.name)
 def test_devices_that_take_of_nodes(outcomes: Outcomes, case: Case) -> None:
     """The same as with the plugin: the node, the devices, what the pod's status says, the reasons; but nobody is preempted for them."""
     assert outcomes[case.name] == {name: by_extender(each) for name, each in case.expected.items()}
+
+
+@pytest.mark.parametrize("case", DECISIONS, ids=lambda case: case.name)
+def test_decisions(outcomes: Outcomes, case: Case) -> None:
+    """The same as with the plugin, or what the case says of the sidecar and docs/how-to/schedule.md gives the reason of."""
+    expected = {name: decision(each) for name, each in case.expected.items()} | dict(case.sidecar)
+    assert {name: decision(each) for name, each in outcomes[case.name].items()} == expected
 
 
 @pytest.mark.parametrize("kind", BOTH)
@@ -206,8 +230,13 @@ def _add_node_with_cpus(workloads: Workloads) -> None:
         "devices": [{"name": f"d{number}", "nodeAllocatableResources": taken} for number in range(6)],
     }
     slice = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": {"name": "filled"}}
-    answer = workloads.client.ask("POST", f"{GROUP}/resourceslices", {**slice, "spec": spec})
-    assert answer.code == 201, answer.body
+    # admission refuses it until it has seen what the node declares
+
+    def is_created() -> bool:
+        answer = workloads.client.ask("POST", f"{GROUP}/resourceslices", {**slice, "spec": spec})
+        return answer.code == 201
+
+    until(is_created, "the slice is refused")
     workloads.add_class("filled")
 
 
@@ -229,3 +258,32 @@ def _cpus(workloads: Workloads, names: Sequence[str]) -> int:
     taken = sum(2 if pod["status"].get("nodeAllocatableResourceClaimStatuses") else 1 for pod in there)
     assert taken <= 8, there
     return taken
+
+
+@pytest.mark.parametrize(("kind", "first"), [("plugin", PLUGIN), ("sidecar", DEVICES)])
+def test_claim_of_a_pod_that_was_created_on_a_node(
+    clusters: Mapping[str, Workloads], kind: str, first: str
+) -> None:
+    """The plugin gives its claim no devices, until a pod that shares it is scheduled, wherever that is; the sidecar does, on its node."""
+    workloads = clusters[kind]
+    request = {"name": "r", "exactly": {"deviceClassName": "nic"}}
+    assert workloads.create_claim("beforehand", {"devices": {"requests": [request]}}).code == 201
+    spec = {
+        "schedulerName": SCHEDULER_NAME,
+        "nodeName": DEVICES,
+        "terminationGracePeriodSeconds": 0,
+        "resourceClaims": [{"name": "d0", "resourceClaimName": "beforehand"}],
+        "containers": [{"name": "c", "image": "x"}],
+    }
+    answer = workloads.client.ask("POST", PODS, {"metadata": {"name": "beforehand"}, "spec": spec})
+    assert answer.code == 201, answer.body
+    if kind == "sidecar":
+        until(lambda: "allocation" in _beforehand(workloads), "no devices on its node")
+    workloads.add_pod("afterwards", claim="beforehand", nodes=[PLUGIN] if kind == "plugin" else ())
+    assert workloads.bound("afterwards") == first
+    assert _beforehand(workloads)["allocation"]["devices"]["results"][0]["pool"] == first
+
+
+def _beforehand(workloads: Workloads) -> Object:
+    found: Object = workloads.client.ask("GET", f"{CLAIMS}/beforehand").body.get("status", {})
+    return found
