@@ -202,6 +202,7 @@ class Binder:
         if pod is NO_POD:
             return ()
         state = self._picture.state
+        self._picture.group_devices.take_from_node(request.uid)
         if (lack := state.lack(pod, request.node, claims)) is not None:
             raise BindError(f"{request.node} cannot take it by now: {' and '.join(device_reasons(lack))}")
         footprints = state.footprints(pod, request.node, claims)

@@ -181,7 +181,7 @@ class ClusterPicture:
 
         self.claim_objects = VersionedCollection(read_with_snapshot, attrgetter("object"))
         self.claims = ClaimLedger(self.state, self.claim_objects)
-        self.group_devices = GroupDevices(self.claims)
+        self.group_devices = GroupDevices(self.claims, self.room)
         self.extended = ExtendedResources(
             self.nodes,
             self.classes,

@@ -8,7 +8,7 @@ from time import monotonic
 from typing import NamedTuple
 
 from allocator.errors import AWAY, FATAL, OUT_OF_TIME, UNRESOLVABLE
-from allocator.node_fit import NO_POD, PodOnNode, tells_footprints
+from allocator.node_fit import NO_POD, PodOnNode, tells_footprints, with_footprints
 from allocator.plans import Outcome
 from allocator.pod_claims import ClaimsOnNodes, extended_resources_of
 from allocator.results import places_of
@@ -259,7 +259,7 @@ class Filter:
         answer = self._decide(pod, on_node, term, claims, candidates, needs, is_binding=not waiting)
         verdicts = self._verdicts(answer, candidates, needs)
         if pod.group and verdicts.fitting and not waiting:
-            verdicts = self._on_one_node(pod, verdicts)
+            verdicts = self._on_one_node(pod, claims, verdicts)
         if not verdicts.fitting:
             refused = self._refused_by_devices(pod, candidates, claims, answer, verdicts, needs)
             return refused._replace(needs=needs, on_node=on_node)
@@ -343,13 +343,21 @@ class Filter:
         fitting = self._picture.group_devices.fits(pod)
         return fitting + self._picture.placed[pod.group_key] >= group.min_count
 
-    def _on_one_node(self, pod: Pod, verdicts: Verdicts) -> Verdicts:
+    def _on_one_node(self, pod: Pod, claims: Sequence[Claim], verdicts: Verdicts) -> Verdicts:
         """The first node that fits a pod of a PodGroup, whose devices count as taken for the others of the group."""
         node = verdicts.fitting[0]
         decision = self._decisions.get(pod.uid)
         results = decision.results(node) if decision is not None else None
         if decision is not None and results is not None:
-            self._picture.group_devices.hold(zip(decision.claims_on(node), results, strict=True))
+            found = list(zip(decision.claims_on(node), results, strict=True))
+            self._picture.group_devices.hold(found)
+            on_node = decision.on_node
+            if on_node.needs is not None:
+                held = [each for each in claims if each.is_allocated]
+                held += [claim.allocated(result) for claim, result in found]
+                footprints = self._picture.state.footprints(on_node, node, held)
+                needs = with_footprints(on_node.needs, footprints)
+                self._picture.group_devices.put_on_node(pod.uid, node, needs)
         return verdicts._replace(fitting=(node,))
 
     def _verdicts(self, answer: PodAnswer, candidates: CandidateNodes, needs: Needs) -> Verdicts:

@@ -1,7 +1,8 @@
 """The devices that filter has found for the pods of the PodGroup that kube-scheduler is at.
 
 kube-scheduler looks for nodes for all pods of a PodGroup before it binds one, and binds none if too few fit; it tells an extender
-nothing of that. So the devices that are found for each count as taken for the next: filter chooses the node as well. They are
+nothing of that. So the devices that are found for each count as taken for the next, and so does what they take of their node: filter
+chooses the node as well. They are
 free again as soon as another pod is asked about, or the first one once more, whose binds were not on their way; when the group
 or one of its pods is deleted; and for pods on nodes, which nobody asks about, once the binds are late. A bind makes them its own.
 """
@@ -11,18 +12,23 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from time import monotonic
 
+from allocator.node_resources import PodNeeds
 from resourceapi.objects import Object
 from resourceapi.records.claims import Claim
 from resourceapi.records.pods import Pod
 from scheduler.claim_ledger import Assumed, ClaimLedger
 from scheduler.decisions import GROUP_SECONDS
+from scheduler.room_on_nodes import RoomOnNodes
 
 
 class GroupDevices:
     """Those of one PodGroup at a time, as kube-scheduler looks at one; for who holds the picture's lock."""
 
-    def __init__(self, claims: ClaimLedger) -> None:
+    def __init__(self, claims: ClaimLedger, room: RoomOnNodes) -> None:
         self._claims = claims
+        self._room = room
+        #: the pods, by uid, that count on the nodes that were found for them
+        self._on_nodes: set[str] = set()
         self._group = ""
         #: the pods that have been filtered, and of these those that fit, by key
         self._pods: set[str] = set()
@@ -51,6 +57,9 @@ class GroupDevices:
 
     def _end(self) -> None:
         self.take(list(self._held))
+        for uid in self._on_nodes:
+            self._room.forget(uid)
+        self._on_nodes.clear()
         self._pods.clear()
         self._fitting.clear()
 
@@ -78,6 +87,16 @@ class GroupDevices:
         self._late_from = monotonic() + GROUP_SECONDS
         for claim, allocation in found:
             self._held[claim.key] = self._claims.assume(claim.key, claim.uid, allocation)
+
+    def put_on_node(self, uid: str, node: str, needs: PodNeeds) -> None:
+        """Let a pod count with what its devices take of the node that was found for it."""
+        self._room.assume(uid, node, needs)
+        self._on_nodes.add(uid)
+
+    def take_from_node(self, uid: str) -> None:
+        """Let a pod that is going to be bound count no longer."""
+        self._room.forget(uid)
+        self._on_nodes.discard(uid)
 
     def take(self, keys: Iterable[str]) -> dict[str, Object]:
         """Let those of some claims count no longer; what was held for them, an AllocationResult by key."""

@@ -17,13 +17,14 @@ from scheduler.room_on_nodes import BINDING_SECONDS, MOST_RESOURCES
 from tests.scheduler.fake_api import FakeApi
 from tests.scheduler.fake_places import CORE
 from tests.scheduler.small_cluster import GATES, PODS, Sidecar, claim, cluster, node_of, pod, traces
+from tests.scheduler.test_pod_groups import group
 
 GATE = {"DRANodeAllocatableResources": True}
 STATUSES = "nodeAllocatableResourceClaimStatuses"
 FOUR_CPUS = {"cpu": {"mapping": {"deviceMultiplier": "4"}}}
 
 
-def scene(*objects: Object, cpu: str = "8", count: int = 2, **device: Any) -> FakeApi:
+def scene(*objects: Object, cpu: str = "8", count: int = 3, **device: Any) -> FakeApi:
     """A node whose devices stand for 4 CPUs each, unless it is said otherwise."""
     device = {"nodeAllocatableResources": FOUR_CPUS, **device}
     api = cluster(*objects, count=count, **device)
@@ -201,6 +202,31 @@ def test_event_says_what_explain_says() -> None:
     assert note_on(case_of(seen[0]), sidecar.picture) == (
         "does not fit on n1; Insufficient cpu with the devices of its claims"
     )
+
+
+class TestPodGroup:
+    """kube-scheduler binds none of the pods before all have been filtered, and does not know what their devices take."""
+
+    def gang(self, cpu: str) -> Sidecar:
+        """Two pods that need 5 CPUs each with their devices."""
+        members = [
+            asks(name, claim, cpu="1", schedulingGroup={"podGroupName": "g"}) for name, claim in ("pc", "qd")
+        ]
+        api = scene(group(), claim("c"), claim("d"), claim("e"), *members, asks("other", "e"), cpu=cpu)
+        return Sidecar(api, {**GATE, "GenericWorkload": True})
+
+    def test_what_one_takes_counts_for_the_next(self) -> None:
+        sidecar = self.gang("9")
+        assert (sidecar.decide("p"), sidecar.decide("q")) == (["n1"], [])
+        assert sidecar.decide("other") == ["n1"]
+
+    def test_each_counts_once_when_it_is_bound(self) -> None:
+        sidecar = self.gang("10")
+        assert (sidecar.decide("p"), sidecar.decide("q")) == (["n1"], ["n1"])
+        assert [sidecar.bind(each) for each in "qp"] == ["", ""]
+        assert sidecar.decide("other") == []
+        sidecar.sync()
+        assert refused(sidecar, "other") == {"n1": "Insufficient cpu"}
 
 
 class TestPreemption:
