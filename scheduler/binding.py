@@ -148,6 +148,7 @@ class Binder:
         on_node = self._picture.room.of(pod)
         if on_node.needs is not None:
             with self._search_time.holding(self._picture.lock, request.namespace, 0):
+                self._insist_on_room(request, on_node)
                 self._picture.room.assume(request.uid, request.node, on_node.needs)
         try:
             self._post(request, fence)
@@ -203,8 +204,8 @@ class Binder:
             return ()
         state = self._picture.state
         self._picture.group_devices.take_from_node(request.uid)
-        if (lack := state.lack(pod, request.node, claims)) is not None:
-            raise BindError(f"{request.node} cannot take it by now: {' and '.join(device_reasons(lack))}")
+        lack = state.lack(pod, request.node, claims)
+        self._insist_on_room(request, pod, "" if lack is None else " and ".join(device_reasons(lack)))
         footprints = state.footprints(pod, request.node, claims)
         self._picture.room.assume(
             request.uid, request.node, with_footprints(pod.needs or PodNeeds(), footprints)
@@ -240,6 +241,17 @@ class Binder:
             else:
                 allocated.append(_with_devices(claim, allocation_of(decided.object)))
         return grants, allocated
+
+    def _insist_on_room(self, request: BindingRequest, pod: PodOnNode, lack: str = "") -> None:
+        """Take a node for a pod only if it has enough left; for who holds the picture's lock.
+
+        :param lack: what it lacks for the pod's devices.
+        :raises BindError: if it has not.
+        """
+        if lack := lack or self._picture.room.short_beside_bindings(pod, [request.node]).get(
+            request.node, ""
+        ):
+            raise BindError(f"{request.node} cannot take it by now: {lack}")
 
     def _still_fits(self, claims: Sequence[Claim], node: str, results: Sequence[Object]) -> bool:
         """Whether the devices can still be had; the filter has found out already what selectors say of them."""

@@ -25,6 +25,8 @@ from resourceapi.releases import Profile
 
 #: How long a pod that has been bound counts that is not seen on its node.
 BINDING_SECONDS = 60.0
+#: How much later than the sidecar kube-scheduler may see a pod on its node.
+LATER_SECONDS = 10.0
 #: Of so many resources it is known how much a pod on a node takes: there are no more sizes of huge pages.
 MOST_RESOURCES = 16
 
@@ -64,6 +66,8 @@ class RoomOnNodes:
         self.resources = NodeResources()
         self.gains = 0
         self._bindings: dict[str, _Binding] = {}
+        #: the nodes on which pods have been seen that had been bound, and how long kube-scheduler may not have seen them
+        self._seen: dict[str, float] = {}
 
     @property
     def matters(self) -> bool:
@@ -99,12 +103,14 @@ class RoomOnNodes:
     def pods_changed(self, changes: Sequence[Change[Pod]]) -> None:
         """Follow pods."""
         for _, before, after in changes:
-            if before is not None and (after is None or after.node or after.uid != before.uid):
+            if before is not None and (after is None or after.uid != before.uid):
                 self.forget(before.uid)
             if before is not None and before.node:
                 self.resources.give_back(before.node, PodNeeds(before.requests))
                 self.gains += 1
             if after is not None and after.node:
+                if after.uid in self._bindings:
+                    self._seen[after.node] = self._clock() + LATER_SECONDS
                 self.forget(after.uid)
                 self.resources.take(after.node, PodNeeds(after.requests))
 
@@ -154,11 +160,14 @@ class RoomOnNodes:
         return PodOnNode(needs=needs, resources=self.resources, containers=dict(containers), uid=pod.uid)
 
     def short_beside_bindings(self, pod: PodOnNode, nodes: Iterable[str]) -> dict[str, str]:
-        """The nodes that have too little for what a pod itself needs, as others are being bound to them; with kube-scheduler's reason."""
+        """The nodes that have too little for what a pod itself needs, in kube-scheduler's words.
+
+        Of others than those to which pods are being bound, or have just been, kube-scheduler knows it.
+        """
         if pod.needs is None:
             return {}
         self._end_bindings()
-        busy = {each.node for uid, each in self._bindings.items() if uid != pod.uid}
+        busy = {each.node for uid, each in self._bindings.items() if uid != pod.uid} | self._seen.keys()
         found: dict[str, str] = {}
         for node in nodes if busy else ():
             if node in busy:
@@ -176,6 +185,8 @@ class RoomOnNodes:
         now = self._clock()
         for uid in [uid for uid, each in self._bindings.items() if each.until <= now]:
             self.forget(uid)
+        for node in [node for node, until in self._seen.items() if until <= now]:
+            del self._seen[node]
 
 
 def _native(needs: PodNeeds) -> dict[str, int]:

@@ -13,7 +13,7 @@ from scheduler.extender_api import CandidateNodes, PreemptionRequest, Victims
 from scheduler.filtering import Refused
 from scheduler.preempting import Preemption
 from scheduler.refusal_notes import case_of, note_on
-from scheduler.room_on_nodes import BINDING_SECONDS, MOST_RESOURCES
+from scheduler.room_on_nodes import BINDING_SECONDS, LATER_SECONDS, MOST_RESOURCES
 from tests.scheduler.fake_api import FakeApi
 from tests.scheduler.fake_places import CORE
 from tests.scheduler.small_cluster import GATES, PODS, Sidecar, claim, cluster, node_of, pod, traces
@@ -125,6 +125,22 @@ class TestWhileAPodIsBeingBound:
             sidecar.sync()
             assert refused(sidecar, "q") == {"n1": "Insufficient cpu"}
             assert sidecar.schedule("r") == ""
+
+    def test_kube_scheduler_may_see_it_later(self) -> None:
+        """So others do not get its room either when it has just been seen here; after that, kube-scheduler does not even ask."""
+        with self.bound_unseen(asks("q", cpu="5")) as (_, sidecar):
+            sidecar.sync()
+            assert refused(sidecar, "q") == {"n1": "Insufficient cpu"}
+            clock = sidecar.picture.room._clock
+            sidecar.picture.room._clock = lambda: clock() + LATER_SECONDS
+            assert sidecar.decide("q") == ["n1"]
+
+    def test_pods_without_claims_that_fit_at_the_same_time(self) -> None:
+        """The second bind finds that the first has taken the room."""
+        with self.bound_unseen(asks("q", cpu="4"), asks("r", cpu="4")) as (_, sidecar):
+            assert sidecar.decide("q") == sidecar.decide("r") == ["n1"]
+            assert sidecar.bind("q") == ""
+            assert sidecar.bind("r") == "n1 cannot take it by now: Insufficient cpu"
 
     def test_it_counts_no_longer_if_it_is_never_seen(self) -> None:
         with self.bound_unseen(asks("q", cpu="5")) as (api, sidecar):
