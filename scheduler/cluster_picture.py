@@ -170,8 +170,9 @@ class ClusterPicture:
             claim = read_claim(_with_marks(value))
             if claim is None:
                 return None
-            packed = _packed(_with_short_metadata(kept.read(claim)))
-            return Claim(asked.packed(packed, mapping(value, "spec", "devices")))
+            short = _with_short_metadata(kept.read(claim))
+            # what is packed as a whole is not packed in parts before
+            return Claim(_packed(asked.packed(short, mapping(value, "spec", "devices"))))
 
         def read_devices(value: Object) -> Object:
             claim = read_claim({"spec": {"devices": value}})

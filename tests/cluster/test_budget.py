@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from urllib3 import PoolManager
@@ -277,6 +278,15 @@ def test_bytes_as_text(levels: int) -> None:
         value = {"a": value}
     written = len(deep_json.dumps(value))
     assert written / 4 < text_bytes(value) < 4 * written
+
+
+def test_deep_objects_are_not_written_to_be_weighed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The attack: a claim of 314 KB and 160,000 levels took 0.35 s each time that a tenant changed it, before others' claims were read."""
+    monkeypatch.setattr(deep_json, "dumps", Mock(side_effect=AssertionError))
+    value: object = "x"
+    for _ in range(5_000):
+        value = [value]
+    assert text_bytes({"config": [value] * 32}) > 32 * 5_000
 
 
 def test_services_have_no_budget_for_good(server: str) -> None:

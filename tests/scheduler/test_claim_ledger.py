@@ -11,6 +11,7 @@ import pytest
 from allocator.demand import ClaimContents, read_claim
 from allocator.time_limit import UNLIMITED
 from cluster.objects import ClusterObjects
+from resourceapi import deep_json
 from resourceapi.objects import Object
 from resourceapi.records.claims import Claim, finalizers_of, has_finalizer
 from resourceapi.records.pools import DeviceId
@@ -220,3 +221,26 @@ def test_short_claims_are_kept_as_they_are() -> None:
     kept = picture.claims.get("ns/c")
     assert kept is not None
     assert isinstance(kept.object["spec"]["devices"], dict)
+
+
+def test_what_a_claim_asks_for_is_written_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The attack: parameters of thousands of levels, of which each change had the same written as text twice, 0.1 s each time."""
+    written: list[object] = []
+    write = deep_json.as_go_writes_it
+
+    def noted(value: object) -> str:
+        written.append(value)
+        return write(value)
+
+    monkeypatch.setattr(deep_json, "as_go_writes_it", noted)
+    parameters: object = []
+    for _ in range(4_990):
+        parameters = [parameters]
+    config = [{"opaque": {"driver": "d.example.com", "parameters": {"a": parameters}}}] * 32
+    asked = {"requests": [{"name": "r", "exactly": {"deviceClassName": "gpu"}}], "config": config}
+    picture = ClusterPicture(Profile())
+    picture.claim_objects.put(v1("ResourceClaim", "a", metadata={"uid": "a"}, spec={"devices": asked}))
+    assert len(written) == 1
+    kept = picture.claims.get("ns/a")
+    assert kept is not None
+    assert [each.name for each in kept.for_a_moment().devices.requests] == ["r"]
