@@ -64,10 +64,10 @@ def excluded(
 
     :raises OutOfTime: if the time is over; a pod may require one of thousands of terms of node affinity.
     """
-    found = {}
+    found, known = {}, dict[Refusal, Refusal]()  # each once: it may name thousands of labels
     for node in nodes:
         time_limit.check()
-        if reasons := tuple(_reasons(pod_spec, node)):
+        if reasons := tuple(known.setdefault(each, each) for each in _reasons(pod_spec, node)):
             found[node.name] = reasons
     return found
 
@@ -117,6 +117,7 @@ def rejections(
     if needs is None or named_node(pod_spec):
         return found
     for name in sorted(resources.closed(needs)):
+        time_limit.check()
         short = [Refusal(RESOURCES, each.reason, each.amounts) for each in resources.shortages(name, needs)]
         found[name] = (*found.get(name, ()), *short)
     return found

@@ -55,6 +55,8 @@ if TYPE_CHECKING:
 
 #: So many names are compared with those that do not exist, each time that workloads are read: a tenth of a millisecond each.
 MOST_COMPARED = 10_000
+#: Pods that ask for more resources are not answered: each node can lack all of them.
+MOST_RESOURCES = 64
 #: Owners whose pods kube-scheduler spreads over nodes and zones by default, and what else makes it look at other pods.
 SPREAD = frozenset(("Deployment", "ReplicaSet", "StatefulSet", "ReplicationController"))
 POD_AFFINITIES = frozenset(("podAffinity", "podAntiAffinity"))
@@ -375,6 +377,10 @@ class WorkloadReader:
             limit.check()
             self._add_claim(workload, entry, containers.get(entry.entry, []))
         needs = needs_of(workload.pod_spec, self._objects.profile)
+        if len(needs.requests) > MOST_RESOURCES:
+            asked = f"{len(needs.requests):,} resources beside devices"
+            workload.problem = workload.problem or f"it asks for {asked}; {MOST_RESOURCES} are looked at"
+            return workload
         wanted = {name: self._classes[name] for name in needs.requests if name in self._classes}
         if EXTENDED_RESOURCES_GATE in self._objects.profile.gates:
             workload.classes = wanted

@@ -514,13 +514,14 @@ def _absent_resources(scenario: Scenario, workload: Workload) -> list[Mistake]:
         for name in workload.extended_resources
         if not workload.classes.get(name) and not resources.providing(name)
     ]
-    offered = resources.extended_resources if absent else set()
+    names = resources.extended_resources if absent else set()
     if absent and has_gate:
-        offered |= classes_by_resource(state.classes.values()).keys()
+        names |= classes_by_resource(state.classes.values()).keys()
+    offered = sorted(names)
     return [
         Mistake(
             f"no DeviceClass stands for {name}{off}, and no node has it from a device plugin",
-            nearest(name, sorted(offered)),
+            nearest(name, offered),
         )
         for name in absent
     ]

@@ -23,7 +23,7 @@ from claimcheck.watching.alike import Alike, read_alike
 from claimcheck.watching.causes import ERROR as ERROR_CAUSE
 from claimcheck.watching.causes import NO_TIME, NOT_EXPLAINED, cause_of
 from claimcheck.watching.followed_cluster import DEFAULT_NAMESPACE, FollowedCluster, WaitingPod
-from cluster.event_writer import Subject
+from cluster.event_writer import Subject, shown
 from cluster.objects import CLAIM
 from cluster.workloads import Workload
 from resourceapi.logs import LOGGER, log
@@ -212,7 +212,7 @@ class WaitingPods:
             self._say(pod, note(pod.namespace, pod.name), cause, changes)
 
     def _say(self, pod: Pod, note: str, cause: str, changes: int) -> None:
-        known, now = self._known[pod.uid], self._clock()
+        known, now, note = self._known[pod.uid], self._clock(), shown(note)
         known.explained, known.changes, known.cause = now, changes, cause
         if note and (note != known.note or now >= known.told + SAME_WORDS_SECONDS):
             known.note, known.told = note, now

@@ -27,7 +27,7 @@ from claimcheck.watching.waiting_pods import (
     SAME_WORDS_SECONDS,
     WaitingPods,
 )
-from cluster.event_writer import Subject
+from cluster.event_writer import MOST_BYTES, Subject
 from cluster.live_objects import Resource
 from cluster.objects import ClusterObjects
 from cluster.workloads import Workload
@@ -528,3 +528,24 @@ def test_pods_on_nodes_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     watched.put("Pod", pod("train", node="node-1", spec={"priority": 1}))
     watched.after(REPEAT_SECONDS)
     assert read == ["train", "train"]
+
+
+def test_pods_that_ask_for_very_many_resources_are_not_looked_at() -> None:
+    """The attack: 3,000 extended resources in 108 KB, all of which each node lacks, were 852 MB for 1,000 nodes."""
+    watched = Watched()
+    for number in (64, 65):
+        limits = {f"example.com/r{each}": "1" for each in range(number - 1)} | {"cpu": "1"}
+        containers = [{"name": "c", "image": "i", "resources": {"limits": limits, "requests": limits}}]
+        watched.waits(f"asks-for-{number}", spec={"containers": containers})
+    watched.after(0.0)
+    assert [name for name, _ in watched.after(QUIET_SECONDS)] == ["team/asks-for-64"]
+    assert watched.pods.causes() == {"nodes": 1, "error": 1}
+
+
+def test_what_is_told_is_kept_as_long_as_an_event() -> None:
+    """The attack: notes of 47 KB were kept of each pod, however many."""
+    watched = Watched()
+    watched.waits("next", spec={"nodeSelector": {f"label-{number}": "x" for number in range(3_000)}})
+    watched.after(0.0)
+    ((_, note),) = watched.after(QUIET_SECONDS)
+    assert len(note.encode()) <= MOST_BYTES
