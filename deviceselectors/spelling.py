@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 #: Of more different names or texts than these no similar one is looked for.
 MAX_KNOWN = 1_000
+#: How many names that do not exist are compared with those that do, of each kind that a pod and its claims may write by the thousand.
+MAX_WRONG = 32
 #: How many look-ups and comparisons of an expression are looked at.
 MAX_COMPARISONS = 8
 

@@ -12,7 +12,8 @@ from allocator.explaining.steps import NodeView
 from allocator.explaining.trials import Trials, Variation
 from allocator.scheduling_outcome import SchedulingOutcome
 from allocator.words import Words, for_all, joined
-from deviceselectors.spelling import Texts
+from deviceselectors.spelling import MAX_WRONG, Texts
+from resourceapi.phrases import nearest
 
 #: What remedies change, besides the requirements that they leave out (the kinds of :class:`~allocator.explaining.conflicts.Member`).
 NAME, CLASS, COUNT, CAPACITY, SELECTOR, ALTERNATIVE = (
@@ -115,6 +116,7 @@ class Finder:
         self.made_for = made_for
         #: changes that were probably meant, but are not enough by themselves
         self.first_changes: list[Remedy] = []
+        self._meant_classes: dict[str, str] = {}
         #: the selectors of the claims as somebody has written them, before a change that is tried
         self.written_selectors = frozenset(
             selector
@@ -133,6 +135,12 @@ class Finder:
         """The names of capacities that devices of these nodes have."""
         devices = (device for view in self.views.values() for device in view.devices())
         return dict.fromkeys(name for device in devices for name in device.capacity)
+
+    def meant_class(self, name: str) -> str:
+        """The class that is meant by the name of none; empty if none is similar, or too many names have been looked at."""
+        if name not in self._meant_classes and len(self._meant_classes) < MAX_WRONG:
+            self._meant_classes[name] = nearest(name, self.trials.snapshot.classes)
+        return self._meant_classes.get(name, "")
 
     def subject(self, part: Part) -> str:
         """The name of a request or alternative: `namespace/claim:main/sub`."""

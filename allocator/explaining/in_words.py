@@ -13,6 +13,7 @@ from allocator.explaining.explanation import CHANCE, ERROR, MAX_KINDS, MISFIT, U
 from allocator.explaining.finder import RELEASE, Remedy
 from allocator.explaining.patched_values import PatchedValue
 from allocator.explaining.steps import INCOMPLETE
+from deviceselectors.spelling import MAX_WRONG
 from resourceapi.kinds import RESOURCE_SLICE_PATCH
 from resourceapi.phrases import nearest, number, plural
 
@@ -241,8 +242,8 @@ def unknown_classes(explanation: Explanation, listing: bool = True) -> Iterator[
     :param listing: whether those that exist are listed if none has a similar name, for readers who may list them.
     """
     known = list(explanation.classes)
-    for name in explanation.unknown_classes:
-        meant = nearest(name, known)
+    for place, name in enumerate(explanation.unknown_classes):
+        meant = nearest(name, known) if place < MAX_WRONG else ""
         instead = f"existing classes: {_listed(known) or 'none'}" if listing else ""
         if meant:
             instead = f"did you mean {meant}?"

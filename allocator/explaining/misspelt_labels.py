@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from allocator.words import Words
-from deviceselectors.spelling import MAX_KNOWN
+from deviceselectors.spelling import MAX_KNOWN, MAX_WRONG
 from resourceapi.objects import Object
 from resourceapi.phrases import nearest, nearest_value
 from resourceapi.records.nodes import Node
@@ -47,6 +47,7 @@ class Labels:
 
     def __init__(self, nodes: Iterable[Node]) -> None:
         self._known: dict[str, dict[str, None]] = {}
+        self._compared = 0
         for node in nodes:
             for key, value in node.labels.items():
                 self._known.setdefault(key, {})[value] = None
@@ -54,6 +55,7 @@ class Labels:
     def corrected(self, pod_spec: Object) -> tuple[Object, list[MisspeltLabel]]:
         """A pod's `spec` with the labels that were meant, and which these are."""
         found: list[MisspeltLabel] = []
+        self._compared = 0
         changed = dict(pod_spec)
         if selector := pod_spec.get("nodeSelector"):
             entries = (self._entry("nodeSelector", key, (value,), found) for key, value in selector.items())
@@ -82,10 +84,11 @@ class Labels:
         """A key and its possible values, as they were meant; none for any value."""
         there = self._known.get(key)
         meant, right = key, values
-        if there is None and len(self._known) <= MAX_KNOWN:
+        if there is None and len(self._known) <= MAX_KNOWN and self._may_compare():
             meant = nearest(key, self._known) or key
             there = self._known.get(meant)
-        if there and values and len(there) <= MAX_KNOWN and not any(each in there for each in values):
+        is_wrong = there and values and not any(each in there for each in values)
+        if there and is_wrong and len(there) <= MAX_KNOWN and self._may_compare():
             only = next(iter(there)) if len(there) == 1 else ""
             value = nearest_value(values[0], there) or only
             right = (value, *values[1:]) if value else values
@@ -94,3 +97,8 @@ class Labels:
         elif meant != key:
             found.append(MisspeltLabel(place, key, meant))
         return meant, right
+
+    def _may_compare(self) -> bool:
+        """Whether one name more is compared with those that there are."""
+        self._compared += 1
+        return self._compared <= MAX_WRONG

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
 from allocator.rules.standing import tolerates
-from deviceselectors.spelling import MAX_KNOWN
+from deviceselectors.spelling import MAX_KNOWN, MAX_WRONG
 from resourceapi.objects import Object
 from resourceapi.phrases import nearest, nearest_value
 from resourceapi.records.taints import Taint
@@ -34,17 +34,21 @@ def misspelt(
     :param taints: the different ones that there are.
     :param in_the_way: the keys of those that have to be tolerated: a value or effect of others may be right.
     """
-    keys = dict.fromkeys(each.key for each in taints)
+    keys, compared = dict.fromkeys(each.key for each in taints), 0
     for toleration in tolerations if len(taints) <= MAX_KNOWN else ():
         key = toleration.get("key") or ""
         if key in _TOLERATED_BY_ALL and toleration.get("effect") == "NoExecute":
             continue
+        if compared == MAX_WRONG:
+            return
         there = [each for each in taints if each.key == key]
         if not there:
+            compared += 1
             wrong, meant = key, nearest(key, keys)
         elif key not in in_the_way or any(tolerates(toleration, each) for each in there):
             continue
         else:
+            compared += 1
             wrong, meant = _other(toleration, there)
         if meant:
             yield MisspeltToleration(wrong, meant)

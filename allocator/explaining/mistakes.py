@@ -14,6 +14,7 @@ from deviceselectors.lookups import comparisons, lookups
 from deviceselectors.spelling import (
     MAX_COMPARISONS,
     MAX_KNOWN,
+    MAX_WRONG,
     Texts,
     names_on,
     similar_capacity,
@@ -89,7 +90,7 @@ def find(
 def in_classes(named: Iterable[str], known: Iterable[str]) -> Iterator[Mistake]:
     """The classes that requests name but that do not exist."""
     known = list(known)
-    for name in named:
+    for name in islice(named, MAX_WRONG):
         if meant := nearest(name, known):
             yield Mistake(f"there is no DeviceClass {name}", meant, for_tenants=True, refuses=True)
 

@@ -21,7 +21,7 @@ from allocator.words import Words, for_all
 from resourceapi.limits import ALLOCATION_RESULTS
 from resourceapi.model.claims import EXACT_COUNT
 from resourceapi.objects import Object
-from resourceapi.phrases import nearest, shortened
+from resourceapi.phrases import shortened
 from resourceapi.quantity import UNSET, Quantity, value_of
 
 #: The most amounts of a capacity that are tried.
@@ -53,7 +53,7 @@ def _class(finder: Finder, part: Part) -> Iterator[Remedy]:
     named = details_of(claims, part).device_class
     if named in classes:
         return
-    meant = nearest(named, classes)
+    meant = finder.meant_class(named)
     if not meant:
         return
     changed = with_details(claims, part, device_class=meant)
