@@ -43,6 +43,15 @@ class Case(NamedTuple):
         """What the file says; what it leaves out of `got` and `says` is not looked at."""
         return Outcome(self.content["bound"], self.content.get("got") or {}, self.content.get("says") or {})
 
+    @property
+    def by_any_order(self) -> list[Outcome]:
+        """What is expected where pods may be looked at in another order than that in which they were created.
+
+        A live scheduler takes the pods first whose claims a controller happened to make first.
+        """
+        others = [self.expected._replace(bound=bound) for bound in self.content.get("or bound") or ()]
+        return [self.expected, *others]
+
     def seen(self, outcome: Outcome) -> Outcome:
         """The part of an outcome of which the file says something."""
         begins = {

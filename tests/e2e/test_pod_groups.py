@@ -54,13 +54,13 @@ def with_sidecar() -> dict[str, Outcome]:
 @pytest.mark.parametrize("case", cases(), ids=str)
 def test_built_in(case: Case, built_in: dict[str, Outcome]) -> None:
     """kube-scheduler binds these pods, gives their claims so many devices, and reserves them so."""
-    assert case.seen(built_in[str(case)]) == case.expected
+    assert case.seen(built_in[str(case)]) in case.by_any_order
 
 
 @pytest.mark.parametrize("case", cases(), ids=str)
 def test_with_sidecar(case: Case, with_sidecar: dict[str, Outcome]) -> None:
     """It does the same with the sidecar, and binds no half gang."""
-    assert case.seen(with_sidecar[str(case)]) == case.expected
+    assert case.seen(with_sidecar[str(case)]) in case.by_any_order
 
 
 def _outcomes(client: Client, scheduler: str) -> dict[str, Outcome]:
@@ -94,14 +94,14 @@ def _insist(client: Client, verb: str, path: str, body: Object) -> None:
 
 
 def _outcome(client: Client, case: Case, scheduler: str) -> Outcome:
-    """The outcome as soon as it is the expected one for a while, or at last the one that there is."""
+    """The outcome as soon as it is an expected one for a while, or at last the one that there is."""
     _make(client, [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": case.namespace}}])
     _make(client, (_scheduled_by(each, scheduler) for each in case.objects()))
     deadline = time.monotonic() + PATIENCE
     since = 0.0
     while True:
         found = _read(client, case.namespace)
-        if case.seen(found) != case.expected:
+        if case.seen(found) not in case.by_any_order:
             since = 0.0
         elif since == 0.0:
             since = time.monotonic()
