@@ -221,6 +221,11 @@ class Filter:
         group = self._picture.group_devices
         with self._search_time.holding(self._picture.lock, group.namespace, 0):
             group.end_for(pod)
+        with self._picture.lock:
+            late = group.late()
+        for each in late:
+            with self._search_time.holding(self._picture.lock, each.partition("/")[0], 0):
+                group.drop(each)
         with self._search_time.holding(self._picture.lock, pod.namespace, len(candidates.nodes)):
             _insist(is_wanted)
             found = self._found(pod, on_node, candidates)
@@ -340,8 +345,11 @@ class Filter:
         group = self._picture.group_of(pod)
         if group is None:
             return False
-        fitting = self._picture.group_devices.fits(pod)
-        return fitting + self._picture.placed[pod.group_key] >= group.min_count
+        devices = self._picture.group_devices
+        if devices.fits(pod) + self._picture.placed[pod.group_key] < group.min_count:
+            return False
+        devices.complete()
+        return True
 
     def _on_one_node(self, pod: Pod, claims: Sequence[Claim], verdicts: Verdicts) -> Verdicts:
         """The first node that fits a pod of a PodGroup, whose devices count as taken for the others of the group."""
@@ -350,7 +358,7 @@ class Filter:
         results = decision.results(node) if decision is not None else None
         if decision is not None and results is not None:
             found = list(zip(decision.claims_on(node), results, strict=True))
-            self._picture.group_devices.hold(found)
+            self._picture.group_devices.hold(pod, found)
             on_node = decision.on_node
             if on_node.needs is not None:
                 held = [each for each in claims if each.is_allocated]

@@ -1,10 +1,14 @@
-"""The devices that filter has found for the pods of the PodGroup that kube-scheduler is at.
+"""The devices that filter has found for the pods of the PodGroup that kube-scheduler is at, and of those that it binds.
 
 kube-scheduler looks for nodes for all pods of a PodGroup before it binds one, and binds none if too few fit; it tells an extender
 nothing of that. So the devices that are found for each count as taken for the next, and so does what they take of their node: filter
 chooses the node as well. They are
-free again as soon as another pod is asked about, or the first one once more, whose binds were not on their way; when the group
+free again as soon as another pod is asked about, or the first one once more, if too few fit; when the group
 or one of its pods is deleted; and for pods on nodes, which nobody asks about, once the binds are late. A bind makes them its own.
+
+If enough fit, binds are on their way, whoever is asked about next: what is left counts until they are late, and for longer once the
+first one has come, as half a gang would be bound otherwise. kube-scheduler may have been ended between two of them, and asks
+about the other pods again.
 """
 
 from __future__ import annotations
@@ -20,9 +24,29 @@ from scheduler.claim_ledger import Assumed, ClaimLedger
 from scheduler.decisions import GROUP_SECONDS
 from scheduler.room_on_nodes import RoomOnNodes
 
+#: How long the other pods of a group are waited for once one of them is bound: until kube-scheduler has been started again.
+HALF_BOUND_SECONDS = 30.0
+
+
+class _Binding:
+    """A group of which enough pods fit, after its last filter.
+
+    :ivar held: what is assumed for each claim of which no bind has come, by key, by the key of the first pod that uses it.
+    :ivar on_nodes: the pods, by uid, that count on the nodes that were found for them.
+    :ivar until: when they are late.
+    """
+
+    def __init__(
+        self, pods: Collection[str], held: dict[str, dict[str, Assumed]], on_nodes: set[str], until: float
+    ) -> None:
+        self.pods = frozenset(pods)
+        self.held = held
+        self.on_nodes = on_nodes
+        self.until = until
+
 
 class GroupDevices:
-    """Those of one PodGroup at a time, as kube-scheduler looks at one; for who holds the picture's lock."""
+    """Those of one PodGroup at a time, as kube-scheduler looks at one, and of those being bound; for who holds the picture's lock."""
 
     def __init__(self, claims: ClaimLedger, room: RoomOnNodes) -> None:
         self._claims = claims
@@ -33,17 +57,24 @@ class GroupDevices:
         #: the pods that have been filtered, and of these those that fit, by key
         self._pods: set[str] = set()
         self._fitting: set[str] = set()
-        #: what is assumed for each claim, by key
-        self._held: dict[str, Assumed] = {}
+        #: what is assumed for each claim, by key, by the key of the pod for which it was found
+        self._held: dict[str, dict[str, Assumed]] = {}
+        self._is_complete = False
         self._late_from = 0.0
+        #: by key of the group
+        self._binding: dict[str, _Binding] = {}
 
     def begin(self, pod: Pod) -> None:
-        """A pod is going to be filtered: drop what was found for others, or in an attempt that has ended."""
+        """A pod is going to be filtered: drop what was found for it, and for others of which too few fit, or in an attempt that has ended."""
         if pod.group_key != self._group or pod.key in self._pods:
             self._end()
         self._group = pod.group_key
         if pod.group:
             self._pods.add(pod.key)
+            bound = self._binding.get(pod.group_key)
+            if bound is not None:
+                self._drop(bound.held.pop(pod.key, {}))
+                self.take_from_node(pod.uid)
 
     @property
     def namespace(self) -> str:
@@ -56,37 +87,91 @@ class GroupDevices:
             self._end()
 
     def _end(self) -> None:
-        self.take(list(self._held))
-        for uid in self._on_nodes:
-            self._room.forget(uid)
-        self._on_nodes.clear()
+        if self._is_complete and (any(self._held.values()) or self._on_nodes):
+            before = self._binding.get(self._group, _Binding((), {}, set(), 0.0))
+            self._binding[self._group] = _Binding(
+                before.pods | self._pods,
+                {**before.held, **self._held},
+                before.on_nodes | self._on_nodes,
+                max(before.until, self._late_from),
+            )
+        else:
+            for held in self._held.values():
+                for key, assumed in held.items():
+                    self._claims.withdraw(key, assumed)
+            for uid in self._on_nodes:
+                self._room.forget(uid)
+        self._held = {}
+        self._on_nodes = set()
+        self._is_complete = False
         self._pods.clear()
         self._fitting.clear()
+
+    def _drop(self, held: dict[str, Assumed]) -> None:
+        """Let devices count no longer of which others have been told that they are taken."""
+        for key, assumed in held.items():
+            self._claims.forget(key, assumed)
+
+    def late(self) -> list[str]:
+        """The groups whose binds are late."""
+        if not self._binding:
+            return []
+        now = monotonic()
+        return [key for key, each in self._binding.items() if each.until <= now]
+
+    def drop(self, group: str) -> None:
+        """Drop what is left of a group that was to be bound: there may be tens of thousands of claims."""
+        left = self._binding.pop(group, None)
+        if left is not None:
+            for held in left.held.values():
+                self._drop(held)
+            for uid in left.on_nodes:
+                self._room.forget(uid)
 
     def end_if_late(self) -> None:
         """Drop what was found if binds are not waited for any more since the last pod that fits was filtered."""
         if monotonic() >= self._late_from:
             self._end()
+        for each in self.late():
+            self.drop(each)
 
     def end_without(self, keys: Collection[str]) -> None:
         """Drop what was found if the group, or one of its pods, is among those that have been deleted."""
         if self._group in keys or not self._pods.isdisjoint(keys):
+            self._is_complete = False
             self._end()
+        for group, each in list(self._binding.items()):
+            if group in keys or not each.pods.isdisjoint(keys):
+                self.drop(group)
 
     def kept_from(self, pod: Pod) -> Collection[str]:
-        """The claims, by key, whose devices a pod might have if the group did not: one of another group, or on a node."""
-        return self._held.keys() if pod.node or pod.group_key != self._group else ()
+        """The claims, by key, whose devices a pod might have if no group did: one of another group, or on a node."""
+        groups = {group: each.held for group, each in self._binding.items()}
+        if self._held:
+            groups[self._group] = {**groups.get(self._group, {}), **self._held}
+        return {
+            key
+            for group, held in groups.items()
+            if pod.node or pod.group_key != group
+            for claims in held.values()
+            for key in claims
+        }
 
     def fits(self, pod: Pod) -> int:
         """Count a pod that fits; how many do so far."""
         self._fitting.add(pod.key)
         return len(self._fitting)
 
-    def hold(self, found: Iterable[tuple[Claim, Object]]) -> None:
+    def complete(self) -> None:
+        """Note that enough pods fit: kube-scheduler binds them."""
+        self._is_complete = True
+
+    def hold(self, pod: Pod, found: Iterable[tuple[Claim, Object]]) -> None:
         """Let the devices count that were found for claims of a pod."""
         self._late_from = monotonic() + GROUP_SECONDS
+        held = self._held.setdefault(pod.key, {})
         for claim, allocation in found:
-            self._held[claim.key] = self._claims.assume(claim.key, claim.uid, allocation)
+            held[claim.key] = self._claims.assume(claim.key, claim.uid, allocation)
 
     def put_on_node(self, uid: str, node: str, needs: PodNeeds) -> None:
         """Let a pod count with what its devices take of the node that was found for it."""
@@ -94,13 +179,26 @@ class GroupDevices:
         self._on_nodes.add(uid)
 
     def take_from_node(self, uid: str) -> None:
-        """Let a pod that is going to be bound count no longer."""
+        """Let a pod that is going to be bound, or to be filtered again, count no longer."""
         self._room.forget(uid)
-        self._on_nodes.discard(uid)
+        for each in (self._on_nodes, *(binding.on_nodes for binding in self._binding.values())):
+            each.discard(uid)
 
     def take(self, keys: Iterable[str]) -> dict[str, Object]:
-        """Let those of some claims count no longer; what was held for them, an AllocationResult by key."""
-        taken = {key: self._held.pop(key) for key in keys if key in self._held}
+        """Let those of some claims count no longer, which a bind makes its own; what was held for them, an AllocationResult by key."""
+        wanted = set(keys)
+        taken: dict[str, Assumed] = {}
+        for held in self._held.values():
+            taken |= {key: held.pop(key) for key in wanted & held.keys()}
+        if taken and self._is_complete:
+            self._late_from = monotonic() + HALF_BOUND_SECONDS
+        for group, each in list(self._binding.items()):
+            found = {key: held.pop(key) for held in each.held.values() for key in wanted & held.keys()}
+            if found:
+                each.until = monotonic() + HALF_BOUND_SECONDS
+                if not (any(each.held.values()) or each.on_nodes):
+                    del self._binding[group]
+            taken |= found
         for key, assumed in taken.items():
             self._claims.withdraw(key, assumed)
         return {key: assumed.allocation.object for key, assumed in taken.items()}

@@ -14,6 +14,7 @@ from scheduler.claim_ledger import Assumed
 from scheduler.decisions import GROUP_SECONDS
 from scheduler.extender_api import CandidateNodes
 from scheduler.filtering import Filter
+from scheduler.group_devices import HALF_BOUND_SECONDS
 from scheduler.picture_lock import PictureLock, SearchTime
 from scheduler.refusal_notes import Case, note_on
 from tests.scheduler.fake_faults import Request
@@ -298,3 +299,106 @@ def test_a_claim_that_is_made_anew_while_devices_are_held_for_it() -> None:
     assert devices_of(api.get(f"{CLAIMS}/c")) == ["n1/gpu-0"]
     assert_nothing_twice(api)
     assert placed == ["is tried", "does not fit"]
+
+
+class Complete:
+    """A gang that fits, with three devices on the node; of a third pod it needs none."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        objects = (claim("c"), claim("d"), claim("e"), member("p", "c"), member("q", "d"), pod("other", "e"))
+        self.sidecar = sidecar_with(group(), *objects)
+        self.now = 100.0
+        monkeypatch.setattr(group_devices, "monotonic", lambda: self.now)
+        assert [self.sidecar.decide(each) for each in "pq"] == [["n1"], ["n1"]]
+
+
+@pytest.fixture
+def complete(monkeypatch: pytest.MonkeyPatch) -> Complete:
+    return Complete(monkeypatch)
+
+
+@pytest.mark.parametrize("first", ["", "p", "q"])
+def test_a_gang_that_fits_is_bound_whoever_comes_between(complete: Complete, first: str) -> None:
+    """Other binds of its namespace may be late, so that the next pod is filtered before it is bound; half of it was."""
+    sidecar = complete.sidecar
+    if first:
+        assert sidecar.bind(first) == ""
+    assert sidecar.decide("other") == []
+    assert [sidecar.bind(each) for each in "pq" if each != first] == [""] * (1 if first else 2)
+    assert_nothing_twice(sidecar.api)
+    assert not sidecar.picture.group_devices._binding
+
+
+@pytest.mark.parametrize(
+    ("bound", "seconds", "fitting"),
+    [
+        ("", GROUP_SECONDS - 0.1, []),
+        ("", GROUP_SECONDS, ["n1"]),
+        ("p", GROUP_SECONDS, []),
+        ("p", HALF_BOUND_SECONDS - 0.1, []),
+        ("p", HALF_BOUND_SECONDS, ["n1"]),
+    ],
+)
+@pytest.mark.parametrize("between", [True, False])
+def test_how_long_a_gang_is_waited_for(
+    complete: Complete, bound: str, seconds: float, fitting: list[str], between: bool
+) -> None:
+    """Longer if a pod of it is bound: kube-scheduler may have ended. Who was refused meanwhile is woken then."""
+    sidecar = complete.sidecar
+    for name in bound:
+        assert sidecar.bind(name) == ""
+    gains = sidecar.picture.gains
+    if between:
+        assert sidecar.decide("other") == []
+    complete.now += seconds
+    assert sidecar.decide("other") == fitting
+    if between and fitting:
+        assert sidecar.picture.gains > gains
+    assert_nothing_twice(sidecar.api)
+
+
+def test_the_rest_of_a_gang_is_tried_again(complete: Complete) -> None:
+    """Whoever comes first after a new start of kube-scheduler: what was found for a pod is for that pod."""
+    sidecar = complete.sidecar
+    assert sidecar.bind("p") == ""
+    sidecar.api.change(f"{PODS}/p", {"spec": {"nodeName": "n1"}})
+    sidecar.sync()
+    assert (sidecar.decide("other"), sidecar.decide("q")) == ([], ["n1"])
+    assert (sidecar.decide("other"), sidecar.bind("q")) == ([], "")
+    assert_nothing_twice(sidecar.api)
+
+
+@pytest.mark.parametrize("deleted", [f"{PODS}/q", f"{GROUPS}/g"])
+def test_nothing_is_held_for_the_rest_of_a_gang_that_is_deleted(complete: Complete, deleted: str) -> None:
+    """Another pod has the device at once, and is woken for it."""
+    sidecar = complete.sidecar
+    assert sidecar.bind("p") == ""
+    assert sidecar.decide("other") == []
+    gains = sidecar.picture.gains
+    sidecar.api.remove(deleted)
+    sidecar.sync()
+    assert sidecar.picture.gains > gains
+    assert sidecar.decide("other") == ["n1"]
+
+
+def test_a_gang_pays_for_what_is_dropped_when_it_is_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not the namespace whose pod comes next."""
+    complete = Complete(monkeypatch)
+    picture, search_time, now = complete.sidecar.picture, SearchTime(lambda: 0.0), 0.0
+    picture.lock = PictureLock(lambda: now)
+    deciding = Filter(picture, complete.sidecar.decisions, seconds=60.0, search_time=search_time)
+    other = pod("other", "missing")
+    other["metadata"]["namespace"] = "other"
+    complete.sidecar.decisions.clear()
+    deciding.answer(CandidateNodes(other, ("n1",)))
+    complete.now += GROUP_SECONDS
+    forget = picture.claims.forget
+
+    def slow(key: str, assumed: Assumed) -> None:
+        nonlocal now
+        now += 0.5
+        forget(key, assumed)
+
+    monkeypatch.setattr(picture.claims, "forget", slow)
+    deciding.answer(CandidateNodes(other, ("n1",)))
+    assert search_time._paused_until.keys() == {"ns"}
