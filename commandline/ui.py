@@ -35,7 +35,7 @@ exit codes: 0 stopped by a signal, 2 the cluster could not be asked, or the port
 SECONDS = 60.0
 #: Where a bookmark finds it again.
 PORT = 8820
-_STATIC = {"/": "index.html", "/page.js": "page.js", "/page.css": "page.css"}
+_STATIC = {"/": "index.html", "/page.js": "page.js", "/page.css": "page.css", "/editor.js": "editor.js"}
 _TYPES = {"html": "text/html", "js": "text/javascript", "css": "text/css"}
 
 

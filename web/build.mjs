@@ -18,6 +18,8 @@ await build({
   jsxImportSource: "preact",
   charset: "ascii",
   legalComments: "inline",
+  splitting: true,
+  chunkNames: "[name]",
   outdir: target,
   logLevel: "warning",
 });

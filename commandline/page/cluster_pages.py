@@ -20,15 +20,16 @@ from claimcheck.answers.doctor.checks import POD_WAITS
 from claimcheck.answers.doctor.examination import PODS_THAT_WAIT, Examination, examine
 from claimcheck.answers.doctor.examined import Examined
 from claimcheck.answers.explain import explain_all
-from claimcheck.answers.reading import Text, read_files
 from claimcheck.answers.room import room_for
 from claimcheck.answers.scenario import Reader, Scenario, fellows_in
+from claimcheck.answers.validate.beside_state import BesideState
 from cluster.workloads import Workload
 from commandline import doctor_report
 from commandline.devices import capacity_report
 from commandline.devices.device_map import DeviceMap
 from commandline.devices.json_report import device_document
 from commandline.explain import json_report
+from commandline.page import remedies, texts
 from commandline.reports.writing import failure_documents
 from documents.manifest import Manifest
 from resourceapi.manifests import name_of, namespace_of
@@ -97,6 +98,10 @@ class _Look:
         return sorted(self.manifests, key=lambda each: kinds.get(each.value["kind"], 1))
 
     @cached_property
+    def beside(self) -> BesideState:
+        return BesideState(self.state)
+
+    @cached_property
     def capacity(self) -> Capacity:
         return capacity(self.devices, TimeLimit(CAPACITY_SECONDS))
 
@@ -148,7 +153,15 @@ class ClusterPages:
             "/api/v1/device": self._device,
             "/api/v1/capacity": self._capacity,
             "/api/v1/capacity.csv": self._capacity_csv,
+            "/api/v1/remedy": self._remedy,
             ROOM: self._room,
+            VALIDATE: lambda look, query: texts.validated(look.beside, _given(query, "text")),
+            FIX: lambda look, query: texts.with_fix(
+                look.beside, _given(query, "text"), query.get("finding", "")
+            ),
+            EXPLAIN_TEXT: lambda look, query: texts.explained(
+                look.state, look.devices.snapshot, _given(query, "text")
+            ),
             SELECT: self._select,
         }
         return {path: partial(self._answer, path, make) for path, make in kept.items()}
@@ -204,6 +217,12 @@ class ClusterPages:
         return doctor_report.document(look.examination)
 
     def _explain(self, look: _Look, query: Query) -> Json:
+        return json_report.document(explain_all(self._waiting(look, query), limit=TimeLimit(POD_SECONDS)))
+
+    def _remedy(self, look: _Look, query: Query) -> Json:
+        return remedies.tried(self._waiting(look, query), look.devices, _given(query, "number"))
+
+    def _waiting(self, look: _Look, query: Query) -> Scenario:
         name = f"{_given(query, 'namespace')}/{_given(query, 'name')}"
         try:
             scenario = look.waiting(name)
@@ -213,7 +232,7 @@ class ClusterPages:
             ) from None
         if not scenario.workloads:
             raise HTTPError(f"no pod {name} waits for devices", 404)
-        return json_report.document(explain_all(scenario, limit=TimeLimit(POD_SECONDS)))
+        return scenario
 
     def _map(self, look: _Look, _: Query) -> Json:
         return {"version": look.version, **look.map.document()}
@@ -254,33 +273,15 @@ class ClusterPages:
 
     def _room(self, look: _Look, query: Query) -> Json:
         """How many more like an object of the cluster, or like the first in a text, there is room for."""
-        if "text" in query:
-            workload, state = self._pasted(look, query["text"])
-        else:
-            name = tuple(_given(query, key) for key in ("kind", "namespace", "name"))
-            found = (each for each in look.requesting if _named(each) == name)
-            manifest = next(found, None)
-            if manifest is None:
-                raise HTTPError(f"there is no {name[0]} {name[1]}/{name[2]} that requests devices", 404)
-            state = look.state.copy()
-            workload = _first_workload(Reader(state, "default"), [manifest])
-        if workload.problem:
-            raise HTTPError(workload.problem, 422)
-        if workload.missing:
-            raise HTTPError(f"it waits for {workload.waits_for}", 422)
+        state, limit = look.state.copy(), TimeLimit(ROOM_SECONDS)
         try:
-            found_room = room_for(look.devices.snapshot, workload, state.node_resources(), ROOM_SECONDS)
+            workload = _asked(look, state, query, limit)
+            if said := workload.problem or workload.waits_for:
+                raise HTTPError(said if workload.problem else f"it waits for {said}", 422)
+            found = room_for(look.devices.snapshot, workload, state.node_resources(), ROOM_SECONDS)
         except OutOfTime:
             raise HTTPError(f"it took longer than {ROOM_SECONDS:g} s", 503) from None
-        return {"object": workload.title, **capacity_report.room_document(found_room)}
-
-    @staticmethod
-    def _pasted(look: _Look, text: str) -> tuple[Workload, ClusterState]:
-        state = look.state.copy()
-        asked = state.learn(read_files([Text("text", text.encode("utf-8", "replace"))]), new=True)
-        if state.failures:
-            raise HTTPError(state.failures[0].message, 422)
-        return _first_workload(Reader(state, "default"), asked), state
+        return {"object": workload.title, **capacity_report.room_document(found)}
 
     def _of(self, look: _Look, device: Device) -> Json:
         return device_document(look.devices, device)
@@ -309,9 +310,11 @@ class ClusterPages:
         return {"kinds": chosen, "failing": failing, "error": None}
 
 
-SELECT, ROOM = "/api/v1/select", "/api/v1/room"
+SELECT, ROOM, VALIDATE, FIX, EXPLAIN_TEXT = (
+    f"/api/v1/{name}" for name in ("select", "room", "validate", "fix", "explain-text")
+)
 #: What is asked by POST: expressions and manifests may be long.
-POSTED = frozenset((SELECT, ROOM))
+POSTED = frozenset((SELECT, ROOM, VALIDATE, FIX, EXPLAIN_TEXT))
 
 
 def _named(manifest: Manifest) -> tuple[str, str, str]:
@@ -319,15 +322,18 @@ def _named(manifest: Manifest) -> tuple[str, str, str]:
     return value["kind"], namespace_of(value, "default"), name_of(value)
 
 
-def _first_workload(reader: Reader, manifests: list[Manifest]) -> Workload:
-    """The first thing among objects that requests devices."""
-    try:
-        found = reader.workloads(manifests, TimeLimit(ROOM_SECONDS))
-    except OutOfTime:
-        raise HTTPError("reading it took too long", 503) from None
-    if not found:
-        raise HTTPError("nothing in it requests devices", 422)
-    return found[0]
+def _asked(look: _Look, state: ClusterState, query: Query, limit: TimeLimit) -> Workload:
+    """What is asked about: an object of the cluster, or the first in a text."""
+    if "text" in query:
+        return texts.workloads_in(state, query["text"], limit)[0]
+    kind, namespace, name = (_given(query, key) for key in ("kind", "namespace", "name"))
+    manifest = next((each for each in look.requesting if _named(each) == (kind, namespace, name)), None)
+    if manifest is None:
+        raise HTTPError(f"there is no {kind} {namespace}/{name} that requests devices", 404)
+    workloads = Reader(state, "default").workloads([manifest], limit)
+    if not workloads:
+        raise HTTPError("it requests no devices", 422)
+    return workloads[0]
 
 
 def _given(query: Query, key: str) -> str:

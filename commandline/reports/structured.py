@@ -45,7 +45,10 @@ def document(outcome: Outcome) -> dict[str, Any]:
         **(
             {
                 "skippedFiles": [
-                    {"file": result.file, "findings": [_finding(finding) for finding in result.findings]}
+                    {
+                        "file": result.file,
+                        "findings": [finding_document(finding) for finding in result.findings],
+                    }
                     for result in outcome.skipped_files
                 ]
             }
@@ -70,9 +73,9 @@ def _result(result: Result) -> dict[str, Any]:
     data["valid"] = result.valid
     if result.stored is not None:
         data["stored"] = _stored(result.stored)
-    data["findings"] = [_finding(finding) for finding in result.findings]
+    data["findings"] = [finding_document(finding) for finding in result.findings]
     if result.afterwards:
-        data["afterwards"] = [_finding(finding) for finding in result.afterwards]
+        data["afterwards"] = [finding_document(finding) for finding in result.afterwards]
     if result.answer is not None and not result.answer.accepted:
         data["status"] = result.answer.status()
     return data
@@ -90,7 +93,8 @@ def _stored(stored: Stored) -> dict[str, Any]:
     return data
 
 
-def _finding(finding: Finding) -> dict[str, Any]:
+def finding_document(finding: Finding) -> dict[str, Any]:
+    """A finding as plain data."""
     data: dict[str, Any] = {"severity": finding.severity, "rule": finding.rule}
     if finding.field:
         data["field"] = finding.field

@@ -226,6 +226,38 @@ export interface Room {
   }[];
 }
 
+export interface TextFinding {
+  severity: Severity;
+  rule: string;
+  field?: string;
+  message: string;
+  line?: number;
+  column?: number;
+  width: number;
+  hint?: string;
+  object: string;
+  /** whether the server reports it only once the others are fixed */
+  foretold: boolean;
+  fixable: boolean;
+}
+
+export interface Validated {
+  summary: string;
+  findings: TextFinding[];
+  moreFindings: number;
+  failures: Failure[];
+}
+
+/** A remedy that has been tried. */
+export interface Tried {
+  remedy: Remedy;
+  node: string;
+  devices: { driver: string; pool: string; device: string }[];
+  changes: { driver: string; pool: string; device: string; nodeName: string; before: string; after: string }[];
+  moreChanges: number;
+  map: Omit<ClusterMap, "version">;
+}
+
 export class Refused extends Error {
   constructor(
     readonly status: number,

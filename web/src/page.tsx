@@ -8,8 +8,10 @@ import { Findings } from "./findings.tsx";
 import { NodePage } from "./node.tsx";
 import { Failures, useAnswer, useTitle } from "./parts.tsx";
 import { Pod } from "./pod.tsx";
+import { RemedyPage } from "./remedy.tsx";
 import { route, to } from "./routes.ts";
 import { Said } from "./text.tsx";
+import { Try } from "./try.tsx";
 import { Waiting } from "./waiting.tsx";
 
 function View() {
@@ -20,6 +22,8 @@ function View() {
     case "devices": return <Devices />;
     case "node": return <NodePage key={location.hash} {...at} />;
     case "device": return <DevicePage key={location.hash} {...at} />;
+    case "remedy": return <RemedyPage key={location.hash} {...at} />;
+    case "try": return <Try packed={at.packed} />;
     case "capacity": return <CapacityPage />;
     case "findings": return <Findings />;
     case "unknown": return <Unknown />;
@@ -42,10 +46,11 @@ function Unknown() {
 }
 
 const VIEWS = [
-  { href: to.waiting, title: "Waiting", has: ["waiting", "pod"] },
+  { href: to.waiting, title: "Waiting", has: ["waiting", "pod", "remedy"] },
   { href: to.devices, title: "Devices", has: ["devices", "node", "device"] },
   { href: to.capacity, title: "Capacity", has: ["capacity"] },
   { href: to.findings, title: "Findings", has: ["findings"] },
+  { href: to.try, title: "Try", has: ["try"] },
 ];
 
 function Page() {
@@ -75,7 +80,7 @@ function Page() {
           </p>
         )}
         {cluster && <Failures of={cluster.failures} />}
-        <Whole key={location.hash}><View /></Whole>
+        <Whole key={route.value.view === "try" ? "try" : location.hash}><View /></Whole>
       </main>
     </>
   );

@@ -1,5 +1,5 @@
 // Why one pod waits: the sentence first, then what would help, then how the devices became fewer.
-import type { Explained, Explanation, NodeKind, Remedy, RequestSteps, Step } from "./api.ts";
+import type { Explained as Told, Explanation, NodeKind, Remedy, RequestSteps, Step } from "./api.ts";
 import { Answer, Copy, names, Notes, Some, useAnswer, useTitle } from "./parts.tsx";
 import { to } from "./routes.ts";
 import { Code, counted, number, Said, sentence } from "./text.tsx";
@@ -12,14 +12,15 @@ export function Pod({ namespace, name }: { namespace: string; name: string }) {
       <p class="over"><a href={to.waiting}>Waiting pods</a> <span aria-hidden="true">›</span> Pod <b><Said>{`${namespace}/${name}`}</Said></b></p>
       <Answer of={answer}>
         {({ objects: [first], notes }) =>
-          first === undefined ? <h1>There is no such pod</h1> : <><Explained of={first} /><Notes of={notes} /></>
+          first === undefined ? <h1>There is no such pod</h1> : <><Explained of={first} tries /><Notes of={notes} /></>
         }
       </Answer>
     </>
   );
 }
 
-function Explained({ of }: { of: Explained }) {
+/** @param tries whether its remedies can be tried: it is a pod of the cluster */
+export function Explained({ of, tries = false, level: Heading = "h1" }: { of: Told; tries?: boolean; level?: "h1" | "h3" }) {
   const { remedies = [], findings = [], holders = [], nodeKinds = [], nodes } = of;
   const [closest, ...others] = nodeKinds;
   const told = new Set(nodes?.rejected.map((each) => each.node));
@@ -29,7 +30,7 @@ function Explained({ of }: { of: Explained }) {
   ];
   return (
     <>
-      <h1 class="sentence"><Said>{sentence(of.said ?? of.problem ?? of.verdict)}</Said></h1>
+      <Heading class="sentence"><Said>{sentence(of.said ?? of.problem ?? of.verdict)}</Said></Heading>
       {of.boundTo && <p>It runs on <a href={to.node(of.boundTo)}><Said>{of.boundTo}</Said></a>.</p>}
       {of.placement && <p>There is room for it on <a href={to.node(of.placement.node)}><Said>{of.placement.node}</Said></a>.</p>}
       {findings.length > 0 && (
@@ -41,7 +42,7 @@ function Explained({ of }: { of: Explained }) {
       {remedies.length > 0 && (
         <section>
           <h2>What would help</h2>
-          <div class="cards">{remedies.map((each) => <RemedyCard of={each} />)}</div>
+          <div class="cards">{remedies.map((each, index) => <RemedyCard of={each} tryAt={tries ? to.remedy(of.namespace, of.name, index) : undefined} />)}</div>
         </section>
       )}
       {closest && (
@@ -84,7 +85,7 @@ function Explained({ of }: { of: Explained }) {
 
 const WHO = { user: "the pod’s owner", holder: "who holds the devices", administrator: "a cluster administrator", driver: "who runs the driver" };
 
-function RemedyCard({ of }: { of: Remedy }) {
+function RemedyCard({ of, tryAt }: { of: Remedy; tryAt: string | undefined }) {
   const code = of.command ?? (typeof of.value === "string" ? of.value : undefined); // counts and amounts are in the text
   return (
     <article class="card">
@@ -93,6 +94,7 @@ function RemedyCard({ of }: { of: Remedy }) {
       <p class="quiet small">
         {of.who && <>Can be done by {WHO[of.who]}. </>}Helps on {of.nodes > 1 && `${counted(of.nodes, "node")}: `}{names(of.names, of.nodes)}.
       </p>
+      {tryAt && <p><a href={tryAt}>Try it on the map</a></p>}
     </article>
   );
 }

@@ -7,7 +7,9 @@ export type Route =
   | { view: "devices" }
   | { view: "node"; name: string }
   | { view: "device"; driver: string; pool: string; name: string }
+  | { view: "remedy"; namespace: string; name: string; number: string }
   | { view: "capacity" }
+  | { view: "try"; packed: string }
   | { view: "findings" }
   | { view: "unknown" };
 
@@ -18,6 +20,9 @@ export const to = {
   waiting: address("waiting"),
   devices: address("devices"),
   capacity: address("capacity"),
+  try: address("try"),
+  tried: (packed: string) => address("try", packed),
+  remedy: (namespace: string, name: string, number: number) => address("waiting", namespace, name, "try", String(number)),
   findings: address("findings"),
   pod: (namespace: string, name: string) => address("waiting", namespace, name),
   node: (name: string) => address("devices", "node", name),
@@ -35,6 +40,9 @@ export function parse(hash: string): Route {
   const is = (view: string, length: number) => first === view && parts.length === length;
   if (first === "" || is("waiting", 1)) return { view: "waiting" };
   if (is("waiting", 3)) return { view: "pod", namespace: second!, name: third! };
+  if (is("waiting", 5) && fourth === "try") return { view: "remedy", namespace: second!, name: third!, number: fifth! };
+  if (is("try", 1)) return { view: "try", packed: "" };
+  if (is("try", 2)) return { view: "try", packed: second! };
   if (is("capacity", 1)) return { view: "capacity" };
   if (is("findings", 1)) return { view: "findings" };
   if (is("devices", 1)) return { view: "devices" };

@@ -140,6 +140,22 @@ function room({ kind, namespace, name, text }) {
   return { object: text ? "ResourceClaim default/c" : `${kind} ${namespace}/${name}`, objectives: [objective("first-fit", 12), objective("best-fit", 1000, { isAll: false, reason: "" })] };
 }
 
+const textFinding = (more) => ({ severity: "error", rule: "UnknownField", field: "spec.devices.requests[0].exactly.deviceClassname", message: "unknown field", line: 3, column: 5, width: 6, hint: "did you mean `deviceClassName`?", object: "ResourceClaim default/c", foretold: false, fixable: true, ...more });
+function validate({ text }) {
+  const findings = text.includes("deviceClassname") ? [textFinding({}), textFinding({ fixable: false, foretold: true, line: undefined })] : [];
+  return { summary: `1 object: ${findings.length ? 0 : 1} valid, ${findings.length ? 1 : 0} invalid`, findings, moreFindings: 0, failures: [] };
+}
+const fix = ({ text }) => ({ text: text.replaceAll("deviceClassname", "deviceClassName") });
+const explainText = ({ text }) => (text.includes("kind") ? { ...EXPLAINED["team-c/infer"], moreObjects: 0 } : { refused: 422, error: "nothing in it requests devices" });
+const remedy = () => ({
+  remedy: EXPLAINED["team-a/train"].objects[0].remedies[0],
+  node: "n2",
+  devices: [{ driver: "gpu.example.com", pool: "n2", device: "gpu-5" }],
+  changes: [{ driver: "gpu.example.com", pool: "n2", device: "gpu-5", nodeName: "n2", before: "free", after: "allocated" }],
+  moreChanges: 3,
+  map: BUSY,
+});
+
 function answers(found, devices, more = {}) {
   const waiting = found.findings.filter((each) => each.code === "CD001").reduce((sum, each) => sum + each.objects.length, 0);
   return {
@@ -150,6 +166,10 @@ function answers(found, devices, more = {}) {
     capacity,
     "capacity.csv": () => ({ text: "class,driver\r\n" }),
     room,
+    validate,
+    fix,
+    "explain-text": explainText,
+    remedy,
     node,
     device: ({ driver, pool, device: name }) => device(driver, pool, name),
     select,
@@ -214,6 +234,17 @@ function hostile() {
       requesting: EVIL.map((each) => ({ kind: each, namespace: each, name: each })),
     }),
     room: () => ({ object: EVIL.join(" "), objectives: EVIL.map((each) => objective(each, 1, { reason: each, nodes: EVIL.map((name) => ({ name, copies: 2 })) })) }),
+    validate: () => ({ summary: EVIL.join(" "), findings: EVIL.map((each) => textFinding({ severity: each, rule: each, field: each, message: each, hint: each, object: each })), moreFindings: 2, failures: [] }),
+    fix: () => ({ refused: 422, error: EVIL.join(" ") }),
+    "explain-text": () => ({ ...explained, moreObjects: 0 }),
+    remedy: () => ({
+      ...remedy(),
+      remedy: explained.objects[0].remedies[0],
+      node: markup,
+      devices: EVIL.map((each) => ({ driver: each, pool: each, device: each })),
+      changes: EVIL.map((each) => ({ driver: each, pool: each, device: each, nodeName: each, before: each, after: each })),
+      map: { kinds: EVIL.map((driver) => ({ driver, count: 8, attributes: {} })), groups, elsewhere: groups },
+    }),
     node: ({ name }) => ({ name, closed: name, devices: EVIL.map((each) => strange(each, each, each)) }),
     device: ({ driver, pool, device: name }) => strange(driver, pool, name),
     select: ({ expression }) => ({ kinds: [0], failing: EVIL.map((error, kind) => ({ kind, error })), error: expression.includes("!") ? { message: EVIL.join(" "), line: 1, column: 2, hint: EVIL.join(" ") } : null }),

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { clusters } from "./clusters.mjs";
 
 export const STATIC = fileURLToPath(new URL("../../commandline/page/static", import.meta.url));
-const TYPES = { "index.html": "text/html; charset=utf-8", "page.js": "text/javascript", "page.css": "text/css" };
+const TYPES = { "index.html": "text/html; charset=utf-8", "page.js": "text/javascript", "editor.js": "text/javascript", "page.css": "text/css" };
 const HEADERS = {
   "Content-Security-Policy":
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; " +

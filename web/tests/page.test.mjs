@@ -12,8 +12,8 @@ import { clusters, EVIL } from "./clusters.mjs";
 import { serve, STATIC } from "./fake_server.mjs";
 
 const WEB = fileURLToPath(new URL("..", import.meta.url));
-const VIEWS = ["#/waiting", "#/waiting/default/train", "#/devices", "#/devices/node/n1", "#/devices/device/gpu.example.com/n1/gpu-0", "#/capacity", "#/findings", "#/none"];
-const STRANGE = [...VIEWS.slice(0, 3), "#/capacity"].concat(`#/waiting/${encodeURIComponent(EVIL[0])}/x`, `#/devices/node/${encodeURIComponent(EVIL[1])}`, `#/devices/device/${EVIL.slice(0, 3).map(encodeURIComponent).join("/")}`, "#/findings");
+const VIEWS = ["#/waiting", "#/waiting/default/train", "#/devices", "#/devices/node/n1", "#/devices/device/gpu.example.com/n1/gpu-0", "#/waiting/team-a/train/try/0", "#/capacity", "#/try", "#/findings", "#/none"];
+const STRANGE = [...VIEWS.slice(0, 3), "#/capacity", "#/try", "#/waiting/a/b/try/0"].concat(`#/waiting/${encodeURIComponent(EVIL[0])}/x`, `#/devices/node/${encodeURIComponent(EVIL[1])}`, `#/devices/device/${EVIL.slice(0, 3).map(encodeURIComponent).join("/")}`, "#/findings");
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029\u115f\u1160\u2800\u3164\uffa0]/u;
 
 /** A page that shows a view of a cluster. */
@@ -32,6 +32,12 @@ const ASKED = {
   },
 };
 
+ASKED["#/try"] = async (page) => {
+  await page.locator(".cm-content").fill("kind: ResourceClaim\nspec:\n  a: deviceClassname\n");
+  await page.getByRole("button", { name: "Fix it" }).first().waitFor();
+  await page.locator("article .sentence").first().waitFor();
+};
+
 const text = (page, selector = "main") => page.locator(selector).first().innerText();
 const narrow = { viewport: { width: 360, height: 740 } };
 
@@ -40,14 +46,16 @@ test("the bundle is what the sources build, the same every time, and small", (t)
   t.after(() => rmSync(target, { recursive: true }));
   execFileSync(process.execPath, ["build.mjs", target], { cwd: WEB });
   assert.deepEqual(readdirSync(target).sort(), readdirSync(STATIC).sort());
-  let size = 0;
+  let [size, editor] = [0, 0];
   for (const file of readdirSync(target)) {
     const built = readFileSync(`${target}/${file}`);
     assert.ok(built.equals(readFileSync(`${STATIC}/${file}`)), `${file}: run "make page"`);
-    size += gzipSync(built).length;
+    if (file === "editor.js") editor = gzipSync(built).length;
+    else size += gzipSync(built).length;
   }
-  t.diagnostic(`first load: ${(size / 1000).toFixed(1)} kB with gzip`);
+  t.diagnostic(`first load: ${(size / 1000).toFixed(1)} kB with gzip, ${((size + editor) / 1000).toFixed(1)} kB with the editor`);
   assert.ok(size < 60_000);
+  assert.ok(size + editor < 250_000);
 });
 
 test("what is invisible or changes the direction of text is written out, and long texts are cut", async () => {
@@ -135,6 +143,46 @@ test("it is counted how many more of something fit, and the figures can be taken
   const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Download as CSV" }).click()]);
   assert.equal(file.suggestedFilename(), "capacity.csv");
   assert.equal(readFileSync(await file.path(), "utf-8"), "class,driver\r\n");
+});
+
+test("what is typed is checked as one types, fixed on a click, and kept in the address alone", async (t) => {
+  const { page, server } = await open(t, "busy", "#/try");
+  const scripts = await page.evaluate(() => performance.getEntriesByType("resource").map((each) => new URL(each.name).pathname));
+  assert.ok(scripts.includes("/editor.js"));
+  const box = page.locator(".cm-content");
+  await box.fill("kind: ResourceClaim\nspec:\n  deviceClassname: ä😀\n");
+  await page.getByText("did you mean `deviceClassName`?").first().waitFor();
+  await page.locator(".said-error").waitFor();
+  await page.getByRole("button", { name: "line 3" }).first().click();
+  assert.equal(await page.evaluate(() => document.activeElement.shadowRoot.activeElement.className.includes("cm-content")), true);
+  await page.getByRole("button", { name: "Fix it" }).click();
+  await page.getByText("1 object: 1 valid").waitFor();
+  assert.ok((await box.innerText()).includes("deviceClassName: ä😀"));
+  await page.getByText('did you mean "a100"?').first().waitFor();
+  await page.waitForFunction(() => location.hash.length > 10);
+  const link = await page.evaluate(() => location.href);
+  const { page: other } = await open(t, server, new URL(link).hash);
+  await other.locator(".cm-content", { hasText: "deviceClassName: ä😀" }).waitFor();
+  const { page: wrong } = await open(t, server, "#/try/AAAA!");
+  await wrong.locator(".cm-content", { hasText: "this address has no text that can be read" }).waitFor();
+  const bomb = await page.evaluate(async () => {
+    const packed = await new Response(new Blob(["a".repeat(50_000_000)]).stream().pipeThrough(new CompressionStream("deflate-raw"))).arrayBuffer();
+    return btoa(Array.from(new Uint8Array(packed), (byte) => String.fromCharCode(byte)).join("")).replaceAll("+", "-").replaceAll("/", "_");
+  });
+  await wrong.evaluate((to) => (location.hash = `#/try/${to}`), bomb);
+  await wrong.waitForTimeout(500);
+  assert.ok((await wrong.locator(".cm-content").innerText()).length < 1_000);
+});
+
+test("a remedy of a pod is tried on the map", async (t) => {
+  const { page } = await open(t, "busy", "#/waiting/team-a/train");
+  await page.getByRole("link", { name: "Try it on the map" }).first().click();
+  await page.getByRole("heading", { level: 1, name: "It gets gpu-5 on n2" }).waitFor();
+  await page.getByText("nothing is changed in the cluster").waitFor();
+  await page.getByRole("row", { name: "gpu-5 n2 free allocated" }).waitFor();
+  assert.ok((await page.locator(".map .tile").count()) > 3);
+  await page.getByRole("link", { name: "Pod team-a/train" }).click();
+  await page.getByRole("heading", { name: /^Does not fit/ }).waitFor();
 });
 
 test("the map can be narrowed to a driver and to nodes, and leads to nodes and devices", async (t) => {
@@ -298,8 +346,10 @@ for (const hash of VIEWS) {
     });
     await page.evaluate(() => document.querySelector(".skip").focus()); // the first
     const reached = new Set([await page.evaluate(() => document.activeElement.dataset.index)]);
-    for (let press = 1; press < all; press += 1) {
+    const editors = await page.locator(".editor").count(); // each takes a key, and has its frame for an outline
+    for (let press = 1; press < all + editors; press += 1) {
       await page.keyboard.press("Tab");
+      if (await page.evaluate(() => document.activeElement.shadowRoot !== null)) continue;
       const { index, outline } = await page.evaluate(() => ({ index: document.activeElement.dataset.index, outline: getComputedStyle(document.activeElement).outlineStyle }));
       assert.notEqual(outline, "none");
       reached.add(index);

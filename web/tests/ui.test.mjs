@@ -40,8 +40,24 @@ for (const { case: name, firstLine, options } of CASES) {
     for (const words of firstLine) assert.ok(sentence.toLowerCase().includes(words.toLowerCase()), `${words}: ${sentence}`);
     await page.getByRole("heading", { name: /^(What would help|What else is wrong)$/ }).first().waitFor();
     assert.deepEqual(await inaccessible(page), []);
+    const remedy = page.getByRole("link", { name: "Try it on the map" }).first();
+    if ((await remedy.count()) === 0) return;
+    await remedy.click();
+    await page.getByRole("heading", { level: 1, name: /^It gets .+ on / }).waitFor();
   });
 }
+
+test("claimcheck ui checks, fixes and explains what is typed", async (t) => {
+  const page = await look(t, await start(t, "misspelt-value"));
+  await page.getByRole("link", { name: "Try" }).click();
+  const claim = "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata:\n  name: c\nspec:\n  devices:\n    requests:\n    - name: r\n      exactly:\n        deviceClassname: gpu\n";
+  await page.locator(".cm-content").fill(claim);
+  await page.getByRole("button", { name: "line 10" }).first().waitFor();
+  await page.getByRole("button", { name: "Fix it" }).click();
+  await page.getByText("1 object: 1 valid, 0 invalid").waitFor();
+  await page.getByText("ResourceClaim default/c").first().waitFor();
+  assert.deepEqual(await inaccessible(page), []);
+});
 
 test("claimcheck ui shows devices, and what a selector chooses", async (t) => {
   const page = await look(t, await start(t, "counters-exhausted"));

@@ -11,6 +11,7 @@ from allocator.allocated import Common, admits
 from allocator.devices import Device
 from allocator.evictions import Eviction
 from allocator.explaining.holders import Holder, holder
+from allocator.explaining.snapshot import Snapshot
 from allocator.ledgers import Ledger
 from allocator.patches import PatchFailure
 from allocator.patches.sources import DeviceSources
@@ -67,10 +68,11 @@ class GroupsOn(NamedTuple):
 class ClusterDevices:
     """All devices in the slices of a cluster."""
 
-    def __init__(self, state: ClusterState, limit: TimeLimit) -> None:
+    def __init__(self, state: ClusterState, limit: TimeLimit, snapshot: Snapshot | None = None) -> None:
         """Apply patches to them.
 
         :param limit: how long that may take, and finding out which pods are evicted.
+        :param snapshot: the cluster as it would be after a change, instead of as it is.
         :raises OutOfTime: if it takes longer.
         """
         self.state = state
@@ -78,7 +80,7 @@ class ClusterDevices:
         self._evictions: list[Eviction] | None = None
         #: when all of it is so
         self.now = datetime.now(UTC)
-        self.snapshot = snapshot_of(state, limit)
+        self.snapshot = snapshot or snapshot_of(state, limit)
         self.cluster, self._nodes = self.snapshot.cluster, self.snapshot.nodes
         self.inventory, self.allocated = self.cluster.inventory, self.cluster.allocated
         self._pools = self._read_pools()
