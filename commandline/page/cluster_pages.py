@@ -16,6 +16,7 @@ from claimcheck.answers.cel import evaluate
 from claimcheck.answers.cluster_state import TEMPLATE, ClusterState
 from claimcheck.answers.devices.capacity import Capacity, capacity
 from claimcheck.answers.devices.cluster_devices import FREE
+from claimcheck.answers.devices.pool_checks import slices_by_pool
 from claimcheck.answers.doctor.checks import POD_WAITS
 from claimcheck.answers.doctor.examination import PODS_THAT_WAIT, Examination, examine
 from claimcheck.answers.doctor.examined import Examined
@@ -29,11 +30,12 @@ from commandline.devices import capacity_report
 from commandline.devices.device_map import DeviceMap
 from commandline.devices.json_report import device_document
 from commandline.explain import json_report
-from commandline.page import remedies, texts
+from commandline.page import pools, remedies, texts
 from commandline.reports.writing import failure_documents
 from documents.manifest import Manifest
 from resourceapi.manifests import name_of, namespace_of
-from resourceapi.records.pools import DeviceId
+from resourceapi.objects import Object
+from resourceapi.records.pools import DeviceId, PoolId
 from serving.browser_pages import Query
 from serving.routes import HTTPError
 
@@ -98,6 +100,10 @@ class _Look:
         return sorted(self.manifests, key=lambda each: kinds.get(each.value["kind"], 1))
 
     @cached_property
+    def pools(self) -> dict[PoolId, list[Object]]:
+        return slices_by_pool(self.state)
+
+    @cached_property
     def beside(self) -> BesideState:
         return BesideState(self.state)
 
@@ -154,6 +160,10 @@ class ClusterPages:
             "/api/v1/capacity": self._capacity,
             "/api/v1/capacity.csv": self._capacity_csv,
             "/api/v1/remedy": self._remedy,
+            "/api/v1/pools": lambda look, _: pools.listed(look.devices, look.pools),
+            "/api/v1/pool": lambda look, query: pools.checked(
+                look.devices, look.pools, _given(query, "driver"), _given(query, "pool")
+            ),
             ROOM: self._room,
             VALIDATE: lambda look, query: texts.validated(look.beside, _given(query, "text")),
             FIX: lambda look, query: texts.with_fix(

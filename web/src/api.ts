@@ -226,6 +226,35 @@ export interface Room {
   }[];
 }
 
+export interface PoolShort {
+  driver: string;
+  pool: string;
+  generation: number;
+  slices: number;
+  wanted: number;
+  devices: number;
+  problems: string[];
+}
+
+export interface PoolList {
+  pools: PoolShort[];
+  morePools: number;
+}
+
+export interface PoolChecked {
+  driver: string;
+  pool: string;
+  slices: { name: string; generation: number; resourceSliceCount: number; devices: number; nodeName: string }[];
+  moreSlices: number;
+  checks: { title: string; holds: boolean; detail: string }[];
+  findings: { resourceSlice: string; severity: Severity; rule: string; field?: string; message: string; hint?: string }[];
+  moreFindings: number;
+  /** slices that were not looked at */
+  unseen: number;
+  releases: string[];
+  dropped: { release: string; fields: { field: string; places: number }[] }[];
+}
+
 export interface TextFinding {
   severity: Severity;
   rule: string;

@@ -8,6 +8,7 @@ import { Findings } from "./findings.tsx";
 import { NodePage } from "./node.tsx";
 import { Failures, useAnswer, useTitle } from "./parts.tsx";
 import { Pod } from "./pod.tsx";
+import { PoolPage, Pools } from "./pools.tsx";
 import { RemedyPage } from "./remedy.tsx";
 import { route, to } from "./routes.ts";
 import { Said } from "./text.tsx";
@@ -24,6 +25,8 @@ function View() {
     case "device": return <DevicePage key={location.hash} {...at} />;
     case "remedy": return <RemedyPage key={location.hash} {...at} />;
     case "try": return <Try packed={at.packed} />;
+    case "pools": return <Pools />;
+    case "pool": return <PoolPage key={location.hash} {...at} />;
     case "capacity": return <CapacityPage />;
     case "findings": return <Findings />;
     case "unknown": return <Unknown />;
@@ -49,6 +52,7 @@ const VIEWS = [
   { href: to.waiting, title: "Waiting", has: ["waiting", "pod", "remedy"] },
   { href: to.devices, title: "Devices", has: ["devices", "node", "device"] },
   { href: to.capacity, title: "Capacity", has: ["capacity"] },
+  { href: to.pools, title: "Pools", has: ["pools", "pool"] },
   { href: to.findings, title: "Findings", has: ["findings"] },
   { href: to.try, title: "Try", has: ["try"] },
 ];

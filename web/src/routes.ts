@@ -8,6 +8,8 @@ export type Route =
   | { view: "node"; name: string }
   | { view: "device"; driver: string; pool: string; name: string }
   | { view: "remedy"; namespace: string; name: string; number: string }
+  | { view: "pools" }
+  | { view: "pool"; driver: string; pool: string }
   | { view: "capacity" }
   | { view: "try"; packed: string }
   | { view: "findings" }
@@ -20,6 +22,8 @@ export const to = {
   waiting: address("waiting"),
   devices: address("devices"),
   capacity: address("capacity"),
+  pools: address("pools"),
+  pool: (driver: string, pool: string) => address("pools", driver, pool),
   try: address("try"),
   tried: (packed: string) => address("try", packed),
   remedy: (namespace: string, name: string, number: number) => address("waiting", namespace, name, "try", String(number)),
@@ -43,6 +47,8 @@ export function parse(hash: string): Route {
   if (is("waiting", 5) && fourth === "try") return { view: "remedy", namespace: second!, name: third!, number: fifth! };
   if (is("try", 1)) return { view: "try", packed: "" };
   if (is("try", 2)) return { view: "try", packed: second! };
+  if (is("pools", 1)) return { view: "pools" };
+  if (is("pools", 3)) return { view: "pool", driver: second!, pool: third! };
   if (is("capacity", 1)) return { view: "capacity" };
   if (is("findings", 1)) return { view: "findings" };
   if (is("devices", 1)) return { view: "devices" };

@@ -156,6 +156,18 @@ const remedy = () => ({
   map: BUSY,
 });
 
+const poolShort = (more) => ({ driver: "gpu.example.com", pool: "n1", generation: 3, slices: 1, wanted: 2, devices: 8, problems: ["All slices of generation 3 are there: no (1 of 2 slices)"], ...more });
+const pools = () => ({ pools: [poolShort({}), poolShort({ pool: "n2", slices: 2, problems: [] })], morePools: 4 });
+const pool = ({ driver, pool }) => ({
+  driver, pool,
+  slices: [{ name: "n1-a", generation: 3, resourceSliceCount: 2, devices: 8, nodeName: "n1" }, { name: "n1-old", generation: 2, resourceSliceCount: 2, devices: 8, nodeName: "" }],
+  moreSlices: 1,
+  checks: [{ title: "All slices of generation 3 are there", holds: false, detail: "1 of 2 slices" }, { title: "kube-scheduler can use the pool", holds: true, detail: "" }],
+  findings: [{ resourceSlice: "n1-a", severity: "warning", rule: "CC017", field: "spec.pool.resourceSliceCount", message: "resourceSliceCount is 2, but generation 3 of the pool has 1 slice", hint: "publish it" }],
+  moreFindings: 1, unseen: 2, releases: ["1.34", "1.35", "1.36", "1.37"],
+  dropped: [{ release: "1.34", fields: [{ field: "spec.devices[].taints", places: 3 }] }],
+});
+
 function answers(found, devices, more = {}) {
   const waiting = found.findings.filter((each) => each.code === "CD001").reduce((sum, each) => sum + each.objects.length, 0);
   return {
@@ -170,6 +182,8 @@ function answers(found, devices, more = {}) {
     fix,
     "explain-text": explainText,
     remedy,
+    pools,
+    pool,
     node,
     device: ({ driver, pool, device: name }) => device(driver, pool, name),
     select,
@@ -244,6 +258,15 @@ function hostile() {
       devices: EVIL.map((each) => ({ driver: each, pool: each, device: each })),
       changes: EVIL.map((each) => ({ driver: each, pool: each, device: each, nodeName: each, before: each, after: each })),
       map: { kinds: EVIL.map((driver) => ({ driver, count: 8, attributes: {} })), groups, elsewhere: groups },
+    }),
+    pools: () => ({ pools: EVIL.map((each) => poolShort({ driver: each, pool: each, problems: [each] })), morePools: 1 }),
+    pool: () => ({
+      ...pool({ driver: markup, pool: script }),
+      slices: EVIL.map((each) => ({ name: each, generation: 1, resourceSliceCount: 1, devices: 1, nodeName: each })),
+      checks: EVIL.map((each) => ({ title: each, holds: false, detail: each })),
+      findings: EVIL.map((each) => ({ resourceSlice: each, severity: each, rule: each, field: each, message: each, hint: each })),
+      releases: EVIL,
+      dropped: EVIL.map((each) => ({ release: each, fields: EVIL.map((field) => ({ field, places: 1 })) })),
     }),
     node: ({ name }) => ({ name, closed: name, devices: EVIL.map((each) => strange(each, each, each)) }),
     device: ({ driver, pool, device: name }) => strange(driver, pool, name),

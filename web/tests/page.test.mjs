@@ -12,8 +12,8 @@ import { clusters, EVIL } from "./clusters.mjs";
 import { serve, STATIC } from "./fake_server.mjs";
 
 const WEB = fileURLToPath(new URL("..", import.meta.url));
-const VIEWS = ["#/waiting", "#/waiting/default/train", "#/devices", "#/devices/node/n1", "#/devices/device/gpu.example.com/n1/gpu-0", "#/waiting/team-a/train/try/0", "#/capacity", "#/try", "#/findings", "#/none"];
-const STRANGE = [...VIEWS.slice(0, 3), "#/capacity", "#/try", "#/waiting/a/b/try/0"].concat(`#/waiting/${encodeURIComponent(EVIL[0])}/x`, `#/devices/node/${encodeURIComponent(EVIL[1])}`, `#/devices/device/${EVIL.slice(0, 3).map(encodeURIComponent).join("/")}`, "#/findings");
+const VIEWS = ["#/waiting", "#/waiting/default/train", "#/devices", "#/devices/node/n1", "#/devices/device/gpu.example.com/n1/gpu-0", "#/waiting/team-a/train/try/0", "#/capacity", "#/pools", "#/pools/gpu.example.com/n1", "#/try", "#/findings", "#/none"];
+const STRANGE = [...VIEWS.slice(0, 3), "#/capacity", "#/try", "#/waiting/a/b/try/0", "#/pools", "#/pools/a/b"].concat(`#/waiting/${encodeURIComponent(EVIL[0])}/x`, `#/devices/node/${encodeURIComponent(EVIL[1])}`, `#/devices/device/${EVIL.slice(0, 3).map(encodeURIComponent).join("/")}`, "#/findings");
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029\u115f\u1160\u2800\u3164\uffa0]/u;
 
 /** A page that shows a view of a cluster. */
@@ -92,6 +92,8 @@ const SAYS = [
   ["busy", "#/devices/device/gpu.example.com/n1/gpu-0", "Device gpu-0", ["allocated", "team-b/api-gpu", "12.4.1 version", "instead of 12.4.0 from ResourceSlice", "ResourceSlicePatch versions", "80Gi", "10Gi", "40Gi", "example.com/overheated:NoSchedule"]],
   ["busy", "#/findings", "Findings", ["6 findings", "Errors 4", "Warnings 1", "Notes 1", "CD010 incomplete-pool", "claimcheck devices --driver=gpu.example.com"]],
   ["busy", "#/capacity", "Capacity", ["H100 gpu.example.com", "8 on a node", "2 on a pcieRoot", "3 node cordoned", "big-gpu", "no time to ask the selectors of slow", "1g.10gb"]],
+  ["busy", "#/pools", "Pools", ["6 pools", "n1 gpu.example.com", "1 of 2", "All slices of generation 3 are there: no", "and 4 others"]],
+  ["busy", "#/pools/gpu.example.com/n1", "Pool n1", ["All slices of generation 3 are there 1 of 2 slices", "CC017", "publish it", "1.34", "spec.devices[].taints", "n1-old"]],
   ["empty", "#/devices", "Devices", ["There are no such devices."]],
   ["empty", "#/findings", "Findings", ["Nothing is wrong that can be seen here"]],
   ["busy", "#/%zz", "No such view", ["There is no such view"]],

@@ -1,0 +1,84 @@
+"""Pools of devices as plain data: all of them in short, and one with its checks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from allocator.time_limit import TimeLimit
+from claimcheck.answers.devices.cluster_devices import ClusterDevices
+from claimcheck.answers.devices.pool_checks import Trouble, check_pool, checks_of, published
+from commandline.reports.structured import finding_document
+from resourceapi.objects import Object
+from resourceapi.records.pools import PoolId
+from serving.routes import HTTPError
+
+Json = dict[str, Any]
+#: How long releases are asked which fields they keep.
+SECONDS = 3.0
+#: Pools, slices of one, and findings that are listed.
+MOST_POOLS, MOST_SLICES, MOST_FINDINGS = 2_000, 1_000, 200
+
+
+def listed(devices: ClusterDevices, pools: Mapping[PoolId, Sequence[Object]]) -> Json:
+    """All pools, those first with which something is wrong."""
+    trouble = Trouble.of(devices)
+    told = [_short(trouble, id, slices) for id, slices in pools.items()]
+    told.sort(key=lambda each: not each["problems"])
+    return {"pools": told[:MOST_POOLS], "morePools": max(0, len(told) - MOST_POOLS)}
+
+
+def _short(trouble: Trouble, id: PoolId, slices: Sequence[Object]) -> Json:
+    newest = published(slices[0])
+    current = [each for each in map(published, slices) if each.generation == newest.generation]
+    return {
+        **id._asdict(),
+        "generation": newest.generation,
+        "slices": len(current),
+        "wanted": max(each.count_in_pool for each in current),
+        "devices": sum(each.devices for each in current),
+        "problems": [
+            f"{check.title}: no{f' ({check.detail})' if check.detail else ''}"
+            for check in checks_of(trouble, id, slices)
+            if not check.holds
+        ],
+    }
+
+
+def checked(
+    devices: ClusterDevices, pools: Mapping[PoolId, Sequence[Object]], driver: str, name: str
+) -> Json:
+    """A pool with its slices and checks, findings, and what releases drop."""
+    id = PoolId(driver, name)
+    if id not in pools:
+        raise HTTPError(f"there is no pool {name} of {driver}", 404)
+    found = check_pool(devices, id, pools[id], TimeLimit(SECONDS))
+    return {
+        **id._asdict(),
+        "slices": [
+            {
+                "name": each.name,
+                "generation": each.generation,
+                "resourceSliceCount": each.count_in_pool,
+                "devices": each.devices,
+                "nodeName": each.node,
+            }
+            for each in found.slices[:MOST_SLICES]
+        ],
+        "moreSlices": max(0, len(found.slices) - MOST_SLICES),
+        "checks": [each._asdict() for each in found.checks],
+        "findings": [
+            {"resourceSlice": slice, **finding_document(finding)}
+            for slice, finding in found.findings[:MOST_FINDINGS]
+        ],
+        "moreFindings": max(0, len(found.findings) - MOST_FINDINGS),
+        "unseen": found.unseen,
+        "releases": list(found.releases),
+        "dropped": [
+            {
+                "release": each.release,
+                "fields": [{"field": field, "places": places} for field, places in each.fields.items()],
+            }
+            for each in found.dropped
+        ],
+    }
