@@ -30,7 +30,7 @@ from commandline.devices import capacity_report
 from commandline.devices.device_map import DeviceMap
 from commandline.devices.json_report import device_document
 from commandline.explain import json_report
-from commandline.page import pools, remedies, texts
+from commandline.page import openapi, pools, remedies, texts
 from commandline.reports.writing import failure_documents
 from documents.manifest import Manifest
 from resourceapi.manifests import name_of, namespace_of
@@ -160,6 +160,7 @@ class ClusterPages:
             "/api/v1/capacity": self._capacity,
             "/api/v1/capacity.csv": self._capacity_csv,
             "/api/v1/remedy": self._remedy,
+            "/api/v1/openapi.json": lambda _look, _query: openapi.document(),
             "/api/v1/pools": lambda look, _: pools.listed(look.devices, look.pools),
             "/api/v1/pool": lambda look, query: pools.checked(
                 look.devices, look.pools, _given(query, "driver"), _given(query, "pool")

@@ -1,0 +1,254 @@
+"""What the paths under ``/api/v1/`` answer, as records: the OpenAPI document is made of them, and tests hold the answers to them."""
+
+from __future__ import annotations
+
+from typing import Any, TypedDict
+
+Report = dict[str, Any]
+"""What a command writes with ``-o json``, whose guide has the keys."""
+
+
+class Failure(TypedDict):
+    """An input that could not be read."""
+
+    file: str
+    message: str
+
+
+class Cluster(TypedDict):
+    """A cluster in figures."""
+
+    source: str
+    kubeVersion: str
+    isLive: bool
+    version: int
+    nodes: int
+    devices: int
+    free: int
+    waiting: int | None
+    failures: list[Failure]
+    notes: list[str]
+
+
+class Kind(TypedDict):
+    """Devices between which no selector tells a difference."""
+
+    driver: str
+    count: int
+    attributes: dict[str, Any]
+
+
+class Square(TypedDict):
+    """A device on the map."""
+
+    kind: int
+    status: str
+    tainted: bool
+    name: str
+
+
+class Group(TypedDict):
+    """Nodes or pools that are alike."""
+
+    count: int
+    names: list[str]
+    closed: str
+    devices: list[Square]
+
+
+class Devices(TypedDict):
+    """All devices."""
+
+    kinds: list[Kind]
+    groups: list[Group]
+    elsewhere: list[Group]
+
+
+class DeviceMap(Devices):
+    """All devices, with the version of the cluster."""
+
+    version: int
+
+
+class Node(TypedDict):
+    """A node and its devices."""
+
+    name: str
+    closed: str
+    devices: list[Report]
+
+
+class SelectorError(TypedDict):
+    """Why an expression is no selector."""
+
+    message: str
+    line: int | None
+    column: int | None
+    hint: str
+
+
+class Failing(TypedDict):
+    """A kind of devices on which a selector fails."""
+
+    kind: int
+    error: str
+
+
+class Selected(TypedDict):
+    """What a selector chooses."""
+
+    kinds: list[int]
+    failing: list[Failing]
+    error: SelectorError | None
+
+
+class Object(TypedDict):
+    """An object that requests devices."""
+
+    kind: str
+    namespace: str
+    name: str
+
+
+class Capacity(TypedDict):
+    """How much is free."""
+
+    models: list[Report]
+    classes: list[Report]
+    unfinished: list[str]
+    fragmentation: Report | None
+    requesting: list[Object]
+    moreRequesting: int
+
+
+class Text(TypedDict):
+    """A text."""
+
+    text: str
+
+
+class NodeCopies(TypedDict):
+    """How many are on a node."""
+
+    name: str
+    copies: int
+
+
+class Objective(TypedDict):
+    """How many fit with an objective."""
+
+    objective: str
+    copies: int
+    isAll: bool
+    reason: str
+    nodes: list[NodeCopies]
+    moreNodes: int
+
+
+class Room(TypedDict):
+    """How many more like an object fit."""
+
+    object: str
+    objectives: list[Objective]
+
+
+class PoolShort(TypedDict):
+    """A pool in short."""
+
+    driver: str
+    pool: str
+    generation: int
+    slices: int
+    wanted: int
+    devices: int
+    problems: list[str]
+
+
+class Pools(TypedDict):
+    """All pools."""
+
+    pools: list[PoolShort]
+    morePools: int
+
+
+class PoolSlice(TypedDict):
+    """A slice of a pool."""
+
+    name: str
+    generation: int
+    resourceSliceCount: int
+    devices: int
+    nodeName: str
+
+
+class Check(TypedDict):
+    """Something that holds of a sound pool."""
+
+    title: str
+    holds: bool
+    detail: str
+
+
+class DroppedField(TypedDict):
+    """A field that is dropped."""
+
+    field: str
+    places: int
+
+
+class Dropped(TypedDict):
+    """What a release drops."""
+
+    release: str
+    fields: list[DroppedField]
+
+
+class Pool(TypedDict):
+    """A pool with its checks."""
+
+    driver: str
+    pool: str
+    slices: list[PoolSlice]
+    moreSlices: int
+    checks: list[Check]
+    findings: list[Report]
+    moreFindings: int
+    unseen: int
+    releases: list[str]
+    dropped: list[Dropped]
+
+
+class Device(TypedDict):
+    """The name of a device."""
+
+    driver: str
+    pool: str
+    device: str
+
+
+class Change(Device):
+    """A device whose status would change."""
+
+    nodeName: str
+    before: str
+    after: str
+
+
+class Tried(TypedDict):
+    """A remedy that is tried."""
+
+    remedy: Report
+    node: str
+    devices: list[Device]
+    changes: list[Change]
+    moreChanges: int
+    map: Devices
+
+
+class Validated(TypedDict):
+    """What a server would answer to a text."""
+
+    summary: str
+    findings: list[Report]
+    moreFindings: int
+    failures: list[Failure]
