@@ -4,7 +4,7 @@ import { DeviceMap, type Lit, type Tile } from "./map.tsx";
 import { Answer, names, Some, useAnswer, useTitle } from "./parts.tsx";
 import { to } from "./routes.ts";
 import { Mark } from "./status.tsx";
-import { counted, Said } from "./text.tsx";
+import { counted, Said, sentence } from "./text.tsx";
 
 export function RemedyPage({ namespace, name, number }: { namespace: string; name: string; number: string }) {
   const answer = useAnswer<Tried>("remedy", { namespace, name, number });
@@ -27,7 +27,7 @@ function Outcome({ of: { remedy, node, devices, changes, moreChanges, map } }: {
   return (
     <>
       <h1 class="sentence">It gets {names(devices.map((each) => each.device), devices.length, 4)} on <Said>{node}</Said></h1>
-      <p><Said>{remedy.text}</Said>. <span class="quiet">This is tried here only: nothing is changed in the cluster.</span></p>
+      <p><Said>{sentence(remedy.text)}</Said> <span class="quiet">This is tried here only: nothing is changed in the cluster.</span></p>
       <section>
         <h2>{counted(changes.length + moreChanges, "device")} would change</h2>
         <table class="rows">
