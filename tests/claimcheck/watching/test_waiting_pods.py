@@ -326,9 +326,7 @@ def test_who_takes_long_does_not_take_the_time_of_others(monkeypatch: pytest.Mon
     monkeypatch.setattr(explain, "gang_answers", _takes_long)
     monkeypatch.setattr(waiting_pods, "POD_SECONDS", 1.0)  # far more than those take that take no time
     monkeypatch.setattr(waiting_pods, "SECONDS", 10.0)
-    # what else the machine does takes none of it
-    monkeypatch.setattr(waiting_pods, "TimeLimit", partial(TimeLimit, clock=thread_time))
-    monkeypatch.setattr(waiting_pods, "monotonic", thread_time)
+    monkeypatch.setattr(waiting_pods, "monotonic", thread_time)  # what else the machine does takes none of it
     watched = Watched()
     for number in range(20):
         watched.waits(f"hard-{number}", "attacker", count=2 + number)  # each asks for something else
