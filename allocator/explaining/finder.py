@@ -12,7 +12,7 @@ from allocator.explaining.steps import NodeView
 from allocator.explaining.trials import Trials, Variation
 from allocator.scheduling_outcome import SchedulingOutcome
 from allocator.words import Words, for_all, joined
-from deviceselectors.spelling import MAX_WRONG, Texts
+from deviceselectors.spelling import MAX_KNOWN, MAX_WRONG, Texts, similar_capacity
 from resourceapi.phrases import nearest
 
 #: What remedies change, besides the requirements that they leave out (the kinds of :class:`~allocator.explaining.conflicts.Member`).
@@ -117,6 +117,7 @@ class Finder:
         #: changes that were probably meant, but are not enough by themselves
         self.first_changes: list[Remedy] = []
         self._meant_classes: dict[str, str] = {}
+        self._meant_capacities: dict[str, str] = {}
         #: the selectors of the claims as somebody has written them, before a change that is tried
         self.written_selectors = frozenset(
             selector
@@ -141,6 +142,18 @@ class Finder:
         if name not in self._meant_classes and len(self._meant_classes) < MAX_WRONG:
             self._meant_classes[name] = nearest(name, self.trials.snapshot.classes)
         return self._meant_classes.get(name, "")
+
+    def meant_capacity(self, name: str) -> str:
+        """The capacity of a device that is meant by the name of none; empty for one that there is, and if none is similar.
+
+        :raises OutOfTime: if the time of the explanation is over.
+        """
+        if name not in self._meant_capacities:
+            self.trials.time_limit.check()
+            known = self.capacities
+            is_compared = name not in known and len(known) <= MAX_KNOWN
+            self._meant_capacities[name] = similar_capacity(name, known) if is_compared else ""
+        return self._meant_capacities[name]
 
     def subject(self, part: Part) -> str:
         """The name of a request or alternative: `namespace/claim:main/sub`."""

@@ -17,7 +17,6 @@ from deviceselectors.spelling import (
     MAX_WRONG,
     Texts,
     names_on,
-    similar_capacity,
     similar_name,
 )
 from resourceapi.node_selection import selects
@@ -83,7 +82,7 @@ def find(
     if unmatched:
         yield from _slices(finder)
     for alternative in unserved:
-        yield from _capacities(alternative, finder.capacities)
+        yield from _capacities(alternative, finder)
         yield from _tolerations(finder, alternative)
 
 
@@ -156,11 +155,10 @@ def _values(compared: Iterable[Comparison], texts: Texts) -> Iterator[Mistake]:
         yield Mistake(f"no device has {each.compared.name} {each.wrong}", each.meant)
 
 
-def _capacities(alternative: Alternative, known: Collection[str]) -> Iterator[Mistake]:
+def _capacities(alternative: Alternative, finder: Finder) -> Iterator[Mistake]:
     """Capacities that a request asks for and that no device has."""
-    for name in alternative.capacity if len(known) <= MAX_KNOWN else ():
-        if name not in known:
-            yield from _absent("capacity", name, similar_capacity(name, known))
+    for name in alternative.capacity:
+        yield from _absent("capacity", name, finder.meant_capacity(name))
 
 
 def _tolerations(finder: Finder, alternative: Alternative) -> Iterator[Mistake]:

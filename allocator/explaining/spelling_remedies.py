@@ -9,7 +9,6 @@ from allocator.explaining.absent_names import AbsentName
 from allocator.explaining.changes import details_of, parts, with_constraint, with_details, with_selector
 from allocator.explaining.finder import NAME, SELECTOR, Finder, Remedy
 from allocator.words import Words, for_all
-from deviceselectors.spelling import MAX_KNOWN, similar_capacity
 from deviceselectors.unparsing import replaced
 
 
@@ -47,11 +46,11 @@ def _in_selector(finder: Finder, name: AbsentName) -> Iterator[Remedy]:
 
 def capacities(finder: Finder) -> Iterator[Remedy]:
     """The requests with a similar name for a capacity, where that makes the pod fit."""
-    claims, known = finder.trials.claims, finder.capacities
-    for part in finder.written_parts() if len(known) <= MAX_KNOWN else ():
+    claims = finder.trials.claims
+    for part in finder.written_parts():
         wanted = details_of(claims, part).capacity or {}
         for name in wanted:
-            meant = "" if name in known else similar_capacity(name, known)
+            meant = finder.meant_capacity(name)
             if not meant or meant in wanted:
                 continue
             renamed = {meant if each == name else each: amount for each, amount in wanted.items()}
