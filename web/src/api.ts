@@ -1,6 +1,6 @@
 // What the server answers, and how it is fetched: an answer stays until the cluster has changed and the next one is there.
 import { type ReadonlySignal, type Signal, signal } from "@preact/signals";
-import { authorization } from "./token.ts";
+import { authorization, drop, keep } from "./token.ts";
 
 export interface Cluster {
   source: string;
@@ -305,7 +305,10 @@ async function answer<T>(path: string, init: RequestInit = {}): Promise<T> {
     throw new Refused(0, "claimcheck ui does not answer: is it still running?");
   }
   const body: unknown = await response.json().catch(() => null);
-  if (response.ok && body !== null) return body as T;
+  if (response.ok && body !== null) {
+    keep();
+    return body as T;
+  }
   const said = (body as { error?: unknown } | null)?.error;
   throw new Refused(response.status, typeof said === "string" ? said : `the answer has the status ${response.status}`);
 }
@@ -359,7 +362,10 @@ async function refresh(path: string, entry: { loaded: Signal<Loaded<unknown>>; v
     loaded = { value: await answer(path) };
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
-    if (error.status === 401 || error.status === 403) isLoggedOut.value = true;
+    if (error.status === 401 || error.status === 403) {
+      if (drop()) return location.reload();
+      isLoggedOut.value = true;
+    }
     const { value } = entry.loaded.value;
     loaded = error.status === 0 && value !== undefined ? { value } : { error };
   }

@@ -2,11 +2,13 @@
 // pages of this host and port can read it: a cookie would go to every port of the host.
 const KEY = "claimcheck-token";
 
+// Every page of the web can open this one with a token of its own, so one counts for this tab only until the server has taken it.
+
 /** Take the token out of the address; whether there was one. */
 function take(): boolean {
   const [, given] = /^#token=([\w-]+)$/.exec(location.hash) ?? [];
   if (given === undefined) return false;
-  localStorage.setItem(KEY, given);
+  sessionStorage.setItem(KEY, given);
   history.replaceState(null, "", location.pathname);
   return true;
 }
@@ -14,4 +16,21 @@ function take(): boolean {
 take();
 addEventListener("hashchange", () => take() && location.reload());
 
-export const authorization = () => ({ Authorization: `Bearer ${localStorage.getItem(KEY) ?? ""}` });
+export const authorization = () => ({
+  Authorization: `Bearer ${sessionStorage.getItem(KEY) ?? localStorage.getItem(KEY) ?? ""}`,
+});
+
+/** The server has taken the token: it is that of all tabs. */
+export function keep() {
+  const given = sessionStorage.getItem(KEY);
+  if (given === null) return;
+  localStorage.setItem(KEY, given);
+  sessionStorage.removeItem(KEY);
+}
+
+/** The server has refused the token; whether there is an earlier one. */
+export function drop(): boolean {
+  const given = sessionStorage.getItem(KEY);
+  sessionStorage.removeItem(KEY);
+  return given !== null && localStorage.getItem(KEY) !== null;
+}

@@ -93,6 +93,18 @@ test("claimcheck ui shows nothing without the token of its address", async (t) =
   await page.getByRole("link", { name: "default/train" }).waitFor();
 });
 
+test("a page of the web that opens claimcheck ui with another token signs nobody out", async (t) => {
+  const address = await start(t, "misspelt-value");
+  const page = await look(t, address);
+  await page.getByRole("link", { name: "default/train" }).waitFor();
+  const reloaded = page.waitForEvent("load");
+  await page.goto(address.replace(/=.*/, "=of-somebody-else"));
+  await reloaded;
+  await page.getByRole("link", { name: "default/train" }).waitFor();
+  await page.reload();
+  await page.getByRole("link", { name: "default/train" }).waitFor();
+});
+
 test("claimcheck ui shows what could not be read", async (t) => {
   writeFileSync(`${CLUSTERS}/odd.yaml`, "apiVersion: resource.k8s.io/v1\nkind: ResourceSlice\nmetadata: {name: odd}\nspec: 7\n");
   const page = await look(t, await start(t, "odd"));
