@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from threading import Condition
 from time import monotonic
 from typing import NamedTuple
@@ -206,9 +207,21 @@ class Filter:
         if on_node is NO_POD:
             return {}
         self._decisions.wait_for_binds(pod.uid, pod.group_key)
-        with self._search_time.holding(self._picture.lock, pod.namespace, 0):
+        self._end_other_groups(pod)
+        with self._holding(pod.namespace):
             self._picture.room.forget(pod.uid)
             return self._picture.room.short_beside_bindings(on_node, candidates.nodes)
+
+    def _holding(self, namespace: str) -> AbstractContextManager[None]:
+        """The picture's lock, for a moment at the expense of a namespace."""
+        return self._search_time.holding(self._picture.lock, namespace, 0)
+
+    def _end_other_groups(self, pod: Pod) -> None:
+        """Let nothing count that was found for another group than that of a pod, of which too few fit or whose binds are late."""
+        group = self._picture.group_devices
+        with self._holding(group.namespace):
+            group.end_for(pod)
+        group.drop_late(self._holding)
 
     def _answer(
         self, pod: Pod, on_node: PodOnNode, candidates: CandidateNodes, is_wanted: Callable[[], bool]
@@ -218,14 +231,7 @@ class Filter:
         self._decisions.wait_for_binds(pod.uid, pod.group_key)
         self._arrivals.wait_for_claims(pod)
         _insist(is_wanted)
-        group = self._picture.group_devices
-        with self._search_time.holding(self._picture.lock, group.namespace, 0):
-            group.end_for(pod)
-        with self._picture.lock:
-            late = group.late()
-        for each in late:
-            with self._search_time.holding(self._picture.lock, each.partition("/")[0], 0):
-                group.drop(each)
+        self._end_other_groups(pod)
         with self._search_time.holding(self._picture.lock, pod.namespace, len(candidates.nodes)):
             _insist(is_wanted)
             found = self._found(pod, on_node, candidates)

@@ -13,7 +13,8 @@ about the other pods again.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
+from contextlib import AbstractContextManager
 from time import monotonic
 
 from allocator.node_resources import PodNeeds
@@ -112,15 +113,19 @@ class GroupDevices:
         for key, assumed in held.items():
             self._claims.forget(key, assumed)
 
-    def late(self) -> list[str]:
-        """The groups whose binds are late."""
-        if not self._binding:
-            return []
-        now = monotonic()
-        return [key for key, each in self._binding.items() if each.until <= now]
+    def drop_late(self, holding: Callable[[str], AbstractContextManager[None]]) -> None:
+        """Drop what is left of groups whose binds are late; for who does not hold the picture's lock.
 
-    def drop(self, group: str) -> None:
-        """Drop what is left of a group that was to be bound: there may be tens of thousands of claims."""
+        :param holding: holds it, at the expense of a namespace: there may be tens of thousands of claims.
+        """
+        with holding(""):
+            now = monotonic()
+            late = [key for key, each in self._binding.items() if each.until <= now]
+        for each in late:
+            with holding(each.partition("/")[0]):
+                self._drop_group(each)
+
+    def _drop_group(self, group: str) -> None:
         left = self._binding.pop(group, None)
         if left is not None:
             for held in left.held.values():
@@ -128,12 +133,13 @@ class GroupDevices:
             for uid in left.on_nodes:
                 self._room.forget(uid)
 
-    def end_if_late(self) -> None:
-        """Drop what was found if binds are not waited for any more since the last pod that fits was filtered."""
-        if monotonic() >= self._late_from:
+    def end_if_late(self, *, is_complete: bool = False) -> None:
+        """Drop what was found if binds are not waited for any more since the last pod that fits was filtered.
+
+        :param is_complete: whether only if enough pods fit.
+        """
+        if monotonic() >= self._late_from and self._is_complete >= is_complete:
             self._end()
-        for each in self.late():
-            self.drop(each)
 
     def end_without(self, keys: Collection[str]) -> None:
         """Drop what was found if the group, or one of its pods, is among those that have been deleted."""
@@ -142,7 +148,7 @@ class GroupDevices:
             self._end()
         for group, each in list(self._binding.items()):
             if group in keys or not each.pods.isdisjoint(keys):
-                self.drop(group)
+                self._drop_group(group)
 
     def kept_from(self, pod: Pod) -> Collection[str]:
         """The claims, by key, whose devices a pod might have if no group did: one of another group, or on a node."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
 from threading import Event, Lock
@@ -118,6 +119,7 @@ class PreScheduledPods:
 
         Namespaces take turns: the first pods of one need not wait for all of another.
         """
+        self._drop_late()
         spent: defaultdict[str, float] = defaultdict(float)
         turns: Turns[str] = Turns()
         for each in list(self._open):
@@ -138,6 +140,17 @@ class PreScheduledPods:
                 LOGGER.exception("pod on a node has no devices yet", extra={"fields": {"pod": key}})
             spent[namespace] += self._clock() - begin
             self._put_behind(key)
+
+    def _drop_late(self) -> None:
+        """Drop what is held for gangs whose binds are late: no filter may come and do so, and whoever was refused for it is woken then."""
+        group = self._picture.group_devices
+        with self._holding(group.namespace):
+            group.end_if_late(is_complete=True)
+        group.drop_late(self._holding)
+
+    def _holding(self, namespace: str) -> AbstractContextManager[None]:
+        """The picture's lock, for a moment at the expense of a namespace."""
+        return self._search_time.holding(self._picture.lock, namespace, 0)
 
     def _put_behind(self, key: str) -> None:
         with self._lock:
@@ -175,7 +188,7 @@ class PreScheduledPods:
     def _found(self, pod: Pod, fence: Callable[[], None]) -> PodAllocation | None:
         """Take devices for the claims that have none, in memory; None if there is nothing to do now."""
         group = self._picture.group_devices
-        with self._search_time.holding(self._picture.lock, group.namespace, 0):
+        with self._holding(group.namespace):
             group.end_if_late()
         with self._search_time.holding(self._picture.lock, pod.namespace, 1):
             ledger, findings = self._picture.claims, self._open.get(pod.key, _Findings())

@@ -22,6 +22,7 @@ from resourceapi.quantity import QuantityError
 from resourceapi.records.nodes import Node
 from resourceapi.records.pods import Pod, containers_by_entry, read_pod
 from resourceapi.releases import Profile
+from validation.pod_resources import COMPUTE
 
 #: How long a pod that has been bound counts that is not seen on its node.
 BINDING_SECONDS = 60.0
@@ -192,4 +193,5 @@ class RoomOnNodes:
 def _native(needs: PodNeeds) -> dict[str, int]:
     """The requests for what devices can take of nodes."""
     found = {name: count for name, count in needs.requests.items() if "/" not in name}
-    return {name: found[name] for name in nsmallest(MOST_RESOURCES, found)}
+    first = nsmallest(MOST_RESOURCES, found, key=lambda name: (name not in COMPUTE, name))
+    return {name: found[name] for name in first}

@@ -304,9 +304,13 @@ def test_a_claim_that_is_made_anew_while_devices_are_held_for_it() -> None:
 class Complete:
     """A gang that fits, with three devices on the node; of a third pod it needs none."""
 
+    objects = (
+        *(group(), claim("c"), claim("d"), claim("e")),
+        *(member("p", "c"), member("q", "d"), pod("other", "e")),
+    )
+
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        objects = (claim("c"), claim("d"), claim("e"), member("p", "c"), member("q", "d"), pod("other", "e"))
-        self.sidecar = sidecar_with(group(), *objects)
+        self.sidecar = sidecar_with(*self.objects)
         self.now = 100.0
         monkeypatch.setattr(group_devices, "monotonic", lambda: self.now)
         assert [self.sidecar.decide(each) for each in "pq"] == [["n1"], ["n1"]]
@@ -355,6 +359,41 @@ def test_how_long_a_gang_is_waited_for(
     if between and fitting:
         assert sidecar.picture.gains > gains
     assert_nothing_twice(sidecar.api)
+
+
+@pytest.mark.parametrize("between", [True, False])
+@pytest.mark.parametrize(("bound", "seconds"), [("", GROUP_SECONDS), ("p", HALF_BOUND_SECONDS)])
+def test_nobody_has_to_come_by_for_a_gang_that_is_late(
+    monkeypatch: pytest.MonkeyPatch, bound: str, seconds: float, between: bool
+) -> None:
+    """The attack: a pod that was refused for a gang that fits and is never bound was not woken, as no other one was filtered."""
+    looking = Looking(cluster(*Complete.objects), GATES)
+    sidecar = looking.sidecar
+    monkeypatch.setattr(group_devices, "monotonic", lambda: looking.now)
+    assert [sidecar.decide(each) for each in "pq"] == [["n1"], ["n1"]]
+    if between:
+        assert sidecar.decide("other") == []
+    for name in bound:
+        assert sidecar.bind(name) == ""
+    looking.look()
+    gains = sidecar.picture.gains
+    looking.now = seconds - 0.1
+    looking.look()
+    assert sidecar.picture.gains == gains
+    looking.now = seconds
+    looking.look()
+    assert sidecar.picture.gains > gains
+    assert sidecar.decide("other") == ["n1"]
+
+
+def test_a_gang_that_is_still_looked_at_is_not_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pause between two of its filters lets no later one have the devices of an earlier one."""
+    looking = Looking(cluster(*Complete.objects, count=1), GATES)
+    monkeypatch.setattr(group_devices, "monotonic", lambda: looking.now)
+    assert looking.sidecar.decide("p") == ["n1"]
+    looking.now = GROUP_SECONDS
+    looking.look()
+    assert looking.sidecar.decide("q") == []
 
 
 def test_the_rest_of_a_gang_is_tried_again(complete: Complete) -> None:

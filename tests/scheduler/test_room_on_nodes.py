@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from resourceapi.objects import Object
+from scheduler import group_devices
+from scheduler.decisions import GROUP_SECONDS
 from scheduler.extender_api import CandidateNodes, PreemptionRequest, Victims
 from scheduler.filtering import Refused
 from scheduler.preempting import Preemption
@@ -228,8 +230,32 @@ class TestPodGroup:
         members = [
             asks(name, claim, cpu="1", schedulingGroup={"podGroupName": "g"}) for name, claim in ("pc", "qd")
         ]
-        api = scene(group(), claim("c"), claim("d"), claim("e"), *members, asks("other", "e"), cpu=cpu)
+        api = scene(
+            group(),
+            claim("c"),
+            claim("d"),
+            claim("e"),
+            *members,
+            asks("other", "e"),
+            asks("plain", cpu="5"),
+            cpu=cpu,
+        )
         return Sidecar(api, {**GATE, "GenericWorkload": True})
+
+    def test_pods_without_claims_do_not_wait_for_a_gang_that_does_not_fit(self) -> None:
+        """The attack: what its first pods would take was counted for a minute, until a pod with claims was filtered."""
+        sidecar = self.gang("9")
+        assert (sidecar.decide("p"), sidecar.decide("q")) == (["n1"], [])
+        assert sidecar.decide("plain") == ["n1"]
+
+    def test_pods_without_claims_wait_for_binds_of_a_gang(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """No longer than those with claims do."""
+        sidecar, now = self.gang("10"), 0.0
+        monkeypatch.setattr(group_devices, "monotonic", lambda: now)
+        assert (sidecar.decide("p"), sidecar.decide("q")) == (["n1"], ["n1"])
+        assert sidecar.decide("plain") == []
+        now = GROUP_SECONDS
+        assert sidecar.decide("plain") == ["n1"]
 
     def test_what_one_takes_counts_for_the_next(self) -> None:
         sidecar = self.gang("9")
@@ -266,15 +292,19 @@ class TestPreemption:
 
 
 def test_pods_with_many_resources() -> None:
-    """Of a pod that requests huge pages of thousands of sizes, not all are kept."""
+    """Of a pod that requests huge pages of thousands of sizes, not all are kept; memory is, which comes after them."""
     sizes = {f"hugepages-{number}Mi": "1Gi" for number in range(1, 5000)}
     there = pod(
         "there",
         nodeName="n1",
-        containers=[{"name": "c", "image": "x", "resources": {"requests": {"cpu": "5", **sizes}}}],
+        containers=[
+            {"name": "c", "image": "x", "resources": {"requests": {"cpu": "5", "memory": "1Gi", **sizes}}}
+        ],
     )
     api = scene(claim("c"), asks("p", "c"), there)
     sidecar = Sidecar(api, GATE)
-    assert len(sidecar.picture.pods.objects["ns/there"].requests) == MOST_RESOURCES
+    kept = sidecar.picture.pods.objects["ns/there"].requests
+    assert len(kept) == MOST_RESOURCES
+    assert kept["memory"] == 1 << 30
     assert refused(sidecar, "p") == {"n1": "Insufficient cpu"}
     assert node_of(api, "there") == "n1"
