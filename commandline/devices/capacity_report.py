@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from io import StringIO
 from typing import Any
 
@@ -75,6 +75,7 @@ def lines(capacity: Capacity) -> Iterator[str]:
     """Two tables: models, and classes."""
     for title, stocks in (("driver", capacity.models), ("class", capacity.classes)):
         if stocks:
+            near = _near(stocks)
             head = (
                 title,
                 "model",
@@ -82,10 +83,10 @@ def lines(capacity: Capacity) -> Iterator[str]:
                 "held",
                 "free",
                 "whole nodes",
-                *_near_names(stocks),
+                *_near_names(near),
                 "stranded",
             )
-            rows = [(*_names(each), *_counts(each, stocks), _stranded(each)) for each in stocks]
+            rows = [(*_names(each), *_counts(each, near), _stranded(each)) for each in stocks]
             yield from table([head, *rows], left=(0, 1, len(head) - 1))
             yield ""
     if capacity.late:
@@ -97,17 +98,18 @@ def _names(stock: Stock) -> tuple[str, str]:
     return stock.device_class or stock.driver, stock.model
 
 
-def _near_names(stocks: Sequence[Stock]) -> list[str]:
-    return [
-        f"{size} on a {name.rpartition('/')[2]}"
-        for name in dict.fromkeys(name for each in stocks for name in each.near)
-        for size in SIZES
-    ]
+def _near(stocks: Sequence[Stock]) -> Collection[str]:
+    """What any of their devices are near each other by."""
+    return dict.fromkeys(name for each in stocks for name in each.near)
 
 
-def _counts(stock: Stock, stocks: Sequence[Stock]) -> Iterator[str]:
+def _near_names(near: Collection[str]) -> list[str]:
+    return [f"{size} on a {name.rpartition('/')[2]}" for name in near for size in SIZES]
+
+
+def _counts(stock: Stock, near: Collection[str]) -> Iterator[str]:
     yield from (f"{each:,}" for each in (stock.devices, stock.held, stock.free, stock.whole_nodes))
-    for name in dict.fromkeys(name for each in stocks for name in each.near):
+    for name in near:
         for size in SIZES:
             yield f"{stock.near.get(name, {}).get(size, 0):,}"
 
@@ -121,12 +123,12 @@ def as_csv(capacity: Capacity) -> str:
     stocks = [*capacity.models, *capacity.classes]
     written = StringIO()
     writer = csv.writer(written, lineterminator="\r\n")
-    near = _near_names(stocks)
-    head = ("class", "driver", "model", "devices", "held", "free", "whole nodes", *near, "stranded", "why")
-    writer.writerow(map(_cell, head))
+    near = _near(stocks)
+    head = ("class", "driver", "model", "devices", "held", "free", "whole nodes", *_near_names(near))
+    writer.writerow(map(_cell, (*head, "stranded", "why")))
     for each in stocks:
         names = (each.device_class, each.driver, each.model)
-        counts = [count.replace(",", "") for count in _counts(each, stocks)]
+        counts = [count.replace(",", "") for count in _counts(each, near)]
         writer.writerow([*map(_cell, names), *counts, sum(each.stranded.values()), _cell(_stranded(each))])
     return written.getvalue()
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
+from heapq import nsmallest
 from typing import NamedTuple
 
 from allocator.constraint_state import published
@@ -14,7 +15,7 @@ from allocator.pod_nodes import CORDONED
 from allocator.selection import Selectors
 from allocator.time_limit import OutOfTime, TimeLimit
 from claimcheck.answers.devices.cluster_devices import ALLOCATED, FREE, SHARED, ClusterDevices, chooses
-from resourceapi.standard_attributes import tells_place
+from resourceapi.standard_attributes import STANDARD_ATTRIBUTES, tells_place
 
 #: By these attributes, without a domain, drivers say what they sell; the first that a device has counts.
 MODELS = ("productName", "model")
@@ -24,6 +25,8 @@ PROFILE = "profile"
 SIZES = (2, 4, 8)
 #: What devices are on if they are on one node, beside attributes.
 NODE = "node"
+#: So many attributes that tell places are counted by: Kubernetes has three.
+MOST_PLACES = 16
 
 
 class Stock(NamedTuple):
@@ -73,13 +76,13 @@ def capacity(devices: ClusterDevices, limit: TimeLimit, chosen: Iterable[Device]
     :param limit: how long it may take to ask the selectors of classes.
     :param chosen: the only ones that count.
     """
-    count = _Count(devices)
     models: dict[tuple[str, str], list[Device]] = {}
     of_kind: dict[object, list[Device]] = {}
     for device in devices if chosen is None else chosen:
         if not devices.is_obsolete(device):
             models.setdefault((device.id.driver, model_of(device)), []).append(device)
             of_kind.setdefault(device.shape.properties, []).append(device)
+    count = _Count(devices, _places(each[0] for each in of_kind.values()))
     selectors = Selectors(devices.state.features.minor)
     classes, late = [], []
     for name, device_class in sorted(devices.state.classes.items()):
@@ -87,6 +90,7 @@ def capacity(devices: ClusterDevices, limit: TimeLimit, chosen: Iterable[Device]
             kinds = [
                 each for each in of_kind.values() if chooses(device_class, each[0], selectors, limit) is True
             ]
+            limit.check()  # a class without selectors has all devices, and there may be thousands of both
         except OutOfTime:
             late.append(name)
             continue
@@ -110,11 +114,21 @@ def _text(attributes: Mapping[str, Mapping[str, object] | None], name: str) -> s
     return str(next(iter(value.values()), ""))
 
 
-class _Count:
-    """Counts devices, each of which may be in several counts."""
+def _places(kinds: Iterable[Device]) -> Collection[str]:
+    """The attributes by which devices are near each other, those of Kubernetes first."""
+    names = {name for device in kinds for name in device.attributes if tells_place(name)}
+    return frozenset(nsmallest(MOST_PLACES, names, key=lambda name: (name not in STANDARD_ATTRIBUTES, name)))
 
-    def __init__(self, devices: ClusterDevices) -> None:
+
+class _Count:
+    """Counts devices, each of which may be in several counts.
+
+    :param places: the attributes by which those are counted that are near each other.
+    """
+
+    def __init__(self, devices: ClusterDevices, places: Collection[str]) -> None:
         self._devices = devices
+        self._places = places
         self._reasons: dict[int, str] = {}
 
     def stock(
@@ -137,7 +151,7 @@ class _Count:
             free=len(free),
             whole_nodes=len(whole),
             on_whole_nodes=sum(on_node[node] for node in whole),
-            near=_near(free),
+            near=_near(free, self._places),
             stranded=dict(sorted(others.items())),
         )
 
@@ -164,7 +178,7 @@ def _node(device: Device) -> str:
     return str(device.placement.get("nodeName", ""))
 
 
-def _near(free: Iterable[Device]) -> dict[str, dict[int, int]]:
+def _near(free: Iterable[Device], places: Collection[str]) -> dict[str, dict[int, int]]:
     """How many sets there are, each device in one of them; a device with several values counts with the first, which is the nearest."""
     groups: dict[str, Counter[object]] = {}
     for device in free:
@@ -172,7 +186,7 @@ def _near(free: Iterable[Device]) -> dict[str, dict[int, int]]:
         if not node:
             continue
         groups.setdefault(NODE, Counter())[node] += 1
-        for name in filter(tells_place, device.attributes):
+        for name in filter(places.__contains__, device.attributes):
             attribute = published(device, name)
             value = next(iter((attribute or {}).values()), None)
             first = next(iter(value), None) if isinstance(value, (list, tuple)) else value

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,13 @@ import pytest
 import yaml
 
 from claimcheck.answers import room
+from claimcheck.answers.devices.capacity import MOST_PLACES, Capacity, Stock
+from commandline.devices import capacity_report
 from commandline.main import main
 from commandline.page import cluster_pages
 from commandline.page.cluster_pages import ClusterPages
 from serving.routes import HTTPError
-from tests.commandline.page.test_cluster_pages import _node, _slice, ask
+from tests.commandline.page.test_cluster_pages import _node, _of_command, _slice, ask
 
 ROOT = "resource.kubernetes.io/pcieRoot"
 
@@ -189,3 +192,51 @@ def test_counting_is_bounded(pages: ClusterPages, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(cluster_pages, "CAPACITY_SECONDS", 1e-9)
     found = ask(pages, "capacity")
     assert (found["unfinished"], found["classes"], found["fragmentation"]) == (["gpu"], [], None)
+
+
+def _pages_of(*objects: dict[str, Any], path: Path, monkeypatch: pytest.MonkeyPatch) -> ClusterPages:
+    (path / "cluster.json").write_text(
+        json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}), "utf-8"
+    )
+    return _of_command(["--inventory", str(path / "cluster.json")], monkeypatch)
+
+
+def test_classes_without_selectors_take_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The attack: a thousand of them beside 2,560 devices (400 KB) kept everybody waiting for 13 s."""
+    everything = {**CLASS, "metadata": {"name": "all"}, "spec": {}}
+    shown = _pages_of(*CLUSTER, everything, path=tmp_path, monkeypatch=monkeypatch)
+    assert "all" in [each["deviceClass"] for each in ask(shown, "capacity")["classes"]]
+    shown = _pages_of(*CLUSTER, everything, path=tmp_path, monkeypatch=monkeypatch)
+    monkeypatch.setattr(cluster_pages, "CAPACITY_SECONDS", 1e-9)
+    assert ask(shown, "capacity")["unfinished"] == ["all", "gpu"]
+
+
+def test_many_attributes_that_tell_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The attack: each is three columns of a table, which had as many as there were names; those of Kubernetes stay."""
+    devices = []
+    for place in range(40):
+        found = _gpu(place, place)
+        found["attributes"][f"resource.kubernetes.io/a{place}"] = {"string": "x"}
+        devices.append(found)
+    shown = _pages_of(_node("n0"), _slice("n0", *devices), path=tmp_path, monkeypatch=monkeypatch)
+    (model,) = ask(shown, "capacity")["models"]
+    near = [each["by"] for each in model["near"]]
+    assert len(near) == 1 + MOST_PLACES
+    assert {"node", ROOT} <= {*near}
+
+
+def test_a_table_of_many_models() -> None:
+    """The attack: for each row all rows were looked through, 13 s for 10,240 devices of as many models (1.3 MB)."""
+    looks = 0
+
+    class Near(dict[str, dict[int, int]]):
+        def __iter__(self) -> Iterator[str]:
+            nonlocal looks
+            looks += 1
+            return super().__iter__()
+
+    stocks = [Stock("", "d", f"m{place}", 1, 0, 1, 1, 1, Near(node={2: 0}), {}) for place in range(100)]
+    found = Capacity(stocks, (), (), None)
+    assert capacity_report.as_csv(found).count("\r\n") == 101
+    assert len(list(capacity_report.lines(found))) == 103
+    assert looks == 200
