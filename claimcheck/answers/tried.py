@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
 from typing import NamedTuple
@@ -47,8 +47,10 @@ Placed = tuple[Tried, Placement]
 
 def pods_of(
     snapshot: Snapshot, workload: Workload, resources: NodeResources, limits: Limits, end: int = MAX_COPIES
-) -> list[Pod]:
+) -> Iterator[Pod]:
     """The pods of a workload that are on no node yet; late if there is no time to find out which nodes they exclude.
+
+    Each is made when it is asked for: it may have thousands of claims.
 
     :param end: the number of the first one that is left out.
     """
@@ -66,14 +68,12 @@ def pods_of(
         gang=workload.gang,
         shared=workload.reserved_for_group,
     )
-    pods = []
     for number in range(len(workload.running), min(workload.copies, end)):
         name = f"{workload.title}-{number}" if workload.copies > 1 else workload.title
         claims = {claim.key: claim for claim in workload.claims_of_copy(number)}
         instead = workload.claims_by_nodes(resources, number)
         containers = workload.containers_of_copy(number)
-        pods.append(alike._replace(name=name, claims=claims, instead=instead, containers=containers))
-    return pods
+        yield alike._replace(name=name, claims=claims, instead=instead, containers=containers)
 
 
 def ends_of(workloads: Sequence[Workload], allowed: Sequence[int]) -> list[int]:
