@@ -13,7 +13,7 @@ about the other pods again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import AbstractContextManager
 from time import monotonic
 
@@ -152,16 +152,19 @@ class GroupDevices:
 
     def kept_from(self, pod: Pod) -> Collection[str]:
         """The claims, by key, whose devices a pod might have if no group did: one of another group, or on a node."""
-        groups = {group: each.held for group, each in self._binding.items()}
-        if self._held:
-            groups[self._group] = {**groups.get(self._group, {}), **self._held}
-        return {
-            key
-            for group, held in groups.items()
-            if pod.node or pod.group_key != group
-            for claims in held.values()
-            for key in claims
-        }
+        return {key for claims in self._kept_from(pod) for key in claims}
+
+    def keeps_from(self, pod: Pod) -> bool:
+        """Whether there are any of :meth:`kept_from`, of which there may be tens of thousands."""
+        return any(self._kept_from(pod))
+
+    def _kept_from(self, pod: Pod) -> Iterator[Collection[str]]:
+        for group, held in (
+            (self._group, self._held),
+            *((key, each.held) for key, each in self._binding.items()),
+        ):
+            if pod.node or group != pod.group_key:
+                yield from held.values()
 
     def fits(self, pod: Pod) -> int:
         """Count a pod that fits; how many do so far."""

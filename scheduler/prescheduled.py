@@ -206,7 +206,7 @@ class PreScheduledPods:
                 # the labels of a node may change when the pod runs there
                 if not pod.is_running and self._is_away(pod, claims):
                     self._note(pod, device_reason(AWAY))
-                elif not self._picture.group_devices.kept_from(pod):  # perhaps for one of its own claims
+                elif not self._picture.group_devices.keeps_from(pod):  # perhaps for one of its own claims
                     self._close(pod)
                 return None
             if (grants := self._grants(pod, claims, new)) is None:
@@ -235,7 +235,7 @@ class PreScheduledPods:
         self._note(pod, reason)
         if found and found[0].error == OUT_OF_TIME:
             self._search_time.late(pod)
-        elif not self._picture.group_devices.kept_from(pod):  # which is no gain when it is free again
+        elif not self._picture.group_devices.keeps_from(pod):  # which is no gain when it is free again
             self._put_off(pod, gains=gains)
         return None
 

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Collection
 from typing import Any
 
 import pytest
 
 from resourceapi.objects import Object
-from resourceapi.records.pods import read_pod
+from resourceapi.records.pods import Pod, read_pod
 from scheduler import group_devices
 from scheduler.claim_ledger import Assumed
 from scheduler.decisions import GROUP_SECONDS
 from scheduler.extender_api import CandidateNodes
 from scheduler.filtering import Filter
-from scheduler.group_devices import HALF_BOUND_SECONDS
+from scheduler.group_devices import HALF_BOUND_SECONDS, GroupDevices
 from scheduler.picture_lock import PictureLock, SearchTime
 from scheduler.refusal_notes import Case, note_on
 from tests.scheduler.fake_faults import Request
@@ -184,6 +185,22 @@ def test_a_claim_shared_with_a_gang_that_is_never_bound(monkeypatch: pytest.Monk
     looking.now = GROUP_SECONDS
     looking.look()
     assert devices_of(api.get(f"{CLAIMS}/c"))
+
+
+def test_pods_on_nodes_do_not_pay_for_the_claims_of_a_gang(
+    late: Late, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The attack: for each pod on a node that waits, all claims of gangs were gone through, at the expense of its namespace."""
+    asked: list[Pod] = []
+
+    def kept_from(_: GroupDevices, pod: Pod) -> Collection[str]:
+        asked.append(pod)
+        return ()
+
+    monkeypatch.setattr(GroupDevices, "kept_from", kept_from)
+    late.looking.look()
+    assert not asked
+    assert not late.has_device()
 
 
 def test_what_is_held_is_no_reason_for_others(late: Late) -> None:
