@@ -41,7 +41,7 @@ def _tried(scenario: Scenario, devices: ClusterDevices, number: str, limit: Time
     (workload, *_) = scenario.workloads
     explanation = explain_one(scenario, workload, limit).explanation
     remedies = [] if explanation is None else explanation.remedies
-    if not (number.isascii() and number.isdigit() and int(number[:6]) < len(remedies)):
+    if not (number.isascii() and number.isdigit() and len(number) <= 6 and int(number) < len(remedies)):
         raise HTTPError("there is no such remedy any more", 404)
     remedy = remedies[int(number)]
     after = _changed(scenario.snapshot, remedy, limit)

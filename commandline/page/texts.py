@@ -69,7 +69,9 @@ def _told(outcome: Outcome) -> list[tuple[Result, Finding, bool]]:
 def with_fix(beside: BesideState, text: str, number: str) -> Json:
     """The text without the finding with this number, or without all that can be fixed if it is empty."""
     told = _told(outcome(beside, text))
-    if number and not (number.isascii() and number.isdigit() and int(number[:6]) < len(told)):
+    if number and not (
+        number.isascii() and number.isdigit() and len(number) <= 6 and int(number) < len(told)
+    ):
         raise HTTPError("there is no such finding", 404)
     chosen = [told[int(number)]] if number else [each for each in told if not each[2]]
     by_document: dict[int, tuple[Document, list[Finding]]] = {}

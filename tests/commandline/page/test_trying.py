@@ -68,7 +68,7 @@ def test_fixes_change_what_they_are_about(pages: ClusterPages) -> None:
     both = ask(pages, "fix", text=WRONG, finding="")["text"]
     assert both == one.replace("exactcount", '"ExactCount"')
     assert "# kept" in both
-    for finding, code in (("9", 404), ("x", 404), ("-1", 404)):
+    for finding, code in (("9", 404), ("x", 404), ("-1", 404), ("0000009", 404), ("9" * 5000, 404)):
         with pytest.raises(HTTPError) as error:
             ask(pages, "fix", text=WRONG, finding=finding)
         assert error.value.code == code
