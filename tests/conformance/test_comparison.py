@@ -203,3 +203,19 @@ def test_marked_names_are_whole_words() -> None:
     assert (
         with_name_marked(r'Invalid value: "\x7fab12c": no', "\x7fab12c") == 'Invalid value: "<generated>": no'
     )
+
+
+@pytest.mark.parametrize(
+    ("answered", "same"),
+    [
+        ("a: " + "x" * 32_000 + "…, b", True),
+        ("a: " + "x" * 40_000 + ", b", True),
+        ("a: " + "x" * 32_000 + "…, c", False),
+        ("a: " + "y" * 32_000 + "…, b", False),
+        ("a: " + "x" * 32_000 + ", b", False),
+    ],
+    ids=["cut", "whole", "other-end", "other-text", "shorter"],
+)
+def test_long_texts_may_be_cut(answered: str, same: bool) -> None:
+    case = {"expect": {"code": 422, "message": "a: " + "x" * 40_000 + ", b"}}
+    assert compare(case, {"code": 422, "message": answered}).answer is same
