@@ -38,26 +38,27 @@ class Gang(NamedTuple):
     """Pods of a PodGroup.
 
     :param least: how many of them are bound, or none.
-    :param own: what each asks for.
+    :param own: what each asks for; empty if nothing.
     :param shared: what the PodGroup asks for; empty if it has no claim.
     """
 
     pods: int
     least: int
-    own: str
+    own: str = ""
     shared: str = ""
 
 
 GANGS = {
     "gang": Gang(4, 3, "one"),
-    "sharing-gang": Gang(3, 3, "net", "pair"),
+    "sharing-gang": Gang(3, 3, shared="pair"),
     "tight-gang": Gang(2, 2, "one", "one"),
+    "tight-net-gang": Gang(3, 3, "net", "pair"),
 }
 WITH_GANGS = (*MIX, *EXTENDED, "gang", "sharing-gang")
 """What needs the gates of PodGroups and their claims.
 
-The pods of a tight gang all need GPUs of one node, which others may get first once one of them is bound: such a gang may stay
-bound in part, with kube-scheduler's own plugin, too.
+The pods of a tight gang all need devices of one node, where their claim is allocated. If whoever allocated it is stopped then,
+others may get these devices first: such a gang may wait for ever, or stay bound in part, with kube-scheduler's own plugin, too.
 """
 HARD = "hard"
 """9 GPUs as 9 requests: no node has them."""
@@ -267,13 +268,16 @@ def pod(number: int, kind: str, scheduler: str) -> Object:
 
 def _gang(number: int, kind: str, gang: Gang, scheduler: str) -> list[Object]:
     """The PodGroup and its pods."""
-    own = {"resourceClaimTemplateName": gang.own}
-    name, shared = f"g{number:05}", {"s": {"resourceClaimTemplateName": gang.shared}} if gang.shared else {}
+    name = f"g{number:05}"
+    own, shared = (
+        {entry: {"resourceClaimTemplateName": kind}} if kind else {}
+        for entry, kind in (("d", gang.own), ("s", gang.shared))
+    )
     spec: Object = {"schedulingPolicy": {"gang": {"minCount": gang.least}}}
     if shared:
         spec["resourceClaims"] = _entries(shared)
     pods = [
-        _pod(f"{pod_name(number)}-{each}", kind, scheduler, {"d": own, **shared}) for each in range(gang.pods)
+        _pod(f"{pod_name(number)}-{each}", kind, scheduler, {**own, **shared}) for each in range(gang.pods)
     ]
     for each in pods:
         each["spec"]["schedulingGroup"] = {"podGroupName": name}
