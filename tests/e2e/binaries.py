@@ -57,6 +57,11 @@ def binaries(release: str = KUBERNETES) -> Path:
     return own
 
 
+def is_built(release: str) -> bool:
+    """Whether a release can be asked without being built first."""
+    return assets(release) in os.environ or any(map(_complete, _caches(release)))
+
+
 def assets(release: str) -> str:
     """The variable that names the directory with a release's binaries, if they are not to be built."""
     major, minor, _ = release.split(".")
