@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -50,6 +50,20 @@ class Variation(NamedTuple):
         """Whether not only the pod's claims and nodes differ."""
         return self.released != frozenset() or any(
             (self.without_taint, self.features, self.class_selector, self.without, self.without_patch)
+        )
+
+    def change(self, all_others: Callable[[], Iterable[str]]) -> Change:
+        """What it changes of a snapshot.
+
+        :param all_others: the claims of all other pods, asked for only if they are released.
+        """
+        return Change(
+            frozenset(all_others()) if self.released is None else self.released,
+            self.without_taint,
+            self.features,
+            self.class_selector,
+            self.without,
+            self.without_patch,
         )
 
 
@@ -183,15 +197,7 @@ class Trials:
         """The snapshot of a variation; with `node`, only what matters there."""
         if not variation.changes_cluster:
             return self.snapshot
-        released = frozenset(self.others) if variation.released is None else variation.released
-        change = Change(
-            released,
-            variation.without_taint,
-            variation.features,
-            variation.class_selector,
-            variation.without,
-            variation.without_patch,
-        )
+        change = variation.change(lambda: self.others)
         snapshots, most = (self._whole, _WHOLE) if node is None else (self._near, _NEAR)
         cached = snapshots.get((node, change))
         if cached is None:

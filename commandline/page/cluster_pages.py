@@ -31,6 +31,7 @@ from commandline.devices.device_map import DeviceMap
 from commandline.devices.json_report import device_document
 from commandline.explain import json_report
 from commandline.page import openapi, pools, remedies, texts
+from commandline.page.questions import given
 from commandline.reports.writing import failure_documents
 from documents.manifest import Manifest
 from resourceapi.manifests import name_of, namespace_of
@@ -163,15 +164,15 @@ class ClusterPages:
             "/api/v1/openapi.json": lambda _look, _query: openapi.document(),
             "/api/v1/pools": lambda look, _: pools.listed(look.devices, look.pools),
             "/api/v1/pool": lambda look, query: pools.checked(
-                look.devices, look.pools, _given(query, "driver"), _given(query, "pool")
+                look.devices, look.pools, given(query, "driver"), given(query, "pool")
             ),
             ROOM: self._room,
-            VALIDATE: lambda look, query: texts.validated(look.beside, _given(query, "text")),
+            VALIDATE: lambda look, query: texts.validated(look.beside, given(query, "text")),
             FIX: lambda look, query: texts.with_fix(
-                look.beside, _given(query, "text"), query.get("finding", "")
+                look.beside, given(query, "text"), query.get("finding", "")
             ),
             EXPLAIN_TEXT: lambda look, query: texts.explained(
-                look.state, look.devices.snapshot, _given(query, "text")
+                look.state, look.devices.snapshot, given(query, "text")
             ),
             SELECT: self._select,
         }
@@ -231,10 +232,10 @@ class ClusterPages:
         return json_report.document(explain_all(self._waiting(look, query), limit=TimeLimit(POD_SECONDS)))
 
     def _remedy(self, look: _Look, query: Query) -> Json:
-        return remedies.tried(self._waiting(look, query), look.devices, _given(query, "number"))
+        return remedies.tried(self._waiting(look, query), look.devices, given(query, "number"))
 
     def _waiting(self, look: _Look, query: Query) -> Scenario:
-        name = f"{_given(query, 'namespace')}/{_given(query, 'name')}"
+        name = f"{given(query, 'namespace')}/{given(query, 'name')}"
         try:
             scenario = look.waiting(name)
         except OutOfTime:
@@ -249,7 +250,7 @@ class ClusterPages:
         return {"version": look.version, **look.map.document()}
 
     def _node(self, look: _Look, query: Query) -> Json:
-        name = _given(query, "name")
+        name = given(query, "name")
         devices = look.map.by_node.get(name)
         if devices is None:
             raise HTTPError(f"no device is on a node {name}", 404)
@@ -261,7 +262,7 @@ class ClusterPages:
         }
 
     def _device(self, look: _Look, query: Query) -> Json:
-        id = DeviceId(*(_given(query, key) for key in DeviceId._fields))
+        id = DeviceId(*(given(query, key) for key in DeviceId._fields))
         device = look.map.device(id)
         if device is None:
             raise HTTPError(f"there is no device {id}", 404)
@@ -299,7 +300,7 @@ class ClusterPages:
 
     def _select(self, look: _Look, query: Query) -> Json:
         """The kinds of devices that a selector chooses, and those on which it fails."""
-        expression = _given(query, "expression")
+        expression = given(query, "expression")
         answer = evaluate(expression, look.state.profile, derived=False)
         if answer.error is not None:
             line, column, message = next(iter(answer.locations), (None, None, answer.error.message))
@@ -337,7 +338,7 @@ def _asked(look: _Look, state: ClusterState, query: Query, limit: TimeLimit) -> 
     """What is asked about: an object of the cluster, or the first in a text."""
     if "text" in query:
         return texts.workloads_in(state, query["text"], limit)[0]
-    kind, namespace, name = (_given(query, key) for key in ("kind", "namespace", "name"))
+    kind, namespace, name = (given(query, key) for key in ("kind", "namespace", "name"))
     manifest = next((each for each in look.requesting if _named(each) == (kind, namespace, name)), None)
     if manifest is None:
         raise HTTPError(f"there is no {kind} {namespace}/{name} that requests devices", 404)
@@ -345,9 +346,3 @@ def _asked(look: _Look, state: ClusterState, query: Query, limit: TimeLimit) -> 
     if not workloads:
         raise HTTPError("it requests no devices", 422)
     return workloads[0]
-
-
-def _given(query: Query, key: str) -> str:
-    if key not in query:
-        raise HTTPError(f"{key} is missing")
-    return query[key]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from allocator.explaining.finder import Remedy
-from allocator.explaining.snapshot import Change, Snapshot
+from allocator.explaining.snapshot import Snapshot
 from allocator.scheduling import Mode
 from allocator.time_limit import OutOfTime, TimeLimit
 from claimcheck.answers.devices.cluster_devices import ClusterDevices
@@ -14,6 +14,7 @@ from claimcheck.answers.explain import explain_one
 from claimcheck.answers.scenario import Scenario
 from commandline.devices.device_map import DeviceMap
 from commandline.explain.json_report import remedy_document
+from commandline.page.questions import numbered
 from resourceapi.records.claims import Allocation
 from serving.routes import HTTPError
 
@@ -41,9 +42,7 @@ def _tried(scenario: Scenario, devices: ClusterDevices, number: str, limit: Time
     (workload, *_) = scenario.workloads
     explanation = explain_one(scenario, workload, limit).explanation
     remedies = [] if explanation is None else explanation.remedies
-    if not (number.isascii() and number.isdigit() and len(number) <= 6 and int(number) < len(remedies)):
-        raise HTTPError("there is no such remedy any more", 404)
-    remedy = remedies[int(number)]
+    remedy = numbered(remedies, number, "there is no such remedy any more")
     after = _changed(scenario.snapshot, remedy, limit)
     claims = remedy.variation.claims or tuple(workload.claims)
     answer = after.cluster.place(claims, Mode.FILTER, limit, only_node=remedy.nodes[0])
@@ -69,16 +68,7 @@ def _changed(snapshot: Snapshot, remedy: Remedy, limit: TimeLimit) -> Snapshot:
     variation = remedy.variation
     if not variation.changes_cluster:
         return snapshot
-    released = frozenset(snapshot.claims) if variation.released is None else variation.released
-    change = Change(
-        released,
-        variation.without_taint,
-        variation.features,
-        variation.class_selector,
-        variation.without,
-        variation.without_patch,
-    )
-    return snapshot.changed(change, None, limit)
+    return snapshot.changed(variation.change(lambda: snapshot.claims), None, limit)
 
 
 def _differences(now: ClusterDevices, then: ClusterDevices) -> Iterator[Json]:

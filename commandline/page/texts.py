@@ -16,6 +16,7 @@ from claimcheck.answers.validate.beside_state import BesideState
 from claimcheck.answers.validate.fixes import fixed, text_with
 from cluster.workloads import Workload
 from commandline.explain import json_report
+from commandline.page.questions import numbered
 from commandline.reports.structured import finding_document
 from commandline.reports.text import summary
 from commandline.reports.writing import failure_documents
@@ -69,11 +70,10 @@ def _told(outcome: Outcome) -> list[tuple[Result, Finding, bool]]:
 def with_fix(beside: BesideState, text: str, number: str) -> Json:
     """The text without the finding with this number, or without all that can be fixed if it is empty."""
     told = _told(outcome(beside, text))
-    if number and not (
-        number.isascii() and number.isdigit() and len(number) <= 6 and int(number) < len(told)
-    ):
-        raise HTTPError("there is no such finding", 404)
-    chosen = [told[int(number)]] if number else [each for each in told if not each[2]]
+    if number:
+        chosen = [numbered(told, number, "there is no such finding")]
+    else:
+        chosen = [each for each in told if not each[2]]
     by_document: dict[int, tuple[Document, list[Finding]]] = {}
     for result, finding, _ in chosen:
         if isinstance(result.source, Document):
