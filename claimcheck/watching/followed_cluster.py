@@ -31,8 +31,9 @@ from resourceapi.records.pods import Pod, read_pod
 from resourceapi.releases import Profile
 
 DEFAULT_NAMESPACE = "default"
-#: What all objects may take that are held: twenty times what 5,000 nodes with 8 devices, and 20,000 pods with a claim each, do.
-FOLLOWED_BYTES = 2 * 1024**3
+#: What all objects may take that are held: five times what 5,000 nodes with 8 devices, and 20,000 pods with a claim each, do,
+#: and half of what the manifest allows the process.
+FOLLOWED_BYTES = 512 * 1024**2
 #: So many objects that cannot be read are known to have been named in the log.
 _MOST_IGNORED = 1_000
 
