@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
 from advice.findings import Result
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from claimcheck.answers.outcome import Failure, Unread
     from cluster.workloads import Workload
     from documents.manifest import Manifest
+    from resourceapi.kind import Kind
     from resourceapi.releases import Profile
 
 __all__ = ["CLAIM", "TEMPLATE", "ClusterState"]
@@ -41,7 +43,7 @@ __all__ = ["CLAIM", "TEMPLATE", "ClusterState"]
 #: The annotation that silences checks of `doctor` for an object: their codes, with commas between them.
 IGNORE = f"{OWN_GROUP}/ignore"
 #: What comes after so many characters of it does not count: they are enough for all codes.
-_LONGEST_IGNORE = 1_000
+LONGEST_IGNORE = 1_000
 #: What comes after so many field managers of an object does not count; an API server keeps no more of those that update it.
 _MOST_MANAGERS = 20
 
@@ -151,7 +153,7 @@ class ClusterState(ClusterObjects):
 
     def _learn_ignored(self, obj: Object) -> None:
         """Learn which checks an object says to ignore."""
-        codes = text(mapping(obj, "metadata", "annotations"), IGNORE)[:_LONGEST_IGNORE]
+        codes = text(mapping(obj, "metadata", "annotations"), IGNORE)[:LONGEST_IGNORE]
         if codes:
             kind = obj["kind"]
             namespaced = kind == "Pod" or (kind in KINDS and KINDS[kind].namespaced)
@@ -183,12 +185,9 @@ class ClusterState(ClusterObjects):
     def _learn_writers(self, kind: str, obj: Object) -> None:
         """Learn who has written an object in a deprecated version."""
         where = namespace_of(obj, self.default_namespace) if KINDS[kind].namespaced else ""
-        for entry in entries(mapping(obj, "metadata"), "managedFields")[:_MOST_MANAGERS]:
-            version = split_api_version(text(entry, "apiVersion"))[1]
-            lifecycle = KINDS[kind].lifecycle(version)
-            if lifecycle is not None and 0 < lifecycle.deprecated <= self.profile.minor:
-                writer = Writer(kind, version, text(entry, "manager"))
-                self.deprecated_writes.setdefault(writer, []).append((where, name_of(obj)))
+        for entry in managers_of_deprecated(KINDS[kind], obj, self.profile.minor):
+            writer = Writer(kind, split_api_version(text(entry, "apiVersion"))[1], text(entry, "manager"))
+            self.deprecated_writes.setdefault(writer, []).append((where, name_of(obj)))
 
     def _in_namespace(self, obj: Object) -> Object:
         """An object with a namespace: its own, or that of objects which name none."""
@@ -200,6 +199,17 @@ class ClusterState(ClusterObjects):
         if not self.has_snapshots:
             self.has_snapshots = True
             self.features = Features(self.profile.gates, self.profile.minor)
+
+
+def managers_of_deprecated(kind: Kind, obj: Object, minor: float = inf) -> Iterator[Object]:
+    """The field managers of an object that write it in a version which a release deprecates.
+
+    :param minor: the release; by default any, later ones included.
+    """
+    for entry in entries(mapping(obj, "metadata"), "managedFields")[:_MOST_MANAGERS]:
+        lifecycle = kind.lifecycle(split_api_version(text(entry, "apiVersion"))[1])
+        if lifecycle is not None and 0 < lifecycle.deprecated <= minor:
+            yield entry
 
 
 def is_pending(value: Object) -> bool:

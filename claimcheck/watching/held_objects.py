@@ -1,7 +1,7 @@
 """What is held of each object: the fields that scheduling depends on, and that answers name.
 
-What else an object has costs nothing, however large it is (annotations, managedFields, images of nodes, environments of containers,
-parameters for drivers), and nothing is looked at again when it changes, as the heartbeats of nodes do.
+What else an object has costs nothing, however large it is (other annotations, managedFields, images of nodes, environments of
+containers, parameters for drivers), and nothing is looked at again when it changes, as the heartbeats of nodes do.
 """
 
 from __future__ import annotations
@@ -10,11 +10,13 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
+from claimcheck.answers.cluster_state import IGNORE, LONGEST_IGNORE, managers_of_deprecated
 from cluster.group_snapshots import may_be_snapshot
 from cluster.live_objects import Resource
 from resourceapi.deep_json import most_bytes
-from resourceapi.kinds import claim_spec_of
-from resourceapi.manifests import entries, mapping
+from resourceapi.kind import Kind
+from resourceapi.kinds import KINDS, claim_spec_of
+from resourceapi.manifests import entries, mapping, text
 from resourceapi.objects import Object
 from resourceapi.records.claims import FOR_EXTENDED_RESOURCES, MIN_BYTES, POD_CLAIM_NAME
 
@@ -27,7 +29,8 @@ def _all(*names: str, **parts: _Fields) -> _Fields:
 
 
 _METADATA = ("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "ownerReferences")
-_ANNOTATIONS = MappingProxyType({"annotations": _all(POD_CLAIM_NAME, FOR_EXTENDED_RESOURCES)})
+_ANNOTATIONS = MappingProxyType({"annotations": _all(POD_CLAIM_NAME, FOR_EXTENDED_RESOURCES, IGNORE)})
+_SILENCING = MappingProxyType({"annotations": _all(IGNORE)})
 _MOST_OWNERS = 16
 _WITH_LABELS = _all(*_METADATA, "labels")
 _CONTAINERS = _all("name", "resources", "restartPolicy")
@@ -40,7 +43,7 @@ _POD_STATUSES = (
 )
 _CONDITIONS = _all("type", "status", "reason", "message")
 _POD = _all(
-    metadata=_all(*_METADATA, labels=_all("pod-template-hash")),
+    metadata=_all(*_METADATA, labels=_all("pod-template-hash"), **_SILENCING),
     spec=_all(
         *("nodeName", "schedulerName", "priority", "resourceClaims", "schedulingGates", "schedulingGroup"),
         *("resources", "overhead", "nodeSelector", "affinity", "tolerations", "topologySpreadConstraints"),
@@ -69,7 +72,7 @@ _FIELDS: Mapping[str, _Fields] = {
     ),
     "ResourceClaimTemplate": _all(metadata=_all(*_METADATA), spec=_all(spec=_CLAIM_SPEC)),
 }
-_OTHERS = _all("spec", "status", metadata=_all(*_METADATA))
+_OTHERS = _all("spec", "status", metadata=_all(*_METADATA, **_SILENCING))
 #: What a pod on a node does not need any more: it is not placed.
 _OF_WAITING = ("nodeSelector", "affinity", "tolerations", "topologySpreadConstraints")
 
@@ -77,7 +80,9 @@ _OF_WAITING = ("nodeSelector", "affinity", "tolerations", "topologySpreadConstra
 def held_of(resource: Resource, item: Object) -> Object:
     """What is held of an object of a list, with its kind and version."""
     held = _picked(item, _FIELDS.get(resource.kind, _OTHERS))
-    _shorten_owners(mapping(held, "metadata"))
+    _shorten_metadata(mapping(held, "metadata"))
+    if resource.kind in KINDS:
+        _hold_writers(KINDS[resource.kind], held, item)
     if resource.kind == "Pod":
         _shorten_pod(held)
     if resource.kind == "ResourceClaim":
@@ -107,12 +112,22 @@ def _picked(value: Any, fields: _Fields | None) -> Any:
     return {name: _picked(value[name], inside) for name, inside in fields.items() if name in value}
 
 
-def _shorten_owners(metadata: Object) -> None:
-    """Hold the owner that makes an object again, and few others: there may be a megabyte of them."""
+def _shorten_metadata(metadata: Object) -> None:
+    """Hold the owner that makes an object again, and few others: there may be a megabyte of them. So may be what is ignored."""
+    annotations = mapping(metadata, "annotations")
+    if ignored := text(annotations, IGNORE)[:LONGEST_IGNORE]:
+        annotations[IGNORE] = ignored
     owners = entries(metadata, "ownerReferences")
     if len(owners) > _MOST_OWNERS:
         controllers = [each for each in owners if mapping(each).get("controller") is True]
         metadata["ownerReferences"] = [*controllers, *owners][:_MOST_OWNERS]
+
+
+def _hold_writers(kind: Kind, held: Object, item: Object) -> None:
+    """Hold who writes an object in a deprecated version: of most objects nobody does."""
+    writers = [_picked(each, _all("apiVersion", "manager")) for each in managers_of_deprecated(kind, item)]
+    if writers:
+        mapping(held, "metadata")["managedFields"] = writers
 
 
 def _shorten_pod(held: Object) -> None:
