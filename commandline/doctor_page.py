@@ -14,10 +14,11 @@ Json = dict[str, Any]
 MOST_OBJECTS, MOST_FINDINGS = 10, 1_000
 
 
-def write_html(stream: TextIO, document: Json) -> None:
+def write_html(stream: TextIO, document: Json, when: str = "") -> None:
     """Write a page.
 
     :param document: what ``-o json`` has.
+    :param when: the cluster was like that, for those who may read it later.
     """
     findings = document["findings"]
     more = len(findings) - MOST_FINDINGS
@@ -29,6 +30,7 @@ def write_html(stream: TextIO, document: Json) -> None:
             number(len(findings), "finding") if findings else "Nothing wrong was found",
             class_="sentence",
         ),
+        node("p", f"As it was at {when}.", class_="quiet") if when else None,
         *map(card, findings[:MOST_FINDINGS]),
         node("p", f"{number(more, 'other finding')}: see -o json.", class_="quiet") if more > 0 else None,
         section(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from commandline.errors import SUCCESS
 from commandline.options import add_cluster, add_server_options
@@ -11,13 +11,13 @@ from commandline.plain_http import LOOPBACK, address_of, listener_on, port_of
 if TYPE_CHECKING:
     import socket
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from threading import Event
 
     from claimcheck.watching.followed_cluster import FollowedCluster
-    from claimcheck.watching.metrics import Metrics
-    from claimcheck.watching.waiting_pods import WaitingPods
     from cluster.event_writer import EventWriter, Subject
+    from serving.documents import Find
+    from serving.pages import Exposition
 
 DESCRIPTION = (
     "Follow a cluster, and write an Event on each pod that waits for devices: what is in the way, and what would help. It runs beside "
@@ -29,6 +29,7 @@ EXAMPLES = """examples:
   claimcheck watch -n team               only pods of one namespace
   claimcheck watch --scheduler gpu       only pods with this schedulerName; can be repeated
   claimcheck watch --port 8080           also serve /healthz, /readyz and /metrics there
+  claimcheck watch --report-port 8081    also serve /report there, to this machine: what claimcheck doctor says
   kubectl describe pod waiting           shows the event
 
 A pod is told about two seconds after kube-scheduler has refused it, or has not looked at it because its claims are missing, and again
@@ -73,6 +74,13 @@ def add_arguments(parser: ArgumentParser) -> None:
         default="",
         help="count devices also by the values of this label of nodes; default: not at all",
     )
+    parser.add_argument(
+        "--report-port",
+        metavar="PORT",
+        default="0",
+        help=f"serve /report there over HTTP on {LOOPBACK}, in JSON and as a page: all that claimcheck doctor finds, in all namespaces; "
+        "who reaches it may read it, and in a pod that is who may use kubectl port-forward; default: not at all",
+    )
     parser.add_argument("--dry-run", action="store_true", help="print the events, and write none")
     add_server_options(parser)
 
@@ -86,92 +94,127 @@ def run(options: Namespace) -> int:
     from socket import gethostname
     from threading import Event, Thread
 
+    from claimcheck.watching.examinations import Examinations
+    from claimcheck.watching.metrics import Metrics
     from claimcheck.watching.waiting_pods import WaitingPods
     from cluster.event_writer import EventWriter
     from commandline.live_cluster import followed_cluster
+    from commandline.watch_report import Report
 
     ending = Event()
     for each in (SIGINT, SIGTERM):
         signal(each, lambda *_: ending.set())
     options.live, namespace = True, options.namespace
-    address, port = address_of("watch: --address", options.address), port_of("watch: --port", options.port)
-    listener = listener_on(address, port, f"watch: --address {address}, --port {port}") if port else None
+    ports = _Ports.opened(options)
     followed, client = followed_cluster(options)
     writer = EventWriter(client, CONTROLLER, gethostname(), per_second=EVENTS_PER_SECOND)
     tell = _teller(writer, dry_run=options.dry_run)
     pods = WaitingPods(followed, tell, options.scheduler or [DEFAULT_SCHEDULER], namespace)
+    metrics = Metrics(
+        followed,
+        pods.causes,
+        lambda: {"written": writer.written, "failed": writer.failed},
+        pool_label=options.node_pool_label,
+    )
+    report = Report()
+    examinations = Examinations(followed, report.publish, namespace)
+
+    def look() -> None:
+        pods.look()
+        metrics.looked()
+
+    others = []
+    if ports.metrics is not None:
+        others.append(("devices not counted", metrics.refresh))
+    if ports.report is not None:
+        others.append(("cluster not examined", examinations.refresh))
     try:
-        metrics = (
-            _served(listener, followed, pods, writer, ending, options.node_pool_label)
-            if listener is not None
-            else None
-        )
+        ports.serve(lambda: not followed.missing, metrics.exposition, report.find, ending)
         followed.follow(client, ending)
         _wait_for_all(followed, ending)
         if not options.dry_run:
             Thread(target=writer.run, args=(ending,), daemon=True).start()
-        _watch(pods, metrics, ending)
+        _watch(look, others, ending)
     finally:
         ending.set()
     return SUCCESS
 
 
-def _served(
-    listener: socket.socket,
-    followed: FollowedCluster,
-    pods: WaitingPods,
-    writer: EventWriter,
-    ending: Event,
-    pool_label: str,
-) -> Metrics:
-    """Serve health and metrics until told to end.
+class _Ports(NamedTuple):
+    """Where it listens: for kubelet and Prometheus, and for who may read everything."""
 
-    :param pool_label: the label of nodes that says to which node pool they belong.
+    metrics: socket.socket | None
+    report: socket.socket | None
+
+    @classmethod
+    def opened(cls, options: Namespace) -> _Ports:
+        """Those that the options name.
+
+        :raises UsageError: if they cannot be opened.
+        """
+        address = address_of("watch: --address", options.address)
+        port, report_port = (
+            port_of("watch: --port", options.port),
+            port_of("watch: --report-port", options.report_port),
+        )
+        return cls(
+            listener_on(address, port, f"watch: --address {address}, --port {port}") if port else None,
+            listener_on(LOOPBACK, report_port, f"watch: --report-port {report_port}")
+            if report_port
+            else None,
+        )
+
+    def serve(
+        self,
+        is_ready: Callable[[], bool],
+        exposition: Callable[[], Exposition],
+        find: Find,
+        ending: Event,
+    ) -> None:
+        """Answer in a thread until told to end."""
+        import asyncio
+        from contextlib import AsyncExitStack
+        from threading import Thread
+
+        from serving.documents import documents_served
+        from serving.pages import health_served
+
+        async def serve() -> None:
+            async with AsyncExitStack() as served:
+                if self.metrics is not None:
+                    await served.enter_async_context(health_served(self.metrics, is_ready, exposition))
+                if self.report is not None:
+                    await served.enter_async_context(documents_served(self.report, find))
+                await asyncio.to_thread(ending.wait)
+
+        if any(self):
+            Thread(target=lambda: asyncio.run(serve()), daemon=True).start()
+
+
+def _watch(look: Callable[[], None], others: Iterable[tuple[str, Callable[[], None]]], ending: Event) -> None:
+    """Look at pods again and again, for a third of the time.
+
+    :param others: what else there is to do at a pace of its own, each with what is said if it fails.
     """
-    import asyncio
-    from threading import Thread
-
-    from claimcheck.watching.metrics import Metrics
-    from serving.pages import health_served
-
-    metrics = Metrics(
-        followed,
-        pods.causes,
-        lambda: {"written": writer.written, "failed": writer.failed},
-        pool_label=pool_label,
-    )
-
-    async def serve() -> None:
-        async with health_served(listener, lambda: not followed.missing, metrics.exposition):
-            await asyncio.to_thread(ending.wait)
-
-    Thread(target=lambda: asyncio.run(serve()), daemon=True).start()
-    return metrics
-
-
-def _watch(pods: WaitingPods, metrics: Metrics | None, ending: Event) -> None:
     from gc import collect
     from time import thread_time
 
     from resourceapi.logs import LOGGER
 
+    def done(task: Callable[[], None], failure: str) -> None:
+        try:
+            task()
+        except Exception:  # noqa: BLE001 - whatever it is, it goes on
+            LOGGER.exception(failure)
+        collect()  # what was looked at has circles, and takes ten times the memory of the cluster
+
     took = 0.0
     while not ending.wait(max(LOOK_SECONDS, 2 * took)):
         begun = thread_time()  # waiting for a processor takes nothing from others
-        try:
-            pods.look()
-            if metrics is not None:
-                metrics.looked()
-        except Exception:  # noqa: BLE001 - whatever it is, it goes on
-            LOGGER.exception("pods not looked at")
-        collect()  # what was looked at has circles, and takes ten times the memory of the cluster
-        if metrics is not None:
-            try:
-                metrics.refresh()
-            except Exception:  # noqa: BLE001 - whatever it is, it goes on
-                LOGGER.exception("devices not counted")
-            collect()
+        done(look, "pods not looked at")
         took = thread_time() - begun
+        for failure, task in others:
+            done(task, failure)
 
 
 def _wait_for_all(followed: FollowedCluster, ending: Event) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
+from itertools import accumulate
 from threading import Event, Lock, Thread
 from typing import Any, NamedTuple
 
@@ -17,7 +18,8 @@ from cluster.client import Client
 from cluster.live_objects import LiveObject, Resource
 from cluster.objects import CLAIM, TEMPLATE, ClusterObjects
 from cluster.reflector import Reflector
-from cluster.store import MAX_REASON, Change, Collection
+from cluster.store import MAX_REASON, Change
+from cluster.store import Collection as Stored
 from documents.manifest import Manifest
 from resourceapi.caches import remember
 from resourceapi.deep_json import most_bytes
@@ -68,7 +70,7 @@ class FollowedCluster:
         self._lock = Lock()
         self._changes = 0
         self._ignored: dict[tuple[Resource, str], _Held] = {}
-        self.collections = {each: Collection(partial(_held, each)) for each in resources}
+        self.collections = {each: Stored(partial(_held, each)) for each in resources}
         self._objects = ClusterObjects(profile)
         self._readers = {each: DevicesReader(partial(self._devices, each)) for each in self.collections}
         for each in self.collections.values():
@@ -121,16 +123,30 @@ class FollowedCluster:
             for resource, held in self._find("Pod", key):
                 yield self._live_object(resource, held, {})
 
-    def state(self) -> tuple[ClusterState, list[Manifest]]:
-        """The cluster as commands that ask once have it, and the pods that wait or may do so."""
+    def state(self, left_out: Collection[str] = ()) -> tuple[ClusterState, list[Manifest]]:
+        """The cluster as commands that ask once have it, and the pods that wait or may do so.
+
+        :param left_out: the pods on no node, by ``namespace/name``, of which no more is to be read than that they exist.
+        """
         pods: list[Manifest] = []
-        return self._state(pods), pods
+        return self._state(pods, left_out), pods
 
     def state_without_pending(self) -> ClusterState:
         """The same without pods that are on no node: they can be large, and are not even read."""
         return self._state(None)
 
-    def _state(self, pods: list[Manifest] | None) -> ClusterState:
+    def largest_pending(self, most: int) -> list[str]:
+        """The pods on no node without which the others are no more than so many characters, with what their claims ask for."""
+        sizes = []
+        for key, held in self._pods():
+            if held.is_pending:
+                claims = self.characters_of_claims(held.waiting.pod) if held.waiting is not None else 0
+                sizes.append((held.text.length + claims, key))
+        sizes.sort()
+        up_to = accumulate(size for size, _ in sizes)
+        return [key for (_, key), total in zip(sizes, up_to, strict=True) if total > most]
+
+    def _state(self, pods: list[Manifest] | None, left_out: Collection[str] = ()) -> ClusterState:
         state, texts = ClusterState(self._profile, DEFAULT_NAMESPACE), dict[str, str]()
         for resource, collection in self.collections.items():
             for key, held in list(collection.objects.items()):
@@ -140,7 +156,11 @@ class FollowedCluster:
                     if pods is None and resource.kind == "Pod":
                         state.pods.set(key, self._on_node(held))
                         continue
-                    requesting = state.learn([self._live_object(resource, held, texts)], live=True)
+                    if held.is_pending and key in left_out:
+                        manifest = LiveObject(self.name, resource.name, _bare_pod(key, held.uid))
+                    else:
+                        manifest = self._live_object(resource, held, texts)
+                    requesting = state.learn([manifest], live=True)
                     if held.asked is not None:
                         state.pack(resource.kind, key, PackedDevices(held.asked, self._readers[resource]))
                 except Exception as error:  # noqa: BLE001 - one object does not keep the others from being read
@@ -198,11 +218,12 @@ class _Held:
 
     :ivar asked: what a claim or template asks for, if that is long: few are ever read.
     :ivar is_pending: whether it is a pod on no node.
+    :ivar uid: that of such a pod.
     :ivar group: the PodGroup of such a pod, as ``namespace/name``; empty for none.
     :ivar on_node: a pod on a node, once it has been read.
     """
 
-    __slots__ = ("asked", "group", "is_pending", "on_node", "text", "waiting")
+    __slots__ = ("asked", "group", "is_pending", "on_node", "text", "uid", "waiting")
 
     def __init__(self, resource: Resource, value: Object) -> None:
         value, asked = without_devices(resource.kind, value)
@@ -210,11 +231,12 @@ class _Held:
         self.text = ZippedRaw(value)
         self.is_pending = is_pending(value)
         self.waiting: WaitingPod | None = None
-        self.group = ""
+        self.group = self.uid = ""
         self.on_node: Pod | None = None
         if self.is_pending:
             pod = read_pod(value)
             self.waiting, self.group = _waiting(value, pod, self.text.length), pod.group_key
+            self.uid = pod.uid
 
     @property
     def bytes(self) -> int:
@@ -251,6 +273,18 @@ def _with_shared(texts: dict[str, str], value: Any) -> Any:
     if type(value) is dict:
         return {_with_shared(texts, name): _with_shared(texts, each) for name, each in value.items()}
     return value
+
+
+def _bare_pod(key: str, uid: str) -> Object:
+    """A pod that asks for nothing."""
+    namespace, _, name = key.partition("/")
+    metadata = {"namespace": namespace, "name": name, "uid": uid}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": metadata,
+        "spec": {"containers": [{"name": "c", "image": "-"}]},
+    }
 
 
 def _waiting(value: Object, pod: Pod, characters: int) -> WaitingPod | None:

@@ -14,11 +14,10 @@ from claimcheck.answers.devices.cluster_devices import ClusterDevices
 from claimcheck.watching.causes import CAUSES
 from claimcheck.watching.device_counts import DeviceCounts, count_devices
 from claimcheck.watching.followed_cluster import FollowedCluster
+from claimcheck.watching.pace import Pace
 
 _Labels = tuple[str, ...]
 _PREFIX = "claimcheck_watch"
-#: Devices are counted when something has changed, no more often than that, and for a tenth of the time at most.
-COUNT_SECONDS, SHARE = 30.0, 10
 #: How long patches of devices, and then the selectors of classes, may take.
 LIMIT_SECONDS = 6.0
 
@@ -44,10 +43,10 @@ class Metrics(Collector):
         self._cluster = cluster
         self._waiting = waiting
         self._events = events
-        self._clock = clock
+        self._pace = Pace(clock)
         self._counted: tuple[DeviceCounts, float] | None = None
         self._looked_at = 0.0
-        self._changes, self._next = -1, float("-inf")
+        self._changes = -1
         self.registry = CollectorRegistry()
         self.registry.register(self)
 
@@ -60,15 +59,14 @@ class Metrics(Collector):
 
         :raises OutOfTime: if patches take too long.
         """
-        begun, changes = self._clock(), self._cluster.changes
-        if begun < self._next:
+        changes = self._cluster.changes
+        if not self._pace.is_time:
             return
         if changes != self._changes or self._counted is None:
-            self._next = begun + COUNT_SECONDS
-            state = self._cluster.state_without_pending()
-            devices = ClusterDevices(state, TimeLimit(LIMIT_SECONDS))
-            counts = count_devices(devices, TimeLimit(LIMIT_SECONDS), self._pool_label)
-            self._next = begun + max(COUNT_SECONDS, SHARE * (self._clock() - begun))
+            with self._pace.working():
+                state = self._cluster.state_without_pending()
+                devices = ClusterDevices(state, TimeLimit(LIMIT_SECONDS))
+                counts = count_devices(devices, TimeLimit(LIMIT_SECONDS), self._pool_label)
         else:
             counts, _ = self._counted
         self._counted, self._changes = (counts, time()), changes

@@ -17,11 +17,13 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
+from claimcheck.watching.examinations import Examinations
 from claimcheck.watching.followed_cluster import FollowedCluster
 from claimcheck.watching.metrics import Metrics
 from claimcheck.watching.waiting_pods import QUIET_SECONDS, WaitingPods
 from cluster.client import ANSWER_BYTES
 from cluster.live_objects import Resource
+from commandline.watch_report import Report
 from resourceapi.api_client import Listing, TooLarge
 from resourceapi.objects import Object
 from resourceapi.releases import Profile
@@ -66,7 +68,13 @@ def main() -> None:
     metrics.refresh()
     gc.collect()
     _say(f"counted ({time.process_time() - begun:.1f} s)")
+    report = Report()
+    begun = time.process_time()
+    Examinations(cluster, report.publish).refresh()
+    gc.collect()
+    _say(f"examined ({time.process_time() - begun:.1f} s)")
     print(metrics.exposition()[0].decode())
+    print(f"report: {len(report.find('/report', False).content):,} bytes")
     print(f"{len(told)} pods told: {told[:1]}")
 
 

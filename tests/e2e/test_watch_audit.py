@@ -14,6 +14,7 @@ from urllib.request import urlopen
 import pytest
 import yaml
 
+from commandline.main import main
 from resourceapi.manifests import entries, mapping, text
 from resourceapi.objects import Object
 from tests.conformance.profiles import PROFILES
@@ -39,13 +40,15 @@ class _Run(NamedTuple):
     there: LiveObjects
     audit: Path
     port: int
+    report_port: int
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[_Run]:
     """The cluster, with all pods bound or told why they are not."""
     directory = tmp_path_factory.mktemp("audit")
-    policy, log, port = directory / "policy.yaml", directory / "audit.log", free_port()
+    policy, log = directory / "policy.yaml", directory / "audit.log"
+    port, report_port = free_port(), free_port()
     policy.write_text(yaml.safe_dump(_POLICY))
     flags = [*PROFILES["1.37"].flags, f"--audit-policy-file={policy}", f"--audit-log-path={log}"]
     with live_impact.cluster(flags) as server:
@@ -53,12 +56,13 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[_Run]:
         there = LiveObjects(server.client, ["team"])
         for each in cluster_objects(_NODES):
             there.make(each)
-        with watching(server, directory / "watch.log", "--port", str(port)):
+        options = ("--port", str(port), "--report-port", str(report_port))
+        with watching(server, directory / "watch.log", *options):
             for each in pods_at_once(_PODS, _IMPOSSIBLE):
                 there.make(each)
             until(lambda: _unbound(there) <= _told(server).keys(), lambda: _missing(server, there), _SECONDS)
             until(lambda: len(_unbound(there)) == _IMPOSSIBLE, "some pods that fit are not bound", _SECONDS)
-            yield _Run(server, there, log, port)
+            yield _Run(server, there, log, port, report_port)
 
 
 def _unbound(there: LiveObjects) -> set[str]:
@@ -121,3 +125,16 @@ def test_metrics_tell_of_the_same(run: _Run) -> None:
         f'claimcheck_watch_waiting_pods{{cause="impossible"}} {_IMPOSSIBLE}.0',
     ):
         until(lambda value=value: value in shown(), f"there is no {value}", _SECONDS)  # type: ignore[misc]
+
+
+def test_its_report_is_what_doctor_says(run: _Run, capsys: pytest.CaptureFixture[str]) -> None:
+    def reported() -> list[Object]:
+        with urlopen(f"http://127.0.0.1:{run.report_port}/report", timeout=10) as answer:
+            found: list[Object] = json.load(answer)["findings"]
+            return found
+
+    assert main(["doctor", "--kubeconfig", str(run.server.kubeconfig), "-o", "json"]) == 1
+    wanted = json.loads(capsys.readouterr().out)["findings"]
+    (finding,) = [each for each in wanted if each["code"] == "CD001"]
+    assert len(finding["objects"]) == _IMPOSSIBLE
+    until(lambda: reported() == wanted, lambda: f"the report has {reported()}", _SECONDS)

@@ -31,7 +31,7 @@ def _title(obj: dict[str, Any]) -> str:
     return f"{obj['kind']} " + "/".join(filter(None, (metadata.get("namespace"), metadata["name"])))
 
 
-def _examine(objects: list[dict[str, Any]], case: dict[str, Any], namespace: str = "") -> Examination:
+def examination(objects: list[dict[str, Any]], case: dict[str, Any], namespace: str = "") -> Examination:
     state = ClusterState(Profile(case.get("release", "1.37"), case.get("gates", {})), "default")
     manifests = state.learn(Unwritten("cluster", each) for each in objects)
     assert [each.message for each in state.failures] == []
@@ -86,7 +86,7 @@ def test_illnesses_do_not_hide_each_other(case: dict[str, Any]) -> None:
     """Of several all are found, and nothing else."""
     found = {
         (each.check.code, f"{one.kind} {one.full_name}")
-        for each in _examine(cluster(case), case).diagnoses
+        for each in examination(cluster(case), case).diagnoses
         for one in each.objects
     }
     assert found == {(each["code"], one) for each in case["finds"] for one in each["objects"]}
@@ -95,7 +95,7 @@ def test_illnesses_do_not_hide_each_other(case: dict[str, Any]) -> None:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
 def test_finds(case: dict[str, Any]) -> None:
     """All that is expected, about these objects, and nothing else."""
-    answer = _examine(cluster(case), case)
+    answer = examination(cluster(case), case)
     assert answer.is_complete
     found = [
         {
@@ -131,7 +131,7 @@ def test_a_claim_that_is_nearly_full(users: int, codes: list[str]) -> None:
          "spec": {"nodeName": "node-1", "containers": [{"name": "c", "image": "i"}]}}
         for each in reserved
     ]  # fmt: skip
-    answer = _examine(cluster({"add": [claim, *pods]}), {})
+    answer = examination(cluster({"add": [claim, *pods]}), {})
     assert [each.check.code for each in answer.diagnoses] == codes
 
 
@@ -140,20 +140,20 @@ def test_only_one_namespace() -> None:
     case = named("the pod of a claim is gone")
     former = named("a slice of a former generation")
     objects = cluster({"add": former["add"], "remove": case["remove"]})
-    assert [each.check.code for each in _examine(objects, {}, "team").diagnoses] == ["CD003", "CD012"]
-    assert [each.check.code for each in _examine(objects, {}, "other").diagnoses] == ["CD012"]
+    assert [each.check.code for each in examination(objects, {}, "team").diagnoses] == ["CD003", "CD012"]
+    assert [each.check.code for each in examination(objects, {}, "other").diagnoses] == ["CD012"]
 
 
 def test_an_annotation_silences_a_check_for_any_object() -> None:
     """Whatever kind of object is found, its annotation is heeded; what is not a stored object, such as a pool, has none."""
     silenced, heard = set(), set()
     for case in CASES:
-        kinds = {one.kind for each in _examine(cluster(case), case).diagnoses for one in each.objects}
+        kinds = {one.kind for each in examination(cluster(case), case).diagnoses for one in each.objects}
         ignore = {IGNORE: ", ".join(CHECKS)}
         annotated = [
             each | {"metadata": each["metadata"] | {"annotations": ignore}} for each in cluster(case)
         ]
-        left = {one.kind for each in _examine(annotated, case).diagnoses for one in each.objects}
+        left = {one.kind for each in examination(annotated, case).diagnoses for one in each.objects}
         silenced |= kinds - left
         heard |= left
     assert heard <= {"pool", "device"}
@@ -186,7 +186,7 @@ def test_commands_of_hostile_names() -> None:
         "metadata": {"name": "broken"},
         "spec": slice["spec"] | {"driver": driver, "pool": slice["spec"]["pool"] | {"resourceSliceCount": 2}},
     }
-    answer = _examine([*cluster({}), *hostile, broken], {})
+    answer = examination([*cluster({}), *hostile, broken], {})
     commands = [each.command for each in answer.diagnoses if each.command]
     assert ["claimcheck", "devices", f"--driver={driver}"] in map(shlex.split, commands)
     assert "x;touch y" in {word.partition("/")[2] for each in commands for word in shlex.split(each)}
@@ -224,5 +224,5 @@ def test_many_resources_and_drivers_of_a_vendor_are_one_finding() -> None:
         }
         for each in range(20)
     ]
-    answer = _examine(cluster({"add": [node, *more]}), {})
+    answer = examination(cluster({"add": [node, *more]}), {})
     assert [each.check.code for each in answer.diagnoses] == ["CD009"]

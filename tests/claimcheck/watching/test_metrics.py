@@ -30,7 +30,8 @@ from claimcheck.watching.device_counts import (
     UNUSABLE,
     count_devices,
 )
-from claimcheck.watching.metrics import COUNT_SECONDS, Metrics
+from claimcheck.watching.metrics import Metrics
+from claimcheck.watching.pace import SECONDS
 from claimcheck.watching.waiting_pods import QUIET_SECONDS
 from resourceapi.objects import Object
 from tests.claimcheck.watching.test_waiting_pods import DRIVER, Watched, pod
@@ -144,10 +145,10 @@ def test_devices_are_counted_now_and_then_if_something_has_changed() -> None:
     free = f'devices{{driver="{DRIVER}",state="{FREE}"}}'
     counted.metrics.refresh()
     counted.node("node-2", 3)
-    counted.now += COUNT_SECONDS / 2
+    counted.now += SECONDS / 2
     counted.metrics.refresh()
     assert counted.values()[free] == 0
-    counted.now += COUNT_SECONDS / 2
+    counted.now += SECONDS / 2
     counted.metrics.refresh()
     assert counted.values()[free] == 3
 
