@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from commandline.errors import SUCCESS, UsageError
 from commandline.options import add_cluster, add_inventory, add_server_options
+from commandline.plain_http import LOOPBACK, address_of
 from commandline.scenario import add_timeout
 
 if TYPE_CHECKING:
@@ -14,20 +15,25 @@ if TYPE_CHECKING:
     from contextlib import ExitStack
     from threading import Event
 
+    from claimcheck.watching.followed_cluster import FollowedCluster
+    from cluster.client import Client
     from commandline.page.cluster_pages import ClusterPages, Objects
-    from serving.browser_pages import File
+    from serving.browser_pages import File, Site
 
 DESCRIPTION = (
     "Show a cluster in a browser: why pods wait and what would help, all devices on a map, and who holds them. Nothing on the page "
-    "changes the cluster. Only who has the printed address gets an answer, on this machine."
+    "changes the cluster. Only who has the printed address gets an answer, on this machine; or, with --sign-in, people with a token of "
+    "the cluster, who see what they may read there."
 )
 EXAMPLES = """examples:
   claimcheck ui                                the cluster that kubectl asks
   claimcheck ui --open                         and open the page in a browser
   claimcheck ui --inventory cluster.yaml       the objects in this file
   claimcheck ui --context prod --port 9000     another cluster, another port
+  claimcheck ui --sign-in --certificate tls.crt --key tls.key --address 10.0.0.1
+                                               for people who sign in, as manifests/page deploys it
 
-The page shows what the user of the kubeconfig may read, and follows the cluster as it changes. SIGINT (Ctrl-C) and SIGTERM end it.
+The page shows what the user of the kubeconfig, or of the pod, may read, and follows the cluster as it changes. SIGINT (Ctrl-C) and SIGTERM end it.
 
 exit codes: 0 stopped by a signal, 2 the cluster could not be asked, or the port is taken
 """
@@ -35,6 +41,8 @@ exit codes: 0 stopped by a signal, 2 the cluster could not be asked, or the port
 SECONDS = 60.0
 #: Where a bookmark finds it again.
 PORT = 8820
+#: How long the API server may take to say who somebody is, or what they may do.
+REVIEW_SECONDS = 5.0
 _STATIC = {"/": "index.html", "/page.js": "page.js", "/page.css": "page.css", "/editor.js": "editor.js"}
 _TYPES = {"html": "text/html", "js": "text/javascript", "css": "text/css"}
 
@@ -51,9 +59,30 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="PORT",
         type=_port,
         default=PORT,
-        help=f"the port on 127.0.0.1; 0 for any free one; default: {PORT}",
+        help=f"the port to serve at; 0 for any free one; default: {PORT}",
     )
     parser.add_argument("--open", action="store_true", help="open the page in a browser")
+    parser.add_argument(
+        "--sign-in",
+        action="store_true",
+        help="serve people who sign in with a bearer token of the cluster (TokenReview), over TLS; each sees what they may read there "
+        "(SubjectAccessReview)",
+    )
+    parser.add_argument("--certificate", metavar="FILE", help="with --sign-in: the certificate, PEM")
+    parser.add_argument("--key", metavar="FILE", help="with --sign-in: its key, PEM")
+    parser.add_argument(
+        "--address",
+        metavar="ADDRESS",
+        default=LOOPBACK,
+        help=f"with --sign-in: the IP address to serve at; default: {LOOPBACK}",
+    )
+    parser.add_argument(
+        "--audience",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="with --sign-in: tokens have to be for this audience; can be repeated; default: that of the API server",
+    )
     add_timeout(parser, "what the page asks for at once", SECONDS)
     add_server_options(parser)
 
@@ -74,34 +103,101 @@ def run(options: Namespace) -> int:
     import asyncio
     from threading import Event
 
+    _check(options)
     options.live, options.namespace = options.live or not options.inventory, None  # that of the context
     ending = Event()
-    pages = _live_pages(options, ending) if not options.inventory else _inventory_pages(options)
     try:
-        asyncio.run(_show(_listener(options.port), pages, opens=options.open))
+        if options.sign_in:
+            asyncio.run(_show_people(options, ending))
+        else:
+            pages = _live_pages(options, ending) if not options.inventory else _inventory_pages(options)
+            listener = _listener(LOOPBACK, options.port)
+            asyncio.run(_show(listener, pages, opens=options.open))
     finally:
         ending.set()
     return SUCCESS
 
 
+def _check(options: Namespace) -> None:
+    """Check which options go together.
+
+    :raises UsageError: for others.
+    """
+    if not options.sign_in:
+        for name in ("certificate", "key", "audience"):
+            if getattr(options, name):
+                raise UsageError(f"ui: --{name} is for --sign-in")
+        if options.address != LOOPBACK:
+            raise UsageError(
+                "ui: --address is for --sign-in: whoever reaches the port would see what you may read"
+            )
+        return
+    if options.inventory:
+        raise UsageError("ui: --sign-in is for a live cluster, which knows people and their rights")
+    if not (options.certificate and options.key):
+        raise UsageError(
+            "ui: --sign-in needs --certificate FILE and --key FILE: tokens are not sent in the clear"
+        )
+    address_of("ui: --address", options.address)
+
+
 async def _show(listener: socket.socket, pages: ClusterPages, *, opens: bool) -> None:
+    from serving.browser_pages import Visitor, browser_served
+
+    visitor = Visitor("", pages.answers, pages.version)
+    async with browser_served(listener, _site(), visitor) as address:
+        await _shown(address, opens=opens)
+
+
+async def _show_people(options: Namespace, ending: Event) -> None:
+    """Show a live cluster to people who sign in."""
+    from pathlib import Path
+
+    from commandline.page.rights import Welcome
+    from serving.browser_pages import people_served
+    from serving.logs import configure_logs
+    from serving.sign_in import SignIn
+    from serving.tls import CertificateError, ServerTLS
+
+    configure_logs("info")
+    try:
+        tls = ServerTLS(Path(options.certificate), Path(options.key))
+    except CertificateError as error:
+        raise UsageError(f"ui: --certificate, --key: {error}") from None
+    followed, client, pages = _followed(options, ending)
+    welcome = Welcome(client.waiting(REVIEW_SECONDS), options.audience, list(followed.collections), pages)
+    sign_in = SignIn(welcome)
+    listener = _listener(options.address, options.port)
+    try:
+        async with people_served(listener, _site(), sign_in, tls, lambda: not followed.missing) as address:
+            await _shown(address, opens=options.open)
+    finally:
+        sign_in.close()
+
+
+def _site() -> Site:
+    from commandline.page.cluster_pages import POSTED
+    from commandline.page.openapi import PATHS
+    from commandline.page.rights import NOT_FOR_YOU
+    from serving.browser_pages import Site
+
+    return Site(_files(), frozenset(f"/api/v1/{name}" for name in PATHS), POSTED, NOT_FOR_YOU)
+
+
+async def _shown(address: str, *, opens: bool) -> None:
+    """Tell the address, and wait for a signal."""
     import asyncio
     from contextlib import ExitStack
     from signal import SIGINT, SIGTERM
 
-    from commandline.page.cluster_pages import POSTED
-    from serving.browser_pages import Site, browser_served
-
     stopped = asyncio.Event()
     for each in (SIGINT, SIGTERM):
         asyncio.get_running_loop().add_signal_handler(each, stopped.set)
-    site = Site(_files(), pages.answers, POSTED, pages.version)
-    async with browser_served(listener, site) as address:
-        print(address, flush=True)
-        with ExitStack() as opened:
-            if opens:
-                await asyncio.to_thread(_open, address, opened)
-            await stopped.wait()
+    print(address, flush=True)
+    with ExitStack() as opened:
+        if opens:
+            await asyncio.to_thread(_open, address, opened)
+        await stopped.wait()
 
 
 def _open(address: str, opened: ExitStack) -> None:
@@ -123,11 +219,11 @@ def _open(address: str, opened: ExitStack) -> None:
     webbrowser.open(file.as_uri())
 
 
-def _listener(port: int) -> socket.socket:
+def _listener(address: str, port: int) -> socket.socket:
     from serving.listening import listen
 
     try:
-        return listen("127.0.0.1", port)
+        return listen(address, port)
     except OSError as error:
         raise UsageError(f"--port {port}: {error.strerror or error}; --port 0 takes any free one") from None
 
@@ -164,6 +260,10 @@ def _live_pages(options: Namespace, ending: Event) -> ClusterPages:
 
     :raises UsageError: if it does not answer.
     """
+    return _followed(options, ending)[2]
+
+
+def _followed(options: Namespace, ending: Event) -> tuple[FollowedCluster, Client, ClusterPages]:
     from commandline.live_cluster import followed_cluster
     from commandline.page.cluster_pages import ClusterPages
     from serving.routes import HTTPError
@@ -176,4 +276,5 @@ def _live_pages(options: Namespace, ending: Event) -> ClusterPages:
             raise HTTPError(f"still reading {', '.join(missing)}", 503)
         return followed.state()
 
-    return ClusterPages(followed.name, read, lambda: followed.changes, is_live=True, seconds=options.timeout)
+    pages = ClusterPages(followed.name, read, lambda: followed.changes, is_live=True, seconds=options.timeout)
+    return followed, client, pages

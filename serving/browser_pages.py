@@ -1,9 +1,10 @@
-"""Pages for the browser of one person on this machine, over plain HTTP.
+"""Pages for browsers: of one person on this machine, over plain HTTP, or of people who sign in, over TLS.
 
-Everybody on the machine reaches the port, and so does every page of the web that is open in the browser. So nothing is told without
-the token of the address that this person was given. It stands behind the `#`, which no browser sends; the page keeps it where only
-pages of this host and port can read it, and sends it in a header. It is no cookie: browsers send those to every port of a host. A name that somebody
-points at 127.0.0.1 (DNS rebinding) is not among the hosts that are answered, and other origins may neither ask nor frame a page.
+Others reach the port, and so does every page of the web that is open in a browser. So nothing is told without a token: that of the address
+that the person on this machine was given, or one that a :data:`Door` takes. The page keeps it where only
+pages of this host and port can read it, and sends it in a header. It is no cookie: browsers send those to every port of a host, and with the questions
+of other pages. A name that somebody points at 127.0.0.1 (DNS rebinding) is not among the hosts that are answered on this machine, and other
+origins may neither ask nor frame a page.
 """
 
 from __future__ import annotations
@@ -12,25 +13,31 @@ import asyncio
 import gzip
 import hmac
 import json
+import logging
 import secrets
 import socket
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from aiohttp import web
 
 from resourceapi.json_text import parse
 from resourceapi.json_values import JSONError
-from resourceapi.logs import LOGGER
+from resourceapi.logs import LOGGER, log
 from serving.bodies import JSON
 from serving.connections import Connections
 from serving.http_server import GeneralHTTP, Response, StreamedResponse
-from serving.pages import plain_connections
+from serving.listening import most_connections
+from serving.pages import Pages, accepted
 from serving.routes import HTTPError, json_bytes
 
-MOST_CONNECTIONS = 100
+if TYPE_CHECKING:
+    from serving.tls import ServerTLS
+
+#: Of the one person on this machine, and of people who sign in: a browser has up to six.
+MOST_CONNECTIONS, MOST_OF_PEOPLE = 100, 1_000
 IDLE_SECONDS = 60.0
 REQUEST_BYTES = 64 * 1024
 BODY_SECONDS = 10.0
@@ -39,6 +46,9 @@ CHANGE_SECONDS, SILENT_SECONDS = 0.2, 15.0
 #: From how many bytes on an answer is compressed.
 COMPRESSED_BYTES = 1024
 CHANGES = "/api/v1/changes"
+#: How often it is looked whether there is another certificate.
+CERTIFICATE_SECONDS = 1.0
+PROBED = ("/healthz", "/readyz")
 _HEADERS = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -63,32 +73,62 @@ class File(NamedTuple):
     content: bytes
 
 
-class Site(NamedTuple):
-    """What a person can look at.
+class Visitor(NamedTuple):
+    """What somebody sees.
 
-    :param files: by path.
+    :param name: who it is.
     :param answers: by path; each makes the JSON text of its answer, one after the other in one thread, or raises :class:`HTTPError`.
-    :param asked_by_post: the paths of answers to which questions may be long.
-    :param version: grows with each change of what is shown.
+    :param version: another one after each change of what is seen; None for who is told of none.
+    """
+
+    name: str
+    answers: Mapping[str, Callable[[Query], str]]
+    version: Callable[[], int] | None
+
+
+class NotSignedIn(HTTPError):
+    """No token, or none that counts.
+
+    :param realm: of which tokens do; empty where nobody can type one.
+    """
+
+    def __init__(self, message: str, realm: str = "") -> None:
+        super().__init__(message, 401)
+        self.realm = realm
+
+
+Door = Callable[[str], Awaitable[Visitor]]
+"""Who has a token, empty for none; raises :class:`NotSignedIn`. Asked for every question, and now and then during a stream."""
+
+
+class Site(NamedTuple):
+    """What there is to see.
+
+    :param files: by path; for everybody.
+    :param asked: the paths of all answers.
+    :param asked_by_post: those of answers to which questions may be long.
+    :param refusal: what somebody is told who may see none of an answer.
     """
 
     files: Mapping[str, File]
-    answers: Mapping[str, Callable[[Query], str]]
+    asked: frozenset[str]
     asked_by_post: frozenset[str]
-    version: Callable[[], int]
+    refusal: str = ""
 
 
 class BrowserPages:
-    """Answers the requests of a browser.
+    """Answers the requests of browsers.
 
-    :param port: at which it listens on loopback.
-    :param token: what the address has that the person was told.
+    :param door: who has which token.
+    :param origin: the scheme of addresses.
+    :param hosts: the hosts that are answered; None for any.
     """
 
-    def __init__(self, site: Site, port: int, token: str) -> None:
+    def __init__(self, site: Site, door: Door, scheme: str, hosts: frozenset[str] | None = None) -> None:
         self._site = site
-        self._authorization = f"Bearer {token}".encode()
-        self._hosts = frozenset(f"{host}:{port}" for host in ("127.0.0.1", "localhost", "[::1]"))
+        self._door = door
+        self._scheme = scheme
+        self._hosts = hosts
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="answers")
         self._closing = asyncio.Event()
 
@@ -102,12 +142,14 @@ class BrowserPages:
         try:
             return await self._answer(request)
         except HTTPError as error:
-            return _response(
-                request, _Answer(json_bytes(json.dumps({"error": error.message}))), JSON, error.code
-            )
+            said = _Answer(json_bytes(json.dumps({"error": error.message})))
+            response = _response(request, said, JSON, error.code)
+            if isinstance(error, NotSignedIn) and error.realm:
+                response.headers["WWW-Authenticate"] = f'Bearer realm="{error.realm}"'
+            return response
 
     async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
-        if request.headers.get("Host") not in self._hosts:
+        if self._hosts is not None and request.headers.get("Host") not in self._hosts:
             raise HTTPError("this host is not served", 403)
         if request.method not in ("GET", "HEAD", "POST"):
             raise HTTPError("only GET, HEAD and POST", 405)
@@ -118,19 +160,18 @@ class BrowserPages:
             raise HTTPError("only pages of this origin may ask", 403)
         if request.method != "POST" and (file := self._site.files.get(request.path)) is not None:
             return _response(request, _Answer(file.content), file.content_type)
-        given = request.headers.get("Authorization", "").encode("utf-8", "surrogateescape")
-        if not hmac.compare_digest(given, self._authorization):
-            raise HTTPError(_NO_TOKEN, 403)
+        token = _token(request)
+        visitor = await self._door(token)
         if request.path == CHANGES and request.method == "GET":
-            return await self._changes(request)
+            return await self._changes(request, token, visitor)
         if request.method == "POST":
-            return await self._posted(request)
-        if request.path in self._site.answers and request.path not in self._site.asked_by_post:
-            return await self._answered(request, request.query)
+            return await self._posted(request, visitor)
+        if request.path in self._site.asked and request.path not in self._site.asked_by_post:
+            return await self._answered(request, visitor, request.query)
         raise HTTPError("there is nothing here", 404)
 
-    async def _posted(self, request: web.BaseRequest) -> Response:
-        if request.headers.get("Origin") != f"http://{request.headers['Host']}":
+    async def _posted(self, request: web.BaseRequest, visitor: Visitor) -> Response:
+        if request.headers.get("Origin") != f"{self._scheme}://{request.headers.get('Host')}":
             raise HTTPError("only pages of this origin may ask", 403)
         if request.path not in self._site.asked_by_post:
             raise HTTPError("there is nothing to send here", 405)
@@ -143,35 +184,49 @@ class BrowserPages:
             raise HTTPError("the body did not come in time", 408) from None
         except JSONError as error:
             raise HTTPError(f"the body is not JSON: {error}") from None
-        query = asked if isinstance(asked, dict) else {}
+        given = asked.items() if isinstance(asked, dict) else ()
         return await self._answered(
-            request, {key: value for key, value in query.items() if isinstance(value, str)}
+            request, visitor, {key: value for key, value in given if isinstance(value, str)}
         )
 
-    async def _answered(self, request: web.BaseRequest, query: Query) -> Response:
+    async def _answered(self, request: web.BaseRequest, visitor: Visitor, query: Query) -> Response:
+        make = visitor.answers.get(request.path)
+        if make is None:
+            raise HTTPError(self._site.refusal, 403)
         made = await asyncio.get_running_loop().run_in_executor(
-            self._thread, _made, self._site.answers[request.path], query, _may_be_compressed(request)
+            self._thread, _made, make, query, _may_be_compressed(request)
         )
         return _response(request, made, JSON)
 
-    async def _changes(self, request: web.BaseRequest) -> web.StreamResponse:
-        """A stream of the versions to come; it ends with the connection."""
+    async def _changes(self, request: web.BaseRequest, token: str, visitor: Visitor) -> web.StreamResponse:
+        """A stream of the versions to come; it ends with the connection, or when the token no longer counts."""
+        if visitor.version is None:
+            raise HTTPError(self._site.refusal, 403)
         stream = StreamedResponse(headers=_HEADERS | {"Content-Type": "text/event-stream"})
-        known, silent = self._site.version(), 0.0
-        with suppress(ConnectionError):  # whoever asks may leave at any time
+        known, silent = visitor.version(), 0.0
+        with suppress(ConnectionError, HTTPError):  # whoever asks may leave at any time
             await stream.prepare(request)
             await stream.write(b": changes are told here\n\n")
             while not self._closing.is_set():
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._closing.wait(), CHANGE_SECONDS)
                 silent += CHANGE_SECONDS
-                if (version := self._site.version()) != known:
+                seen = (await self._door(token)).version
+                if seen is None:
+                    break
+                if (version := seen()) != known:
                     known, silent = version, 0.0
                     await stream.write(f'data: {{"version": {version}}}\n\n'.encode())
                 elif silent >= SILENT_SECONDS:  # whoever has left is noticed only so
                     silent = 0.0
                     await stream.write(b":\n\n")
         return stream
+
+
+def _token(request: web.BaseRequest) -> str:
+    """The bearer token of a request; empty for none."""
+    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else ""
 
 
 class _Answer(NamedTuple):
@@ -207,20 +262,77 @@ def _response(request: web.BaseRequest, answer: _Answer, content_type: str, stat
 
 
 @asynccontextmanager
-async def browser_served(listener: socket.socket, site: Site) -> AsyncIterator[str]:
-    """Show a site in the block, in the event loop that it is in; yields the address, with a new token.
+async def browser_served(listener: socket.socket, site: Site, visitor: Visitor) -> AsyncIterator[str]:
+    """Show a site to one person in the block, in the event loop that it is in; yields the address, with a new token.
 
     :param listener: from :func:`serving.listening.listen`, on a loopback address; closed in the end.
     """
     host, port = listener.getsockname()[:2]
     token = secrets.token_urlsafe(32)
-    pages = BrowserPages(site, port, token)
-    connections = Connections(MOST_CONNECTIONS, idle_seconds=IDLE_SECONDS)
+
+    async def door(given: str) -> Visitor:
+        if not hmac.compare_digest(given.encode("utf-8", "surrogateescape"), token.encode()):
+            raise NotSignedIn(_NO_TOKEN)
+        return visitor
+
+    hosts = frozenset(f"{each}:{port}" for each in ("127.0.0.1", "localhost", "[::1]"))
+    pages = BrowserPages(site, door, "http", hosts)
+    async with _served(listener, pages, MOST_CONNECTIONS):
+        yield f"{_address('http', host, port)}#token={token}"
+
+
+@asynccontextmanager
+async def people_served(
+    listener: socket.socket, site: Site, door: Door, tls: ServerTLS, is_ready: Callable[[], bool]
+) -> AsyncIterator[str]:
+    """Show a site over TLS to people who sign in, in the block; yields the address.
+
+    :param listener: from :func:`serving.listening.listen`; closed in the end.
+    :param tls: whose files may change meanwhile.
+    :param is_ready: what ``/readyz`` tells; ``/healthz`` tells that the process answers.
+    """
+    host, port = listener.getsockname()[:2]
+    following = asyncio.create_task(_follow(tls))
+    try:
+        pages = BrowserPages(site, door, "https")
+        async with _served(listener, pages, MOST_OF_PEOPLE, tls, Pages({"ready": is_ready})):
+            yield _address("https", host, port)
+    finally:
+        following.cancel()
+
+
+def _address(scheme: str, host: str, port: int) -> str:
+    return f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}/"
+
+
+async def _follow(tls: ServerTLS) -> None:
+    """Take over a certificate that is replaced."""
+    from serving.tls import CertificateError  # which brings cryptography
+
+    while True:
+        await asyncio.sleep(CERTIFICATE_SECONDS)
+        try:
+            if await asyncio.to_thread(tls.refresh):
+                log(logging.INFO, "certificate replaced")
+        except CertificateError as error:
+            log(logging.ERROR, "certificate not replaced", reason=str(error))
+
+
+@asynccontextmanager
+async def _served(
+    listener: socket.socket,
+    pages: BrowserPages,
+    most: int,
+    tls: ServerTLS | None = None,
+    health: Pages | None = None,
+) -> AsyncIterator[None]:
+    connections = Connections(most_connections(most), idle_seconds=IDLE_SECONDS)
 
     async def answer(request: web.BaseRequest, _: object) -> web.StreamResponse:
         connections.works(request.transport)
         try:
-            response = await pages.answer(request)
+            is_of_health = health is not None and request.path in PROBED
+            response = await (health if is_of_health and health is not None else pages).answer(request)
         except BaseException:
             connections.answered(request.transport)
             raise
@@ -229,8 +341,8 @@ async def browser_served(listener: socket.socket, site: Site) -> AsyncIterator[s
         return response
 
     general = GeneralHTTP(answer, idle_seconds=IDLE_SECONDS, request_bytes=REQUEST_BYTES)
-    async with plain_connections(listener, general, connections):
+    async with accepted(listener, general, connections, tls):
         try:
-            yield f"http://{f'[{host}]' if ':' in host else host}:{port}/#token={token}"
+            yield
         finally:
             pages.close()

@@ -18,7 +18,7 @@ from aiohttp import web
 
 from serving.connections import Connections
 from serving.http_server import GeneralHTTP, Response, text
-from serving.pages import plain_connections
+from serving.pages import accepted
 from serving.routes import HTTPError
 
 MOST_CONNECTIONS = 100
@@ -74,7 +74,7 @@ async def documents_served(listener: socket.socket, find: Find) -> AsyncIterator
         )
 
     general = GeneralHTTP(answer, idle_seconds=IDLE_SECONDS, request_bytes=REQUEST_BYTES)
-    async with plain_connections(listener, general, connections):
+    async with accepted(listener, general, connections):
         yield
 
 

@@ -10,14 +10,18 @@ from contextlib import asynccontextmanager
 from functools import partial
 from time import monotonic
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from aiohttp import web
 
 from resourceapi.logs import LOGGER
-from serving.connections import Connections, PlainConnection
+from serving.connections import Connections, PlainConnection, TLSConnection
 from serving.http_server import GeneralHTTP, Response, text
 from serving.listening import Acceptor, Shares, most_connections
 from serving.logs import LogLimit
+
+if TYPE_CHECKING:
+    from serving.tls import ServerTLS
 
 # The text that Prometheus scrapes, rendered now and then: whoever reaches the port may ask for it, and it
 # takes a while.
@@ -154,7 +158,7 @@ async def health_served(
 
     general = GeneralHTTP(answer, idle_seconds=IDLE_SECONDS, request_bytes=REQUEST_BYTES)
     try:
-        async with plain_connections(listener, general, connections):
+        async with accepted(listener, general, connections):
             yield
     finally:
         if metrics is not None:
@@ -162,16 +166,24 @@ async def health_served(
 
 
 @asynccontextmanager
-async def plain_connections(
-    listener: socket.socket, general: GeneralHTTP, connections: Connections
+async def accepted(
+    listener: socket.socket, general: GeneralHTTP, connections: Connections, tls: ServerTLS | None = None
 ) -> AsyncIterator[None]:
-    """Accept connections without TLS in the block, and close them at its end.
+    """Accept connections in the block, and close them at its end.
 
     :param listener: from :func:`serving.listening.listen`; closed in the end.
+    :param tls: None for connections without TLS.
     """
+
+    def protocol() -> asyncio.BaseProtocol:
+        application = general.protocol()
+        if tls is None:
+            return PlainConnection(application, connections)
+        return TLSConnection(application, tls.context, connections)
+
     acceptor = Acceptor(
         listener,
-        lambda: PlainConnection(general.protocol(), connections),
+        protocol,
         shares=Shares(1),
         process=0,
         connections=connections,

@@ -1,7 +1,7 @@
 """The objects that deploy a component: the kustomizations in ``manifests/``, changed as the options say.
 
 The components are the webhooks, a second scheduler (kube-scheduler, and ``claimcheck schedule`` as its extender), ``claimcheck watch``,
-and the example of a classic driver: its controller, its node plugin, the CRDs of its parameters, and a class.
+``claimcheck ui`` for people who sign in, and the example of a classic driver: its controller, its node plugin, the CRDs of its parameters, and a class.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from commandline.manifests.options import (
     OWN,
     SCHEDULER,
     SECRET,
+    UI,
     WATCH,
     image_entry,
     renamed,
@@ -63,6 +64,10 @@ _OF_OTHERS: dict[str, tuple[str, dict[str, object]]] = {
         "other components",
         {name: value for name, value in _OF_SERVICES.items() if name != "service_monitor"} | {"replicas": 2},
     ),
+    UI: (
+        "other components",
+        {name: value for name, value in _OF_SERVICES.items() if name != "certificates"} | {"replicas": 2},
+    ),
     CLASSIC_GPU: ("other components", _OF_SERVICES),
 }
 IMAGE = "claimcheck"
@@ -100,6 +105,8 @@ def objects_of(options: Namespace) -> list[Object]:
         objects = render_value(classic_gpu_kustomization(options), DIRECTORY)
     elif options.component == WATCH:
         objects = render_value(watch_kustomization(options), DIRECTORY)
+    elif options.component == UI:
+        objects = render_value(ui_kustomization(options), DIRECTORY)
     elif options.kube_scheduler_image is not None:
         raise UsageError("manifests: --kube-scheduler-image is only for --component scheduler")
     else:
@@ -122,6 +129,19 @@ def watch_kustomization(options: Namespace) -> Object:
     """The kustomization, in ``manifests/``, for those options that kustomize can express."""
     components = ["components/watch/prometheus"] * options.service_monitor
     return {**_kustomization_of(WATCH, options), "components": components}
+
+
+def ui_kustomization(options: Namespace) -> Object:
+    """The kustomization, in ``manifests/``, for those options that kustomize can express.
+
+    :raises UsageError: if the page is to issue its own certificates.
+    """
+    if options.certificates == OWN:
+        raise UsageError(
+            "manifests: --component ui needs --certificates secret or cert-manager: the page may write no Secret"
+        )
+    components = ["components/ui/cert-manager"] * (options.certificates == CERT_MANAGER)
+    return {**_kustomization_of(UI, options), "components": components}
 
 
 def _kustomization_of(directory: str, options: Namespace) -> Object:

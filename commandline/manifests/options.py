@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser
 
 
-DESCRIPTION = "Print the manifests that deploy the webhooks, a second scheduler, events for pods that wait, or a classic driver."
+DESCRIPTION = "Print the manifests that deploy the webhooks, a second scheduler, events for pods that wait, the page, or a classic driver."
 EXAMPLES = """examples:
   claimcheck manifests --image registry.example.com/claimcheck:0.1.0 | kubectl apply --server-side -f -
   claimcheck manifests --image IMAGE --mode crd-served --certificates cert-manager --service-monitor
@@ -23,15 +23,22 @@ EXAMPLES = """examples:
   claimcheck manifests --mode crd-served --url https://127.0.0.1:8443 --authority certificates/current/ca.crt
   claimcheck manifests --component scheduler --image IMAGE --kube-scheduler-image KUBE_SCHEDULER_IMAGE
   claimcheck manifests --component watch --image IMAGE | kubectl apply --server-side -f -
+  claimcheck manifests --component ui --image IMAGE --certificates cert-manager | kubectl apply --server-side -f -
   claimcheck manifests --component classic-gpu --image IMAGE | kubectl apply --server-side -f -
 
 Without --namespace, --config, --failure-policy and --url, the result is what kustomize makes of manifests/overlays/MODE
-(manifests/overlays/scheduler for the scheduler, manifests/watch for events, manifests/classic-gpu for the example of a
-classic driver) with the components that the options choose.
+(manifests/overlays/scheduler for the scheduler, manifests/watch for events, manifests/ui for the page, manifests/classic-gpu
+for the example of a classic driver) with the components that the options choose.
 """
 BUILT_IN_GUARD, CRD_SERVED = MODES = ("built-in-guard", "crd-served")
 OWN, SECRET, CERT_MANAGER = CERTIFICATES = ("own", "secret", "cert-manager")
-WEBHOOKS, SCHEDULER, WATCH, CLASSIC_GPU = COMPONENTS = ("webhooks", "scheduler", "watch", "classic-gpu")
+WEBHOOKS, SCHEDULER, WATCH, UI, CLASSIC_GPU = COMPONENTS = (
+    "webhooks",
+    "scheduler",
+    "watch",
+    "ui",
+    "classic-gpu",
+)
 FAILURE_POLICIES = ("Fail", "Ignore")
 #: The namespace in the kustomizations.
 NAMESPACE = "claimcheck-system"
@@ -44,7 +51,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         choices=COMPONENTS,
         default=WEBHOOKS,
         help="what to deploy: `claimcheck serve`, or a kube-scheduler with `claimcheck schedule` as its extender, for pods "
-        "with schedulerName claimcheck, or `claimcheck watch`, or the example of a classic driver (`claimcheck classic-driver`, Kubernetes 1.30); "
+        "with schedulerName claimcheck, or `claimcheck watch`, or `claimcheck ui --sign-in`, or the example of a classic driver (`claimcheck classic-driver`, Kubernetes 1.30); "
         f"default: {WEBHOOKS}",
     )
     parser.add_argument(
@@ -113,7 +120,7 @@ def _add_certificates(parser: ArgumentParser) -> None:
         choices=CERTIFICATES,
         default=OWN,
         help="issued and renewed by the service itself, in a Secret claimcheck-tls that you create (for the scheduler: "
-        "claimcheck-scheduler-tls and claimcheck-kube-scheduler-tls), or by cert-manager; "
+        "claimcheck-scheduler-tls and claimcheck-kube-scheduler-tls; for the page, which may write none: claimcheck-ui-tls), or by cert-manager; "
         f"default: {OWN}",
     )
     parser.add_argument(

@@ -13,7 +13,7 @@ import aiohttp
 import pytest
 
 from serving import browser_pages
-from serving.browser_pages import CHANGES, File, Query, Site, browser_served
+from serving.browser_pages import CHANGES, File, Query, Site, Visitor, browser_served
 from serving.listening import listen
 from serving.routes import HTTPError
 
@@ -57,14 +57,15 @@ class Served(NamedTuple):
 @asynccontextmanager
 async def served(version: Callable[[], int] = lambda: 0) -> AsyncIterator[Served]:
     """A site with a page, an answer to short questions and one to long ones."""
+    asked = {"/api/short": _echoed, "/api/long": _echoed}
     site = Site(
         {"/": File("text/html", PAGE.encode())},
-        {"/api/short": _echoed, "/api/long": _echoed},
+        frozenset((*asked, "/api/other")),
         frozenset(("/api/long",)),
-        version,
+        "not for you",
     )
     async with (
-        browser_served(listen("127.0.0.1", 0), site) as address,
+        browser_served(listen("127.0.0.1", 0), site, Visitor("me", asked, version)) as address,
         aiohttp.ClientSession(auto_decompress=False) as client,
     ):
         yield Served(address, client)
@@ -72,7 +73,7 @@ async def served(version: Callable[[], int] = lambda: 0) -> AsyncIterator[Served
 
 OWN: dict[str, str] = {}
 NOBODY = {"Authorization": ""}
-REFUSED = 403
+REFUSED, UNKNOWN = 403, 401
 
 
 @pytest.mark.parametrize(
@@ -82,11 +83,12 @@ REFUSED = 403
         ("/api/short?a=1", OWN, 200),
         ("/", NOBODY, 200),  # which has nothing of the cluster
         ("/", {"Sec-Fetch-Site": "cross-site"}, 200),
-        ("/api/short", NOBODY, REFUSED),
-        ("/api/short", {"Authorization": "Bearer wrong"}, REFUSED),
-        ("/api/short", {"Authorization": "Bearer \u00e4"}, REFUSED),
-        ("/nothing", NOBODY, REFUSED),
-        (CHANGES, NOBODY, REFUSED),
+        ("/api/short", NOBODY, UNKNOWN),
+        ("/api/short", {"Authorization": "Bearer wrong"}, UNKNOWN),
+        ("/api/short", {"Authorization": "Bearer \u00e4"}, UNKNOWN),
+        ("/nothing", NOBODY, UNKNOWN),
+        (CHANGES, NOBODY, UNKNOWN),
+        ("/api/other", OWN, REFUSED),  # which is shown to others
         ("/", {"Host": "attacker.example.com"}, REFUSED),
         ("/api/short", {"Host": "attacker.example.com:80"}, REFUSED),
         ("/api/short", {"Host": ""}, REFUSED),
@@ -109,7 +111,7 @@ def test_who_gets_answers(path: str, headers: dict[str, str], status: int) -> No
     found, text = asyncio.run(ask())
     assert found == status
     assert "secret" not in text
-    assert status != REFUSED or PAGE not in text
+    assert status not in (REFUSED, UNKNOWN) or PAGE not in text
 
 
 @pytest.mark.parametrize(

@@ -309,6 +309,7 @@ async function answer<T>(path: string, init: RequestInit = {}): Promise<T> {
     keep();
     return body as T;
   }
+  if (response.status === 401) canSignIn.value = response.headers.has("WWW-Authenticate");
   const said = (body as { error?: unknown } | null)?.error;
   throw new Refused(response.status, typeof said === "string" ? said : `the answer has the status ${response.status}`);
 }
@@ -323,7 +324,10 @@ export function table(name: string): Promise<{ text: string }> {
   return answer(name);
 }
 
-export const isLoggedOut = signal(false);
+/** Why nothing is shown: there is no token that counts. */
+export const loggedOut = signal("");
+/** Whether tokens of the cluster count, rather than that of an address. */
+export const canSignIn = signal(false);
 export const isConnected = signal(true);
 
 /** An answer, or why there is none; neither while the first one is awaited. */
@@ -362,9 +366,9 @@ async function refresh(path: string, entry: { loaded: Signal<Loaded<unknown>>; v
     loaded = { value: await answer(path) };
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
-    if (error.status === 401 || error.status === 403) {
+    if (error.status === 401) {
       if (drop()) return location.reload();
-      isLoggedOut.value = true;
+      loggedOut.value = error.message;
     }
     const { value } = entry.loaded.value;
     loaded = error.status === 0 && value !== undefined ? { value } : { error };
@@ -417,7 +421,7 @@ export async function follow() {
     }
     if (hidden.aborted) continue;
     isConnected.value = false;
-    if (!isLoggedOut.value) reloadSoon(); // which tells a server that refuses from one that is not there
+    if (!loggedOut.value) reloadSoon(); // which tells a server that refuses from one that is not there
     await new Promise((resolve) => setTimeout(resolve, RETRY));
   }
 }

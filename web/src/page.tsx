@@ -1,6 +1,6 @@
 // The frame around all views.
 import { Component, type ComponentChildren, render } from "preact";
-import { type Cluster, follow, isConnected, isLoggedOut, reload } from "./api.ts";
+import { canSignIn, type Cluster, follow, isConnected, loggedOut, reload } from "./api.ts";
 import { CapacityPage } from "./capacity.tsx";
 import { Devices } from "./devices.tsx";
 import { DevicePage } from "./device.tsx";
@@ -11,7 +11,8 @@ import { Pod } from "./pod.tsx";
 import { PoolPage, Pools } from "./pools.tsx";
 import { RemedyPage } from "./remedy.tsx";
 import { route, to } from "./routes.ts";
-import { Said } from "./text.tsx";
+import { Said, sentence } from "./text.tsx";
+import { isSignedIn, signIn, signOut } from "./token.ts";
 import { Try } from "./try.tsx";
 import { Waiting } from "./waiting.tsx";
 
@@ -59,7 +60,7 @@ const VIEWS = [
 
 function Page() {
   const cluster = useAnswer<Cluster>("cluster").value;
-  if (isLoggedOut.value) return <LoggedOut />;
+  if (loggedOut.value) return canSignIn.value ? <SignIn /> : <LoggedOut />;
   return (
     <>
       <button type="button" class="skip" onClick={() => document.querySelector("main")?.focus()}>Skip to the content</button>
@@ -73,7 +74,8 @@ function Page() {
         {cluster && (
           <p class="source">
             <span class="name"><Said>{cluster.source}</Said></span> <span class="quiet">Kubernetes <Said>{cluster.kubeVersion}</Said></span>{" "}
-            {cluster.isLive && <span class={isConnected.value ? "live" : "live off"} role="status">{isConnected.value ? "live" : "not connected"}</span>}
+            {cluster.isLive && <span class={isConnected.value ? "live" : "live off"} role="status">{isConnected.value ? "live" : "not connected"}</span>}{" "}
+            {isSignedIn() && <button type="button" onClick={signOut}>Sign out</button>}
           </p>
         )}
       </header>
@@ -87,6 +89,24 @@ function Page() {
         <Whole key={route.value.view === "try" ? "try" : location.hash}><View /></Whole>
       </main>
     </>
+  );
+}
+
+function SignIn() {
+  useTitle("Sign in");
+  const send = (event: SubmitEvent) => {
+    event.preventDefault();
+    signIn(String(new FormData(event.target as HTMLFormElement).get("token")));
+  };
+  return (
+    <main>
+      <h1>Sign in</h1>
+      <p><Said>{sentence(loggedOut.value)}</Said></p>
+      <form onSubmit={send}>
+        <p><label>Token <input type="password" name="token" required autoComplete="off" /></label> <button type="submit">Sign in</button></p>
+      </form>
+      <p class="quiet">This browser keeps it for this page alone.</p>
+    </main>
   );
 }
 

@@ -1,5 +1,5 @@
-// The token of the address that `claimcheck ui` has printed. It stands behind the "#", which no browser sends, and is kept where only
-// pages of this host and port can read it: a cookie would go to every port of the host.
+// The token of the address that `claimcheck ui` has printed, or one that somebody has signed in with. It stands behind the "#", which no
+// browser sends, and is kept where only pages of this host and port can read it: a cookie would go to every port of the host.
 const KEY = "claimcheck-token";
 
 // Every page of the web can open this one with a token of its own, so one counts for this tab only until the server has taken it.
@@ -16,9 +16,26 @@ function take(): boolean {
 take();
 addEventListener("hashchange", () => take() && location.reload());
 
-export const authorization = () => ({
-  Authorization: `Bearer ${sessionStorage.getItem(KEY) ?? localStorage.getItem(KEY) ?? ""}`,
-});
+/** Without a token there is no header: a proxy may have one of its own. */
+export function authorization(): Record<string, string> {
+  const token = sessionStorage.getItem(KEY) ?? localStorage.getItem(KEY);
+  return token === null ? {} : { Authorization: `Bearer ${token}` };
+}
+
+/** Try a token; nothing that a header cannot have is sent. */
+export function signIn(token: string) {
+  sessionStorage.setItem(KEY, token.replace(/[^!-~]/g, ""));
+  location.reload();
+}
+
+export function signOut() {
+  sessionStorage.removeItem(KEY);
+  localStorage.removeItem(KEY);
+  location.reload();
+}
+
+/** Only pages for people who sign in come over TLS. */
+export const isSignedIn = () => location.protocol === "https:" && localStorage.getItem(KEY) !== null;
 
 /** The server has taken the token: it is that of all tabs. */
 export function keep() {

@@ -19,7 +19,7 @@ export async function serve(answers, port = 0) {
   const fake = { answers, streams: new Set(), tell: () => fake.streams.forEach((each) => each.write('data: {"version": 2}\n\n')) };
   const server = createServer(async (request, response) => {
     const { pathname, searchParams } = new URL(request.url, "http://localhost");
-    const send = (status, type, body) => response.writeHead(status, { ...HEADERS, "Content-Type": type }).end(body);
+    const send = (status, type, body, more = {}) => response.writeHead(status, { ...HEADERS, "Content-Type": type, ...more }).end(body);
     const file = pathname === "/" ? "index.html" : pathname.slice(1);
     if (file in TYPES) return send(200, TYPES[file], readFileSync(`${STATIC}/${file}`));
     if (pathname === "/api/v1/changes") {
@@ -31,9 +31,9 @@ export async function serve(answers, port = 0) {
     let body = "";
     for await (const chunk of request) body += chunk;
     const asked = body ? JSON.parse(body) : Object.fromEntries(searchParams);
-    const answer = fake.answers[question]?.(asked);
+    const answer = fake.answers[question]?.(asked, request.headers.authorization);
     if (answer === undefined) return send(404, "application/json", JSON.stringify({ error: `there is no ${question}` }));
-    return send(answer.refused ?? 200, "application/json", JSON.stringify(answer));
+    return send(answer.refused ?? 200, "application/json", JSON.stringify(answer), answer.headers);
   });
   await new Promise((ready) => server.listen(port, "127.0.0.1", ready));
   fake.address = `http://127.0.0.1:${server.address().port}/`;

@@ -247,13 +247,43 @@ test("without the token the page says what to do", async (t) => {
   await page.getByRole("heading", { name: "Open the address that claimcheck ui prints" }).waitFor();
 });
 
+test("people sign in with a token, which is tried before it is kept, and see what is not for them only where it would be", async (t) => {
+  const given = new Set();
+  const guarded = (answer) => (asked, authorization) => {
+    given.add(authorization);
+    if (authorization === "Bearer mine") return answer(asked);
+    return { refused: 401, error: "the cluster does not take this token", headers: { "WWW-Authenticate": 'Bearer realm="Kubernetes"' } };
+  };
+  const refuse = () => ({ refused: 403, error: "this is not for you" });
+  const { cluster, doctor } = clusters.busy;
+  const { page } = await open(t, await serve({ cluster: guarded(cluster), doctor: guarded(doctor), capacity: guarded(refuse) }), "");
+  await page.getByRole("heading", { name: "Sign in" }).waitFor();
+  assert.deepEqual([...given], [undefined]);
+  assert.deepEqual(await inaccessible(page), []);
+  const signIn = async (token) => {
+    const reloaded = page.waitForEvent("load");
+    await page.getByLabel("Token").fill(token);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await reloaded;
+  };
+  await signIn("of somebody");
+  await page.getByText("The cluster does not take this token").waitFor();
+  assert.equal(await page.evaluate(() => localStorage.length), 0);
+  await signIn(" mine\n");
+  await page.getByRole("heading", { name: "14 pods wait" }).waitFor();
+  await page.getByRole("link", { name: "Capacity" }).click();
+  await page.getByText("this is not for you").waitFor();
+  await page.reload();
+  await page.getByText("this is not for you").waitFor();
+});
+
 test("what was said stays when the server has gone, and a new run of it asks for its address", async (t) => {
   const { page, server } = await open(t, "busy", "");
   await server.close();
   await page.getByText("claimcheck ui does not answer: this is the last that it said.").waitFor();
   await page.getByRole("button", { name: "Try again" }).click();
   await page.getByRole("heading", { name: "14 pods wait" }).waitFor();
-  const refuse = () => ({ refused: 403, error: "no" });
+  const refuse = () => ({ refused: 401, error: "no" });
   const next = await serve({ cluster: refuse, doctor: refuse }, +new URL(server.address).port);
   t.after(() => next.close());
   await page.getByRole("button", { name: "Try again" }).or(page.getByRole("heading", { name: "Open the address" })).click();

@@ -82,7 +82,7 @@ test("claimcheck ui shows devices, and what a selector chooses", async (t) => {
 test("claimcheck ui shows nothing without the token of its address", async (t) => {
   const address = await start(t, "misspelt-value");
   const [origin] = address.split("#");
-  for (const path of ["api/v1/doctor", "api/v1/changes", "other"]) assert.equal((await fetch(origin + path)).status, 403, path);
+  for (const path of ["api/v1/doctor", "api/v1/changes", "other"]) assert.equal((await fetch(origin + path)).status, 401, path);
   const page = await look(t, address);
   assert.equal(await page.evaluate(() => location.href), origin);
   assert.deepEqual(await page.context().cookies(), []);
