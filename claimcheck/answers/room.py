@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from copy import copy
 from typing import NamedTuple
 
@@ -24,14 +23,13 @@ OBJECTIVES = ("first-fit", "best-fit")
 class Room(NamedTuple):
     """How many fit, one after the other.
 
-    :param nodes: how many on each node.
+    :param order: the nodes that they get, in turn.
     :param is_all: whether no further one fits; otherwise there was no time, or they are :data:`MOST_COPIES`.
     :param reason: what kube-scheduler would say of the first that does not fit.
     """
 
     objective: str
-    copies: int
-    nodes: Mapping[str, int]
+    order: Sequence[str]
     is_all: bool
     reason: str
 
@@ -44,11 +42,17 @@ def room_for(
     :param resources: what nodes have left beside devices.
     :param seconds: how long each objective may take.
     """
-    alike = copy(workload)
-    alike.claims = [_fresh(each) for each in workload.claims]
-    alike.from_templates = list(range(len(alike.claims)))  # each copy has its own
-    alike.copies, alike.running, alike.gang = MOST_COPIES, [], None
-    return [_placed(snapshot, alike, resources, each, TimeLimit(seconds)) for each in OBJECTIVES]
+    like = alike(workload, MOST_COPIES)
+    return [_placed(snapshot, like, resources, each, TimeLimit(seconds)) for each in OBJECTIVES]
+
+
+def alike(workload: Workload, copies: int) -> Workload:
+    """Copies of a workload that are all still to be placed, each with claims of its own."""
+    like = copy(workload)
+    like.claims = [_fresh(each) for each in workload.claims]
+    like.from_templates = list(range(len(like.claims)))
+    like.copies, like.running, like.gang = copies, [], None
+    return like
 
 
 def _placed(
@@ -56,15 +60,15 @@ def _placed(
 ) -> Room:
     limits = Limits(limit)
     simulation = Simulation(scheduling_state(snapshot, resources), limits)
-    nodes: Counter[str] = Counter()
+    nodes: list[str] = []
     for pod in pods_of(snapshot, workload, resources, limits, MOST_COPIES):
         placement = simulation.place(pod, MODES[objective])
         if not placement.node:
             decided = not placement.undecided
             why = placement.reason or placement.error
-            return Room(objective, nodes.total(), nodes, is_all=decided, reason=why if decided else "")
-        nodes[placement.node] += 1
-    return Room(objective, nodes.total(), nodes, is_all=False, reason="")
+            return Room(objective, nodes, is_all=decided, reason=why if decided else "")
+        nodes.append(placement.node)
+    return Room(objective, nodes, is_all=False, reason="")
 
 
 def _fresh(claim: Claim) -> Claim:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
 from datetime import UTC, datetime
 from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from claimcheck.answers.caveats import consequences, group_notes, pod_group_notes, undecidable
@@ -26,6 +27,7 @@ QUOTAS_OF_PODS = "ResourceQuotas for the pods themselves (claimcheck quota)"
 
 if TYPE_CHECKING:
     from advice.findings import Result
+    from allocator.devices import Slice
     from allocator.explaining.snapshot import Snapshot
     from allocator.time_limit import TimeLimit
     from claimcheck.answers.claim_quotas import ClaimQuotas
@@ -209,10 +211,13 @@ def fellows_in(
     return Reader(state, namespace).workloads(found, limit)
 
 
-def snapshot_of(state: ClusterState, limit: TimeLimit) -> Snapshot:
+def snapshot_of(
+    state: ClusterState, limit: TimeLimit, known: Mapping[str, Slice] = MappingProxyType({})
+) -> Snapshot:
     """The cluster as the allocator sees it.
 
     :param limit: how long it may take to apply patches to devices.
+    :param known: slices that have been read already, by name.
     :raises OutOfTime: if it takes longer.
     """
     from allocator.explaining.snapshot import ClusterContent, Snapshot
@@ -231,6 +236,7 @@ def snapshot_of(state: ClusterState, limit: TimeLimit) -> Snapshot:
             patches.values(),
         ),
         time_limit=limit if patches else UNLIMITED,
+        known=known,
         owner_of=state.owners(),
     )
 

@@ -14,8 +14,6 @@ from commandline.simulate.json_report import fragmentation_document
 from resourceapi.phrases import number
 
 Json = dict[str, Any]
-#: Names of nodes that are listed.
-MOST_NODES = 100
 #: A spreadsheet takes what begins so for a formula.
 _FORMULA = frozenset("=+-@\t\r")
 
@@ -53,22 +51,21 @@ def _stock(stock: Stock) -> Json:
 
 
 def room_document(found: Sequence[Room]) -> Json:
-    """How many more fit, as plain data."""
-    return {
-        "objectives": [
+    """How many more fit, as plain data: `order` has the places of nodes among `nodes`."""
+    objectives = []
+    for each in found:
+        nodes = {name: place for place, name in enumerate(dict.fromkeys(each.order))}
+        objectives.append(
             {
                 "objective": each.objective,
-                "copies": each.copies,
+                "copies": len(each.order),
                 "isAll": each.is_all,
                 "reason": each.reason,
-                "nodes": [
-                    {"name": name, "copies": count} for name, count in list(each.nodes.items())[:MOST_NODES]
-                ],
-                "moreNodes": max(0, len(each.nodes) - MOST_NODES),
+                "nodes": list(nodes),
+                "order": [nodes[name] for name in each.order],
             }
-            for each in found
-        ]
-    }
+        )
+    return {"objectives": objectives}
 
 
 def lines(capacity: Capacity) -> Iterator[str]:

@@ -15,22 +15,21 @@ from allocator.time_limit import POD_SECONDS, OutOfTime, TimeLimit
 from claimcheck.answers.cel import evaluate
 from claimcheck.answers.cluster_state import TEMPLATE, ClusterState
 from claimcheck.answers.devices.capacity import Capacity, capacity
+from claimcheck.answers.devices.changed_devices import ChangedDevices
 from claimcheck.answers.devices.cluster_devices import FREE
 from claimcheck.answers.devices.pool_checks import slices_by_pool
 from claimcheck.answers.doctor.checks import POD_WAITS
 from claimcheck.answers.doctor.examination import PODS_THAT_WAIT, Examination, examine
 from claimcheck.answers.doctor.examined import Examined
 from claimcheck.answers.explain import explain_all
-from claimcheck.answers.room import room_for
-from claimcheck.answers.scenario import Reader, Scenario, fellows_in
+from claimcheck.answers.scenario import Scenario, fellows_in
 from claimcheck.answers.validate.beside_state import BesideState
-from cluster.workloads import Workload
 from commandline import doctor_report
 from commandline.devices import capacity_report
 from commandline.devices.device_map import DeviceMap
 from commandline.devices.json_report import device_document
 from commandline.explain import json_report
-from commandline.page import openapi, pools, remedies, texts
+from commandline.page import openapi, planning, pools, remedies, texts
 from commandline.page.questions import given
 from commandline.reports.writing import failure_documents
 from documents.manifest import Manifest
@@ -46,8 +45,8 @@ Objects = tuple[ClusterState, list[Manifest]]
 
 #: How long a selector may take on all kinds of devices.
 SELECT_SECONDS = 2.0
-#: How long the selectors of all classes may take, and how long each objective may that counts for how many more there is room.
-CAPACITY_SECONDS, ROOM_SECONDS = 4.0, 2.0
+#: How long the selectors of all classes may take.
+CAPACITY_SECONDS = 4.0
 #: Objects that are listed to choose one from.
 MOST_REQUESTING = 1_000
 #: After a change it is not looked anew before so many times as long have passed as the last look took.
@@ -71,6 +70,16 @@ class _Look:
         self.devices.evictions()  # while there is time
         self.kept: dict[str, str] = {}
         self.kept_characters = 0
+        self._changed: tuple[Query, ChangedDevices] | None = None
+
+    def changed(self, query: Query) -> ChangedDevices:
+        """The devices after the change in a question, or as they are if there is none; the last one is kept."""
+        change = planning.change_in(query)
+        if not change:
+            return ChangedDevices(self.devices)
+        if self._changed is None or self._changed[0] != change:
+            self._changed = change, planning.changed(self.devices, change)
+        return self._changed[1]
 
     def keep(self, key: str, answer: str) -> None:
         """Keep an answer instead of the oldest ones."""
@@ -166,7 +175,9 @@ class ClusterPages:
             "/api/v1/pool": lambda look, query: pools.checked(
                 look.devices, look.pools, given(query, "driver"), given(query, "pool")
             ),
-            ROOM: self._room,
+            ROOM: lambda look, query: planning.room(look.changed(query), look.requesting, query),
+            CHANGED: lambda look, query: planning.capacity_after(look.changed(query)),
+            NEW_NODES: self._new_nodes,
             VALIDATE: lambda look, query: texts.validated(look.beside, given(query, "text")),
             FIX: lambda look, query: texts.with_fix(
                 look.beside, given(query, "text"), query.get("finding", "")
@@ -278,22 +289,18 @@ class ClusterPages:
             for each in islice(look.requesting, MOST_REQUESTING)
         ]
         more = len(look.requesting) - len(asked)
-        return {**capacity_report.document(look.capacity), "requesting": asked, "moreRequesting": more}
+        return {
+            **capacity_report.document(look.capacity),
+            "requesting": asked,
+            "moreRequesting": more,
+            "nodeKinds": planning.kinds_of_nodes(look.devices),
+        }
 
     def _capacity_csv(self, look: _Look, _: Query) -> Json:
         return {"text": capacity_report.as_csv(look.capacity)}
 
-    def _room(self, look: _Look, query: Query) -> Json:
-        """How many more like an object of the cluster, or like the first in a text, there is room for."""
-        state, limit = look.state.copy(), TimeLimit(ROOM_SECONDS)
-        try:
-            workload = _asked(look, state, query, limit)
-            if said := workload.problem or workload.waits_for:
-                raise HTTPError(said if workload.problem else f"it waits for {said}", 422)
-            found = room_for(look.devices.snapshot, workload, state.node_resources(), ROOM_SECONDS)
-        except OutOfTime:
-            raise HTTPError(f"it took longer than {ROOM_SECONDS:g} s", 503) from None
-        return {"object": workload.title, **capacity_report.room_document(found)}
+    def _new_nodes(self, look: _Look, query: Query) -> Json:
+        return planning.new_nodes(look.devices, look.requesting, query)
 
     def _of(self, look: _Look, device: Device) -> Json:
         return device_document(look.devices, device)
@@ -322,27 +329,9 @@ class ClusterPages:
         return {"kinds": chosen, "failing": failing, "error": None}
 
 
-SELECT, ROOM, VALIDATE, FIX, EXPLAIN_TEXT = (
-    f"/api/v1/{name}" for name in ("select", "room", "validate", "fix", "explain-text")
+SELECT, ROOM, CHANGED, NEW_NODES, VALIDATE, FIX, EXPLAIN_TEXT = (
+    f"/api/v1/{name}"
+    for name in ("select", "room", "changed-capacity", "new-nodes", "validate", "fix", "explain-text")
 )
 #: What is asked by POST: expressions and manifests may be long.
-POSTED = frozenset((SELECT, ROOM, VALIDATE, FIX, EXPLAIN_TEXT))
-
-
-def _named(manifest: Manifest) -> tuple[str, str, str]:
-    value = manifest.value
-    return value["kind"], namespace_of(value, "default"), name_of(value)
-
-
-def _asked(look: _Look, state: ClusterState, query: Query, limit: TimeLimit) -> Workload:
-    """What is asked about: an object of the cluster, or the first in a text."""
-    if "text" in query:
-        return texts.workloads_in(state, query["text"], limit)[0]
-    kind, namespace, name = (given(query, key) for key in ("kind", "namespace", "name"))
-    manifest = next((each for each in look.requesting if _named(each) == (kind, namespace, name)), None)
-    if manifest is None:
-        raise HTTPError(f"there is no {kind} {namespace}/{name} that requests devices", 404)
-    workloads = Reader(state, "default").workloads([manifest], limit)
-    if not workloads:
-        raise HTTPError("it requests no devices", 422)
-    return workloads[0]
+POSTED = frozenset((SELECT, ROOM, CHANGED, NEW_NODES, VALIDATE, FIX, EXPLAIN_TEXT))

@@ -35,6 +35,10 @@ class Path(NamedTuple):
     is_posted: bool = False
 
 
+#: What can be asked about, and what it is that changes before that.
+_WORKLOAD = ("kind", "namespace", "name", "text", "deviceClass", "count")
+_CHANGE = ("applied", "cordon", "like", "nodes")
+
 PATHS = {
     "cluster": Path("the cluster in figures", records.Cluster),
     "doctor": Path("as claimcheck doctor -o json", records.Report),
@@ -50,10 +54,20 @@ PATHS = {
     "openapi.json": Path("this document", records.Report),
     "select": Path("what a selector chooses", records.Selected, ("expression",), is_posted=True),
     "room": Path(
-        "how many more like an object, or a text, fit",
+        "how many more like an object, or a text, or of a class, fit, as it is or after a change",
         records.Room,
         (),
-        ("kind", "namespace", "name", "text"),
+        (*_WORKLOAD, *_CHANGE),
+        is_posted=True,
+    ),
+    "changed-capacity": Path(
+        "how much is free after a change", records.ChangedCapacity, (), _CHANGE, is_posted=True
+    ),
+    "new-nodes": Path(
+        "which new nodes a number of them need",
+        records.NewNodes,
+        ("copies",),
+        (*_WORKLOAD, "template"),
         is_posted=True,
     ),
     "validate": Path("what a server would answer to a text", records.Validated, ("text",), is_posted=True),

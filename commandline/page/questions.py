@@ -32,3 +32,16 @@ def numbered(things: Sequence[_T], number: str, otherwise: str) -> _T:
     if not is_place or int(number) >= len(things):
         raise HTTPError(otherwise, 404)
     return things[int(number)]
+
+
+def whole(query: Query, key: str, most: int) -> int:
+    """A number from 1 on in a question.
+
+    :raises HTTPError: if it is none, or more than the most.
+    """
+    number = given(query, key)
+    if not (
+        number.isascii() and number.isdigit() and len(number) <= _MOST_DIGITS and 1 <= int(number) <= most
+    ):
+        raise HTTPError(f"{key}: expected a number from 1 to {most:,}")
+    return int(number)

@@ -110,15 +110,44 @@ class Object(TypedDict):
     name: str
 
 
-class Capacity(TypedDict):
+class Free(TypedDict):
     """How much is free."""
 
     models: list[Report]
     classes: list[Report]
     unfinished: list[str]
     fragmentation: Report | None
+
+
+class ModelCount(TypedDict):
+    """How many devices of a model there are."""
+
+    driver: str
+    model: str
+    devices: int
+
+
+class NodeKind(TypedDict):
+    """Nodes with as many devices of each model, and one of them."""
+
+    node: str
+    nodes: int
+    devices: list[ModelCount]
+
+
+class Capacity(Free):
+    """How much is free, and what can be asked about."""
+
     requesting: list[Object]
     moreRequesting: int
+    nodeKinds: list[NodeKind]
+
+
+class ChangedCapacity(Free):
+    """How much is free after a change, and the pods that leave."""
+
+    leaving: list[str]
+    moreLeaving: int
 
 
 class Text(TypedDict):
@@ -127,22 +156,15 @@ class Text(TypedDict):
     text: str
 
 
-class NodeCopies(TypedDict):
-    """How many are on a node."""
-
-    name: str
-    copies: int
-
-
 class Objective(TypedDict):
-    """How many fit with an objective."""
+    """How many fit with an objective; `order` has the place of the node of each among the nodes."""
 
     objective: str
     copies: int
     isAll: bool
     reason: str
-    nodes: list[NodeCopies]
-    moreNodes: int
+    nodes: list[str]
+    order: list[int]
 
 
 class Room(TypedDict):
@@ -150,6 +172,31 @@ class Room(TypedDict):
 
     object: str
     objectives: list[Objective]
+
+
+class NewNode(TypedDict):
+    """So many new nodes like one."""
+
+    like: str
+    count: int
+
+
+class Way(TypedDict):
+    """New nodes, and how many copies they still leave."""
+
+    nodes: list[NewNode]
+    total: int
+    left: int
+
+
+class NewNodes(TypedDict):
+    """The new nodes that copies of an object need, the best way first."""
+
+    object: str
+    copies: int
+    placedWithout: int
+    complete: bool
+    ways: list[Way]
 
 
 class PoolShort(TypedDict):

@@ -32,13 +32,14 @@ SECONDS = 5.0
 MOST_FINDINGS, MOST_WORKLOADS = 500, 20
 
 
-def _given(text: str) -> list[Text]:
+def named(text: str) -> list[Text]:
+    """A text as if it were in a file."""
     return [Text(NAME, text.encode("utf-8", "replace"))]
 
 
 def outcome(beside: BesideState, text: str) -> Outcome:
     """What the server would answer to the objects of a text."""
-    return beside.answer(read_files(_given(text)))
+    return beside.answer(read_files(named(text)))
 
 
 def validated(beside: BesideState, text: str) -> Json:
@@ -95,7 +96,7 @@ def workloads_in(state: ClusterState, text: str, limit: TimeLimit) -> list[Workl
     :raises OutOfTime: if that takes too long.
     """
     before = len(state.failures)
-    asked = state.learn(read_files(_given(text)), new=True)
+    asked = state.learn(read_files(named(text)), new=True)
     if failures := state.failures[before:]:
         raise HTTPError(failures[0].message, 422)
     found = Reader(state, state.default_namespace).workloads(asked, limit)

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from allocator.expansion import Template
 from claimcheck.answers.cluster_state import ClusterState
+from claimcheck.answers.new_nodes import templates_in
 from commandline.errors import NEGATIVE, SUCCESS, UNFINISHED, UsageError
 from commandline.reading import read
 from commandline.scenario import read_scenario
 from commandline.simulate.options import objectives
-from resourceapi.manifests import name_of
-from resourceapi.objects import Object
+from resourceapi.errors import Unanswerable
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -32,19 +32,10 @@ def _templates(file: str, state: ClusterState) -> list[Template]:
     own.learn(read([file]))
     if own.failures:
         raise UsageError(f"--node-template {own.failures[0].file}: {own.failures[0].message}")
-    if not own.nodes.objects:
-        raise UsageError(f"--node-template {file}: the file has no Node")
-    if len(own.nodes.objects) == 1:
-        return [Template(node, tuple(own.slices)) for node in own.nodes.objects.values()]
-    of_node: dict[str, list[Object]] = {name: [] for name in own.nodes.objects}
-    for slice in own.slices:
-        name = (slice.get("spec") or {}).get("nodeName", "")
-        if name not in of_node:
-            raise UsageError(
-                f"--node-template {file}: slice {name_of(slice)} belongs to none of the nodes in the file"
-            )
-        of_node[name].append(slice)
-    return [Template(node, tuple(of_node[name])) for name, node in own.nodes.objects.items()]
+    try:
+        return templates_in(own)
+    except Unanswerable as error:
+        raise UsageError(f"--node-template {file}: {error}") from None
 
 
 def run(options: Namespace) -> int:

@@ -30,7 +30,8 @@ _UNRELATED_GROUPS = frozenset(("networking.k8s.io", "rbac.authorization.k8s.io")
 CLUSTER_SCOPED = frozenset(
     (NODE, "Namespace", *(name for name, kind in KINDS.items() if not kind.namespaced))
 )
-_LAST = "9999-12-31T23:59:59Z"
+#: When what says no time has been created, before all that comes now.
+LAST = "9999-12-31T23:59:59Z"
 #: What a server keeps of a stored object if an update leaves it out.
 _KEPT = ("uid", "creationTimestamp", "ownerReferences", "finalizers")
 #: What no new object has, whatever its file says: a pod that leaves would not wait.
@@ -104,7 +105,7 @@ class ChangedObjects:
                 each.value, "metadata"
             ):
                 # of patches with the same priority the older one counts, and whoever is in the cluster is older than what comes now
-                metadata = {**mapping(each.value, "metadata"), "creationTimestamp": _LAST}
+                metadata = {**mapping(each.value, "metadata"), "creationTimestamp": LAST}
                 self.replace(id, {**each.value, "metadata": metadata})
         for manifest in change.applied:
             self._apply(manifest)

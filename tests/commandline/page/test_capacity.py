@@ -17,7 +17,7 @@ from claimcheck.answers.devices.capacity import MOST_PLACES, Capacity, Stock
 from cluster.workloads import Workload
 from commandline.devices import capacity_report
 from commandline.main import main
-from commandline.page import cluster_pages
+from commandline.page import cluster_pages, planning
 from commandline.page.cluster_pages import ClusterPages
 from resourceapi.records.claims import Claim
 from serving.routes import HTTPError
@@ -149,6 +149,8 @@ def test_formats(options: list[str], message: str, capsys: pytest.CaptureFixture
         ({"kind": "ResourceClaim", "namespace": "team", "name": "held"}, 6),
         ({"text": json.dumps(_claim(2))}, 2),
         ({"text": json.dumps(_claim(4))}, 0),
+        ({"deviceClass": "gpu", "count": "4"}, 1),
+        ({"deviceClass": "gpu", "count": "1"}, 6),
     ],
 )
 def test_how_many_more_fit(asked: dict[str, str], copies: int, pages: ClusterPages) -> None:
@@ -157,7 +159,9 @@ def test_how_many_more_fit(asked: dict[str, str], copies: int, pages: ClusterPag
     assert [each["copies"] for each in found["objectives"]] == [copies, copies]
     assert all(each["isAll"] for each in found["objectives"])
     assert {each["objective"] for each in found["objectives"]} == {"first-fit", "best-fit"}
-    assert sum(each["copies"] for each in found["objectives"][0]["nodes"]) == copies
+    for each in found["objectives"]:
+        assert len(each["order"]) == copies
+        assert {*each["order"]} == {*range(len(each["nodes"]))}
 
 
 @pytest.mark.parametrize(
@@ -171,6 +175,11 @@ def test_how_many_more_fit(asked: dict[str, str], copies: int, pages: ClusterPag
         ),
         ({"kind": "Pod", "namespace": "team", "name": "x"}, "there is no Pod team/x"),
         ({"kind": "Pod"}, "namespace is missing"),
+        ({"deviceClass": "gqu", "count": "1"}, "there is no DeviceClass gqu"),
+        ({"deviceClass": "gpu"}, "count is missing"),
+        ({"deviceClass": "gpu", "count": "0"}, "count: expected a number from 1 to 1,000"),
+        ({"deviceClass": "gpu", "count": "1001"}, "count: expected a number from 1 to 1,000"),
+        ({"deviceClass": "gpu", "count": "\u0661"}, "count: expected a number from 1 to 1,000"),
     ],
 )
 def test_what_is_no_claim(asked: dict[str, str], message: str, pages: ClusterPages) -> None:
@@ -187,7 +196,7 @@ def test_counting_is_bounded(pages: ClusterPages, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(room, "MOST_COPIES", 1)
     found = ask(pages, "room", text=json.dumps(_claim(1)))
     assert [(each["copies"], each["isAll"]) for each in found["objectives"]] == [(1, False)] * 2
-    monkeypatch.setattr(cluster_pages, "ROOM_SECONDS", 1e-9)
+    monkeypatch.setattr(planning, "ROOM_SECONDS", 1e-9)
     with pytest.raises(HTTPError) as error:
         ask(pages, "room", text=json.dumps(_claim(2)))
     assert error.value.code == 503

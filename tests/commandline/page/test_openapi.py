@@ -24,6 +24,8 @@ QUESTIONS: dict[str, dict[str, str]] = {
     "device": {"driver": "gpu.example.com", "pool": "n1", "device": "gpu-0"},
     "select": {"expression": 'device.driver == "gpu.example.com"'},
     "room": {"text": json.dumps(_claim(1))},
+    "changed-capacity": {"cordon": "n1"},
+    "new-nodes": {"text": json.dumps(_claim(1)), "copies": "9"},
     "validate": {"text": WRONG},
     "fix": {"text": WRONG, "finding": ""},
     "explain-text": {"text": json.dumps(_claim(1))},

@@ -115,9 +115,7 @@ def test_reasons(capsys: pytest.CaptureFixture[str]) -> None:
             "expected kube-scheduler, first-fit, best-fit, or several",
             id="objective",
         ),
-        pytest.param(
-            ["--node-template", "workloads.yaml"], "the file has no Node", id="template-without-node"
-        ),
+        pytest.param(["--node-template", "workloads.yaml"], "there is no Node", id="template-without-node"),
         pytest.param(["--node-template", "nowhere.yaml"], "nowhere.yaml", id="no-such-template"),
     ],
 )
