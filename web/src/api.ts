@@ -69,7 +69,7 @@ export interface RequestSteps {
   steps: Step[];
 }
 
-export interface NodeKind {
+export interface ExplainedNodes {
   nodes: number;
   names: string[];
   requests: RequestSteps[];
@@ -91,7 +91,7 @@ export interface Explained {
     excluded: { node: string; reason: string }[];
     rejected: { node: string; reasons: { plugin: string; reason: string; detail: string }[] }[];
   };
-  nodeKinds?: NodeKind[];
+  nodeKinds?: ExplainedNodes[];
   remedies?: Remedy[];
   findings?: string[];
   holders?: string[];
@@ -200,7 +200,14 @@ export interface Stock {
   stranded: { reason: string; devices: number }[];
 }
 
-export interface Capacity {
+/** Nodes with as many devices of each model, and the name of one. */
+export interface NodeKind {
+  node: string;
+  nodes: number;
+  devices: { driver: string; model: string; devices: number }[];
+}
+
+interface Free {
   models: Stock[];
   classes: Stock[];
   /** classes whose selectors there was no time to ask */
@@ -209,11 +216,21 @@ export interface Capacity {
     partitions: { driver: string; partition: string; placeable: number; sufficientFor: number; whole: number }[];
     shares: { driver: string; capacity: string; devices: number; total: number; free: number; largestRest: number }[];
   };
-  requesting: { kind: string; namespace: string; name: string }[];
-  moreRequesting: number;
 }
 
-/** How many more like an object there is room for. */
+export interface Capacity extends Free {
+  requesting: { kind: string; namespace: string; name: string }[];
+  moreRequesting: number;
+  nodeKinds: NodeKind[];
+}
+
+/** What is free after a change, and which pods leave because of it. */
+export interface ChangedCapacity extends Free {
+  leaving: string[];
+  moreLeaving: number;
+}
+
+/** How many more like an object there is room for; `order` has the place of the node of each. */
 export interface Room {
   object: string;
   objectives: {
@@ -221,9 +238,18 @@ export interface Room {
     copies: number;
     isAll: boolean;
     reason: string;
-    nodes: { name: string; copies: number }[];
-    moreNodes: number;
+    nodes: string[];
+    order: number[];
   }[];
+}
+
+/** The new nodes that so many copies need, the best way first. */
+export interface NewNodes {
+  object: string;
+  copies: number;
+  placedWithout: number;
+  complete: boolean;
+  ways: { nodes: { like: string; count: number }[]; total: number; left: number }[];
 }
 
 export interface PoolShort {

@@ -1,10 +1,12 @@
-// How much is free: by model and class, alone, as whole nodes and near each other; and how many more of something there is room for.
-import { signal } from "@preact/signals";
+// How much is free: by model and class, alone, as whole nodes and near each other.
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import { type Capacity, Refused, type Room, type Stock, table } from "./api.ts";
-import { Answer, names, Some, useAnswer, useAsked, useTitle } from "./parts.tsx";
-import { counted, number, Said, sentence, shown } from "./text.tsx";
+import { type Capacity, Refused, type Stock, table } from "./api.ts";
+import { Changed, StockName } from "./change.tsx";
+import { save } from "./csv.ts";
+import { Answer, names, Some, useAnswer, useTitle } from "./parts.tsx";
+import { RoomFor } from "./room.tsx";
+import { counted, number, Said } from "./text.tsx";
 
 export function CapacityPage() {
   const answer = useAnswer<Capacity>("capacity");
@@ -22,6 +24,7 @@ function Overview({ of }: { of: Capacity }) {
         itself, although they overlap.
       </p>
       <Download />
+      <Changed of={of} />
       <RoomFor of={of} />
       <Stocks title="By model" first="Driver and model" of={models} />
       <Stocks title="By class" first="Class" of={classes} />
@@ -36,11 +39,7 @@ function Download() {
   const download = async () => {
     try {
       const { text } = await table("capacity.csv");
-      const link = document.createElement("a");
-      link.href = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
-      link.download = "capacity.csv";
-      link.click();
-      URL.revokeObjectURL(link.href);
+      save("capacity.csv", text);
       setProblem("");
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
@@ -83,7 +82,7 @@ function Stocks({ title, first, of }: { title: string; first: string; of: Stock[
           <Some of={of} most={50}>
             {(stock) => (
               <tr role="row">
-                <th scope="row" role="rowheader">{stock.deviceClass !== undefined ? <Said>{stock.deviceClass}</Said> : <><Said>{stock.model || "no model"}</Said> <span class="quiet small"><Said>{stock.driver ?? ""}</Said></span></>}</th>
+                <th scope="row" role="rowheader"><StockName of={stock} /></th>
                 <Figure label="Devices">{number(stock.devices)}</Figure>
                 <Figure label="Held">{number(stock.held)}</Figure>
                 <Figure label="Free"><b>{number(stock.free)}</b></Figure>
@@ -135,60 +134,5 @@ function Left({ of: { partitions, shares } }: { of: NonNullable<Capacity["fragme
         </section>
       )}
     </>
-  );
-}
-
-const chosen = signal("");
-const pasted = signal("");
-const PASTED = "pasted";
-
-function RoomFor({ of: { requesting, moreRequesting } }: { of: Capacity }) {
-  const isPasted = chosen.value === PASTED;
-  const object = requesting[Number(chosen.value)];
-  const question = isPasted ? (pasted.value.trim() ? { text: pasted.value } : null) : chosen.value && object ? { ...object } : null;
-  const found = useAsked<Room>("room", question);
-  return (
-    <section>
-      <h2>How many more fit?</h2>
-      <form class="controls" onSubmit={(event) => event.preventDefault()}>
-        <label>
-          Like{" "}
-          <select value={chosen.value} onChange={(event) => (chosen.value = event.currentTarget.value)}>
-            <option value="">choose</option>
-            <option value={PASTED}>what I paste</option>
-            {requesting.map((each, index) => <option value={String(index)}>{shown(`${each.kind} ${each.namespace}/${each.name}`)}</option>)}
-          </select>
-        </label>
-        {moreRequesting > 0 && <span class="quiet small">and {counted(moreRequesting, "other")}, which can be pasted</span>}
-      </form>
-      {isPasted && (
-        <p class="selector">
-          <label for="pasted">A claim, template, pod or workload in YAML or JSON</label>
-          <textarea id="pasted" rows={8} spellcheck={false} autocomplete="off" value={pasted.value} onInput={(event) => (pasted.value = event.currentTarget.value)} />
-        </p>
-      )}
-      <div role="status">
-        {found.error && <p class="error"><Said>{sentence(found.error.message)}</Said></p>}
-        {question && !found.error && !found.value && <p class="quiet">Counting…</p>}
-        {question && found.value && <Fits of={found.value} />}
-      </div>
-    </section>
-  );
-}
-
-function Fits({ of: { object, objectives } }: { of: Room }) {
-  return (
-    <div class="cards">
-      {objectives.map((each) => (
-        <article class="card">
-          <p class="cause"><b>{each.isAll ? "" : "at least "}{number(each.copies)}</b> more like <Said>{object}</Said>, <Said>{each.objective}</Said></p>
-          <p class="quiet small">
-            {each.nodes.length > 0 && <>On {names(each.nodes.map(({ name, copies }) => (copies > 1 ? `${name} (${number(copies)})` : name)), each.nodes.length + each.moreNodes)}. </>}
-            {!each.isAll && "There was no time to count further, or they are a thousand. "}
-            {each.reason && <>The next: <Said>{each.reason}</Said></>}
-          </p>
-        </article>
-      ))}
-    </div>
   );
 }

@@ -1,5 +1,5 @@
 // Why one pod waits: the sentence first, then what would help, then how the devices became fewer.
-import type { Explained as Told, Explanation, NodeKind, Remedy, RequestSteps, Step } from "./api.ts";
+import type { Explained as Told, Explanation, ExplainedNodes, Remedy, RequestSteps, Step } from "./api.ts";
 import { Answer, Copy, names, Notes, Some, useAnswer, useTitle } from "./parts.tsx";
 import { to } from "./routes.ts";
 import { Code, counted, number, Said, sentence } from "./text.tsx";
@@ -99,7 +99,7 @@ function RemedyCard({ of, tryAt }: { of: Remedy; tryAt: string | undefined }) {
   );
 }
 
-function Funnels({ of }: { of: NodeKind }) {
+function Funnels({ of }: { of: ExplainedNodes }) {
   return (
     <div class="funnels">
       <p class="quiet">On {names(of.names, of.nodes)}{of.lacks && <>: <Said>{of.lacks}</Said></>}</p>

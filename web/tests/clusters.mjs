@@ -126,6 +126,10 @@ const FRAGMENTATION = {
   partitions: [{ driver: "gpu.example.com", partition: "1g.10gb", placeable: 9, sufficientFor: 12, whole: 28 }],
   shares: [{ driver: "nic.example.com", capacity: "bandwidth", devices: 3, total: 3e11, free: 1.2e11, largestRest: 6e10 }],
 };
+const NODE_KINDS = [
+  { node: "n1", nodes: 110, devices: [{ driver: "gpu.example.com", model: "H100", devices: 7 }, { driver: "nic.example.com", model: "", devices: 1 }] },
+  { node: "n110", nodes: 2, devices: [{ driver: "gpu.example.com", model: "a100", devices: 4 }] },
+];
 const capacity = () => ({
   models: [stock({ driver: "gpu.example.com", model: "H100" }), stock({ driver: "nic.example.com", model: "", near: [], stranded: [] })],
   classes: [stock({ deviceClass: "big-gpu" })],
@@ -133,11 +137,24 @@ const capacity = () => ({
   fragmentation: FRAGMENTATION,
   requesting: [{ kind: "ResourceClaimTemplate", namespace: "team-a", name: "gpu" }],
   moreRequesting: 2,
+  nodeKinds: NODE_KINDS,
 });
-const objective = (objective, copies, more) => ({ objective, copies, isAll: true, reason: "0/3 nodes are available.", nodes: [{ name: "n1", copies: 8 }, { name: "n2", copies: 1 }], moreNodes: 0, ...more });
-function room({ kind, namespace, name, text }) {
+const changedCapacity = ({ applied, cordon }) => {
+  if (applied !== undefined && !applied.includes("kind")) return { refused: 422, error: "what can be tried are DeviceClass, DeviceTaintRule" };
+  const { models, classes, unfinished, fragmentation } = capacity();
+  const other = { devices: 120, free: 61, onWholeNodes: 64, stranded: [{ reason: "tainted", devices: 8 }] };
+  return { models: cordon ? models : [{ ...models[0], ...other }], classes: [...classes, stock({ deviceClass: "new" })], unfinished, fragmentation, leaving: ["team-b/api-5d-x"], moreLeaving: 2 };
+};
+const newNodes = ({ copies, template }) => ({
+  object: "ResourceClaim default/c", copies: +copies, placedWithout: 12, complete: !template,
+  ways: [{ nodes: [{ like: "n1", count: 3 }], total: 3, left: 0 }, { nodes: [{ like: "n1", count: 1 }, { like: "n110", count: 2 }], total: 3, left: 1 }, { nodes: [], total: 0, left: 8 }],
+});
+const objective = (objective, copies, more) => ({ objective, copies, isAll: true, reason: "0/3 nodes are available.", nodes: ["n1", "n2"], order: Array.from({ length: copies }, (_, index) => (index < 8 ? 0 : 1)), ...more });
+function room({ kind, namespace, name, text, deviceClass, count, cordon }) {
   if (text !== undefined && !text.includes("kind")) return { refused: 422, error: "nothing in it requests devices" };
-  return { object: text ? "ResourceClaim default/c" : `${kind} ${namespace}/${name}`, objectives: [objective("first-fit", 12), objective("best-fit", 1000, { isAll: false, reason: "" })] };
+  const object = text ? "ResourceClaim default/c" : deviceClass ? `ResourceClaim default/${count}-of-${deviceClass}` : `${kind} ${namespace}/${name}`;
+  if (cordon) return { object, objectives: [objective("first-fit", 8), objective("best-fit", 9)] };
+  return { object, objectives: [objective("first-fit", 12), objective("best-fit", 1000, { isAll: false, reason: "" })] };
 }
 
 const textFinding = (more) => ({ severity: "error", rule: "UnknownField", field: "spec.devices.requests[0].exactly.deviceClassname", message: "unknown field", line: 3, column: 5, width: 6, hint: "did you mean `deviceClassName`?", object: "ResourceClaim default/c", foretold: false, fixable: true, ...more });
@@ -177,6 +194,8 @@ function answers(found, devices, more = {}) {
     map: () => devices,
     capacity,
     "capacity.csv": () => ({ text: "class,driver\r\n" }),
+    "changed-capacity": changedCapacity,
+    "new-nodes": newNodes,
     room,
     validate,
     fix,
@@ -241,13 +260,20 @@ function hostile() {
     map: () => ({ version: 1, kinds: EVIL.map((driver) => ({ driver, count: 8, attributes: { [driver]: driver } })), groups, elsewhere: groups }),
     capacity: () => ({
       ...capacity(),
+      nodeKinds: EVIL.map((each) => ({ node: each, nodes: 1, devices: [{ driver: each, model: each, devices: 1 }] })),
       models: EVIL.map((each) => stock({ driver: each, model: each, near: EVIL.map((by) => ({ by, sets: [{ size: 2, count: 1 }] })), stranded: [{ reason: each, devices: 1 }] })),
       classes: EVIL.map((each) => stock({ deviceClass: each })),
       unfinished: EVIL,
       fragmentation: { partitions: EVIL.map((each) => ({ ...FRAGMENTATION.partitions[0], driver: each, partition: each })), shares: EVIL.map((each) => ({ ...FRAGMENTATION.shares[0], driver: each, capacity: each })) },
       requesting: EVIL.map((each) => ({ kind: each, namespace: each, name: each })),
     }),
-    room: () => ({ object: EVIL.join(" "), objectives: EVIL.map((each) => objective(each, 1, { reason: each, nodes: EVIL.map((name) => ({ name, copies: 2 })) })) }),
+    room: () => ({ object: EVIL.join(" "), objectives: EVIL.map((each) => objective(each, 1, { reason: each, nodes: EVIL, order: EVIL.map((_, place) => place) })) }),
+    "changed-capacity": () => ({
+      ...changedCapacity({}),
+      models: EVIL.map((each) => stock({ driver: each, model: each, held: 1, stranded: [{ reason: each, devices: 1 }] })),
+      leaving: EVIL, moreLeaving: 1,
+    }),
+    "new-nodes": () => ({ ...newNodes({ copies: 9 }), placedWithout: 1, ways: [...EVIL, "n9"].map((like) => ({ nodes: [{ like, count: 1 }], total: 1, left: 0 })) }),
     validate: () => ({ summary: EVIL.join(" "), findings: EVIL.map((each) => textFinding({ severity: each, rule: each, field: each, message: each, hint: each, object: each })), moreFindings: 2, failures: [] }),
     fix: () => ({ refused: 422, error: EVIL.join(" ") }),
     "explain-text": () => ({ ...explained, moreObjects: 0 }),

@@ -26,9 +26,15 @@ async function open(t, cluster, hash, options = {}) {
 /** Asks what can be asked in a view, and waits for the answers. */
 const ASKED = {
   "#/capacity": async (page) => {
+    await page.getByLabel("Change").selectOption("objects that I paste");
+    await page.getByLabel("ResourceSlicePatches").fill("kind: DeviceTaintRule");
+    await page.getByText("pods would leave").waitFor();
     await page.getByLabel("Like").selectOption("what I paste");
     await page.getByLabel("A claim, template").fill("kind: ResourceClaim");
     await page.getByText("more like").first().waitFor();
+    await page.getByRole("button", { name: "What to buy" }).click();
+    await page.getByRole("table", { name: "What to buy" }).waitFor();
+    await page.getByRole("rowheader", { name: /after the change/ }).first().waitFor();
   },
 };
 
@@ -134,17 +140,82 @@ test("a selector lights up what it chooses, and says where it is wrong", async (
   assert.equal(await page.locator(".squares .dim").count(), 0);
 });
 
-test("it is counted how many more of something fit, and the figures can be taken along", async (t) => {
+/** The table that a button saves. */
+async function saved(page, name) {
+  const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name }).click()]);
+  return [file.suggestedFilename(), readFileSync(await file.path(), "utf-8")];
+}
+
+test("it is counted how many more of something fit, where so many come, and the figures can be taken along", async (t) => {
   const { page } = await open(t, "busy", "#/capacity");
   await page.getByLabel("Like").selectOption("ResourceClaimTemplate team-a/gpu");
-  await page.getByText("12 more like ResourceClaimTemplate team-a/gpu, first-fit").waitFor();
-  await page.getByText("at least 1,000 more like").waitFor();
+  await page.getByText("12 first-fit, at least 1,000 best-fit: more like ResourceClaimTemplate team-a/gpu.").waitFor();
+  await page.getByLabel("Of these").fill("10");
+  await page.getByRole("row", { name: "first-fit 12 fit 2 nodes: n1 (8) and n2 (2)" }).waitFor();
+  await page.getByLabel("Of these").fill("15");
+  await page.getByRole("row", { name: /^first-fit .* 3 do not fit 0\/3 nodes are available\./ }).waitFor();
+  assert.deepEqual(await saved(page, "Download where they come as CSV"), [
+    "room.csv",
+    "like,placed,fit in all,wanted,node,copies\r\n" +
+      ["first-fit,12,15,n1,8", "first-fit,12,15,n2,4", "best-fit,1000,15,n1,8", "best-fit,1000,15,n2,7"].map((row) => `ResourceClaimTemplate team-a/gpu,${row}\r\n`).join(""),
+  ]);
+  await page.getByLabel("Like").selectOption("a claim for devices of a class");
+  await page.getByLabel("Devices in each").fill("4");
+  await page.getByText("more like ResourceClaim default/4-of-big-gpu").waitFor();
   await page.getByLabel("Like").selectOption("what I paste");
   await page.getByLabel("A claim, template").fill("no object");
   await page.getByText("Nothing in it requests devices.").waitFor();
-  const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Download as CSV" }).click()]);
-  assert.equal(file.suggestedFilename(), "capacity.csv");
-  assert.equal(readFileSync(await file.path(), "utf-8"), "class,driver\r\n");
+  assert.deepEqual(await saved(page, "Download as CSV"), ["capacity.csv", "class,driver\r\n"]);
+});
+
+test("a change is tried on the figures, and on how many more fit", async (t) => {
+  const { page, server } = await open(t, "busy", "#/capacity");
+  await page.getByLabel("Like").selectOption("ResourceClaimTemplate team-a/gpu");
+  await page.getByLabel("Change").selectOption("objects that I paste");
+  await page.getByLabel("ResourceSlicePatches").fill("other");
+  await page.getByText("What can be tried are DeviceClass, DeviceTaintRule.").waitFor();
+  await page.getByLabel("ResourceSlicePatches").fill("kind: DeviceTaintRule");
+  await page.getByText("3 pods would leave: team-b/api-5d-x and 2 others.").waitFor();
+  await page.getByRole("row", { name: "H100 gpu.example.com 96 then 120 40 53 then 61 40 then 64 3 node cordoned then 8 tainted" }).waitFor();
+  await page.getByRole("row", { name: /^new 0 then 96/ }).waitFor();
+  await page.getByLabel("Change").selectOption("a node is cordoned");
+  await page.getByLabel("Node", { exact: true }).fill("n1");
+  await page.getByRole("row", { name: /^best-fit, after the change 9/ }).waitFor();
+  const asked = [];
+  server.answers = { ...clusters.busy, "changed-capacity": (question) => (asked.push(question), clusters.busy["changed-capacity"](question)) };
+  await page.getByLabel("Change").selectOption("new nodes");
+  await page.getByLabel("As there are").selectOption("n1: 7 H100, 1 nic.example.com (110 nodes)");
+  await page.getByLabel("New nodes", { exact: true }).fill("12");
+  await page.waitForFunction(() => document.querySelector("output").textContent === "12");
+  await page.getByText("pods would leave").waitFor();
+  await page.waitForTimeout(400);
+  assert.deepEqual(asked.at(-1), { like: "n1", nodes: "12" });
+  await page.getByLabel("Change").selectOption("nothing");
+  await page.getByText("pods would leave").waitFor({ state: "detached" });
+});
+
+test("what to buy has prices that no server is told", async (t) => {
+  const { page } = await open(t, "busy", "#/capacity");
+  const asked = [];
+  page.on("request", (request) => asked.push(request.url() + request.postData()));
+  await page.getByLabel("Like").selectOption("ResourceClaimTemplate team-a/gpu");
+  await page.getByLabel("Of these").fill("15");
+  await page.getByRole("button", { name: "What to buy for 15 of them" }).click();
+  await page.getByText("12 of 15 fit without new nodes.").waitFor();
+  await page.getByLabel("Price of n1:").fill("98765.5");
+  await page.getByLabel("Price of n110").fill("10");
+  await page.getByRole("row", { name: "3 × n1: 7 H100, 1 nic.example.com 3 0 296,296.5" }).waitFor();
+  await page.getByRole("row", { name: /3 1 98,785\.5$/ }).waitFor();
+  const [name, text] = await saved(page, "Download what to buy as CSV");
+  assert.equal(name, "new-nodes.csv");
+  assert.equal(text.split("\r\n")[1], '1,"n1: 7 H100, 1 nic.example.com",3,98765.5,296296.5,0');
+  assert.deepEqual(asked.filter((each) => each.includes("98765")), []);
+});
+
+test("no text of a table is a formula for a spreadsheet", async () => {
+  const { outputFiles } = await build({ entryPoints: [`${WEB}/src/csv.ts`], bundle: true, format: "esm", write: false });
+  const { csv } = await import(`data:text/javascript;base64,${Buffer.from(outputFiles[0].text).toString("base64")}`);
+  assert.equal(csv([["=1", "+a", "-b", "@c", "\td", "\re", -1, 'x"y', "a,b", "a\nb"]]), `'=1,'+a,'-b,'@c,'\td,"'\re",-1,"x""y","a,b","a\nb"\r\n`);
 });
 
 test("what is typed is checked as one types, fixed on a click, and kept in the address alone", async (t) => {

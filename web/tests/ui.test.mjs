@@ -59,6 +59,23 @@ test("claimcheck ui checks, fixes and explains what is typed", async (t) => {
   assert.deepEqual(await inaccessible(page), []);
 });
 
+test("claimcheck ui counts how many more fit, as it is, after a change, and on new nodes", async (t) => {
+  const page = await look(t, await start(t, "counters-exhausted"));
+  await page.getByRole("link", { name: "Capacity" }).click();
+  await page.getByLabel("Like").selectOption("ResourceClaim default/notebook");
+  await page.getByText("0 first-fit, 0 best-fit: more like ResourceClaim default/notebook").waitFor();
+  await page.getByLabel("Change").selectOption("new nodes");
+  await page.getByLabel("As there are").selectOption({ index: 1 });
+  await page.getByLabel("New nodes", { exact: true }).fill("3");
+  await page.getByRole("row", { name: /^first-fit, after the change 3 / }).waitFor();
+  await page.getByLabel("Of these").fill("2");
+  await page.getByRole("button", { name: "What to buy for 2 of them" }).click();
+  await page.getByText("0 of 2 fit without new nodes.").waitFor();
+  await page.getByLabel("Price of n1").fill("1000");
+  await page.getByRole("row", { name: /^2 × n1: .* 2 0 2,000$/ }).waitFor();
+  assert.deepEqual(await inaccessible(page), []);
+});
+
 test("claimcheck ui shows devices, and what a selector chooses", async (t) => {
   const page = await look(t, await start(t, "counters-exhausted"));
   await page.getByRole("link", { name: "Devices" }).click();
