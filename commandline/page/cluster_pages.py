@@ -15,13 +15,13 @@ from allocator.time_limit import POD_SECONDS, OutOfTime, TimeLimit
 from claimcheck.answers.cel import evaluate
 from claimcheck.answers.cluster_state import TEMPLATE, ClusterState
 from claimcheck.answers.devices.capacity import Capacity, capacity
-from claimcheck.answers.devices.changed_devices import ChangedDevices
 from claimcheck.answers.devices.cluster_devices import FREE
 from claimcheck.answers.devices.pool_checks import slices_by_pool
 from claimcheck.answers.doctor.checks import POD_WAITS
 from claimcheck.answers.doctor.examination import PODS_THAT_WAIT, Examination, examine
 from claimcheck.answers.doctor.examined import Examined
 from claimcheck.answers.explain import explain_all
+from claimcheck.answers.impact.devices_afterwards import DevicesAfterwards
 from claimcheck.answers.scenario import Scenario, fellows_in
 from claimcheck.answers.validate.beside_state import BesideState
 from commandline import doctor_report
@@ -70,13 +70,13 @@ class _Look:
         self.devices.evictions()  # while there is time
         self.kept: dict[str, str] = {}
         self.kept_characters = 0
-        self._changed: tuple[Query, ChangedDevices] | None = None
+        self._changed: tuple[Query, DevicesAfterwards] | None = None
 
-    def changed(self, query: Query) -> ChangedDevices:
+    def changed(self, query: Query) -> DevicesAfterwards:
         """The devices after the change in a question, or as they are if there is none; the last one is kept."""
         change = planning.change_in(query)
         if not change:
-            return ChangedDevices(self.devices)
+            return DevicesAfterwards(self.devices)
         if self._changed is None or self._changed[0] != change:
             self._changed = change, planning.changed(self.devices, change)
         return self._changed[1]

@@ -10,8 +10,8 @@ from allocator.expansion import Expansion, Template
 from allocator.time_limit import OutOfTime, TimeLimit
 from claimcheck.answers.cluster_state import ClusterState
 from claimcheck.answers.devices.capacity import capacity
-from claimcheck.answers.devices.changed_devices import ChangedDevices, StateChange, changed_devices
 from claimcheck.answers.devices.cluster_devices import ClusterDevices
+from claimcheck.answers.impact.devices_afterwards import DevicesAfterwards, StateChange, devices_afterwards
 from claimcheck.answers.new_nodes import (
     NodeKind,
     new_nodes_for,
@@ -54,7 +54,7 @@ def change_in(query: Query) -> Query:
     return {key: query[key] for key in _CHANGE if query.get(key)}
 
 
-def changed(devices: ClusterDevices, change: Query) -> ChangedDevices:
+def changed(devices: ClusterDevices, change: Query) -> DevicesAfterwards:
     """The devices after a change that a question names."""
     state, limit = devices.state, TimeLimit(CHANGE_SECONDS)
     try:
@@ -64,7 +64,7 @@ def changed(devices: ClusterDevices, change: Query) -> ChangedDevices:
             template_of(state, change["like"]) if "like" in change else None,
             whole(change, "nodes", MOST_NODES) if "like" in change else 0,
         )
-        return changed_devices(devices, asked, limit)
+        return devices_afterwards(devices, asked, limit)
     except Unanswerable as error:
         raise HTTPError(str(error), 422) from None
     except OutOfTime:
@@ -79,7 +79,7 @@ def _read(text: str) -> list[Manifest]:
     return found
 
 
-def capacity_after(found: ChangedDevices) -> Json:
+def capacity_after(found: DevicesAfterwards) -> Json:
     """How much is free then."""
     leaving = [each.key for each in found.leaving]
     return {
@@ -102,7 +102,7 @@ def _kind(kind: NodeKind) -> Json:
     }
 
 
-def room(found: ChangedDevices, requesting: Iterable[Manifest], query: Query) -> Json:
+def room(found: DevicesAfterwards, requesting: Iterable[Manifest], query: Query) -> Json:
     """How many more like an object of the cluster, like the first in a text, or of a class, there is room for."""
     state, limit = found.devices.state.copy(), TimeLimit(ROOM_SECONDS)
     try:

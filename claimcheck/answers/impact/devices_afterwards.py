@@ -43,15 +43,15 @@ class StateChange(NamedTuple):
     nodes: int = 0
 
 
-class ChangedDevices(NamedTuple):
+class DevicesAfterwards(NamedTuple):
     """The devices afterwards, and the pods that leave because of taints, which hold nothing any more."""
 
     devices: ClusterDevices
     leaving: Sequence[Pod] = ()
 
 
-def changed_devices(now: ClusterDevices, change: StateChange, limit: TimeLimit) -> ChangedDevices:
-    """Change a copy of a cluster as :mod:`claimcheck.answers.impact` does; pods that leave come back nowhere.
+def devices_afterwards(now: ClusterDevices, change: StateChange, limit: TimeLimit) -> DevicesAfterwards:
+    """Change a copy of a cluster as :func:`~claimcheck.answers.impact.impact.impact` does; pods that leave come back nowhere.
 
     :raises Unanswerable: if the API server would refuse the change, or what it is about does not exist.
     :raises OutOfTime: if it takes too long to find out what becomes of the devices.
@@ -73,7 +73,7 @@ def changed_devices(now: ClusterDevices, change: StateChange, limit: TimeLimit) 
         then = ClusterDevices(
             state, limit, snapshot.changed(Change(released=frozenset(released)), None, limit)
         )
-    return ChangedDevices(then, leaving)
+    return DevicesAfterwards(then, leaving)
 
 
 def _apply(state: ClusterState, applied: Sequence[Manifest]) -> None:
