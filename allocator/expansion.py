@@ -11,10 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from time import monotonic
 from typing import NamedTuple
 
+from allocator.packing import pack
 from allocator.pod_nodes import excluded
 from allocator.results import places_of
 from allocator.scheduling import Mode, SchedulingState
-from allocator.simulation import UNHURRIED, Limits, Placement, Pod, Simulation, pack
+from allocator.simulation import UNHURRIED, Limits, Placement, Pod, Simulation
 from allocator.time_limit import OutOfTime
 from resourceapi.manifests import name_of
 from resourceapi.objects import Object

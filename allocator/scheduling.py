@@ -252,6 +252,7 @@ class SchedulingState:
         only_node: str | None = None,
         instead: Sequence[ClaimsOnNodes] = (),
         on_node: PodOnNode = NO_POD,
+        among: Sequence[str] | None = None,
     ) -> PodAnswer:
         """Find nodes for a pod; except in modes ALL_NODES and FILTER, the allocation that is chosen counts from then on.
 
@@ -259,19 +260,21 @@ class SchedulingState:
         :param only_node: the name of the only node to search, if given.
         :param instead: what the pod claims on some nodes instead.
         :param on_node: the pod as nodes see it beside its claims.
+        :param among: the names of the only nodes to search, of several.
         :returns: the answers for the present state of the cluster, made when they are read; in modes ATTEMPT, PREFERRED and
             BEST_FIT only of the first node with an error and of that which is chosen.
         :raises OutOfTime: if the time is over; nothing is kept then.
         """
         asked = PodClaims(claims, instead)
+        among = among if only_node is None else [only_node]
         if mode in _CYCLES:
             there = None if instead else asked.elsewhere.only_node
-            if only_node is None and there is not None:
-                found = self._run_cycle(asked, mode, time_limit, there, on_node)
-                if found.placed:
+            if there is not None and (among is None or there in among):
+                found = self._run_cycle(asked, mode, time_limit, [there], on_node)
+                if found.placed or among == [there]:
                     return found
-            return self._run_cycle(asked, mode, time_limit, only_node, on_node)
-        entries = self._entries(only_node)
+            return self._run_cycle(asked, mode, time_limit, among, on_node)
+        entries = self._entries(among)
         if on_node is not NO_POD:
             entries = [entry for entry in entries if on_node.rejection(entry.name) is None]
         answers = Answers(self._allocator.new_share_id)
@@ -293,7 +296,7 @@ class SchedulingState:
         asked: PodClaims,
         mode: Mode,
         time_limit: TimeLimit,
-        only_node: str | None,
+        among: Sequence[str] | None,
         on_node: PodOnNode,
         *,
         is_kept: bool = True,
@@ -303,7 +306,7 @@ class SchedulingState:
             return PodAnswer(answers, refusal=refused)
         scores = NodeScores(self.nodes, on_node.resources, self._features.minor)
         cycle = SchedulingCycle(
-            self._known, self._entries(only_node), asked, on_node, scores, answers, time_limit
+            self._known, self._entries(among), asked, on_node, scores, answers, time_limit
         )
         if mode is Mode.BEST_FIT:
             found = cycle.best(self._plans, self._best_plans)
@@ -463,19 +466,19 @@ class SchedulingState:
         time_limit: TimeLimit,
         instead: Sequence[ClaimsOnNodes] = (),
         on_node: PodOnNode = NO_POD,
+        among: Sequence[str] | None = None,
     ) -> tuple[Rank, Waste] | None:
         """Rank and waste of what mode BEST_FIT would give a pod with these claims; None if it does not fit."""
         asked = PodClaims(claims, instead)
-        found = self._run_cycle(asked, Mode.BEST_FIT, time_limit, None, on_node, is_kept=False)
+        found = self._run_cycle(asked, Mode.BEST_FIT, time_limit, among, on_node, is_kept=False)
         proposal = found.nodes.outcomes[-1] if found.placed else None
         return (proposal.rank, proposal.waste) if isinstance(proposal, Proposal) else None
 
-    def _entries(self, only_node: str | None) -> Sequence[NodeEntry]:
+    def _entries(self, among: Sequence[str] | None) -> Sequence[NodeEntry]:
         entries = self._known.settled()
-        if only_node is None:
+        if among is None:
             return entries
-        entry = self._known.entry(only_node)
-        return [] if entry is None else [entry]
+        return [entry for name in among if (entry := self._known.entry(name)) is not None]
 
     def _choose(
         self,

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from math import inf
-from random import Random
-from time import monotonic
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -16,7 +14,7 @@ from allocator.errors import GAVE_UP
 from allocator.fitting.waste import Waste
 from allocator.gangs import Gang, together
 from allocator.node_fit import ClaimFootprint, PodOnNode, with_footprints
-from allocator.node_resources import PodNeeds
+from allocator.node_resources import NodeResources, PodNeeds
 from allocator.pod_claims import ClaimsOnNodes
 from allocator.pod_nodes import gets_devices_on_its_node, named_node, passed_over
 from allocator.scheduling import Mode, SchedulingState
@@ -105,9 +103,23 @@ UNHURRIED = Limits(UNLIMITED)
 class Simulation:
     """Places pods in a cluster, which keeps what they hold until they are removed."""
 
-    def __init__(self, cluster: SchedulingState, limits: Limits, before: Simulation | None = None) -> None:
-        """`before`: has placed other pods in the cluster, with which these may share claims."""
+    def __init__(
+        self,
+        cluster: SchedulingState,
+        limits: Limits,
+        before: Simulation | None = None,
+        resources: NodeResources | None = None,
+        nodes: Sequence[str] | None = None,
+    ) -> None:
+        """Begin with no pods.
+
+        :param before: has placed other pods in the cluster, with which these may share claims.
+        :param resources: what nodes have left beside devices, if the cluster does not know it.
+        :param nodes: the only ones on which pods may be, if not all.
+        """
         self.cluster = cluster
+        self._nodes = nodes
+        self._resources = cluster.resources if resources is None else resources
         self.limits = limits
         self._before = before
         #: claims of pods with what they have been allocated
@@ -118,19 +130,28 @@ class Simulation:
         #: the pods of gangs that are placed, by the names of these
         self._members: Counter[str] = Counter()
 
-    def run(self, pods: Sequence[Pod], mode: Mode) -> list[Placement]:
-        """Place pods in this order, those of a gang together."""
+    def run(self, pods: Sequence[Pod], mode: Mode, *, is_brief: bool = False) -> list[Placement]:
+        """Place pods in this order, those of a gang together.
+
+        :param is_brief: whether it does not matter which pods of a gang fit of which too few do.
+        """
         found: dict[int, Placement] = {}
         for places in together([pod.gang for pod in pods]):
             unit = [pods[place] for place in places]
             gang = unit[0].gang
-            placed = [self.place(unit[0], mode)] if gang is None else self._place_together(gang, unit, mode)
+            placed = (
+                [self.place(unit[0], mode)]
+                if gang is None
+                else self._place_together(gang, unit, mode, is_brief=is_brief)
+            )
             found.update(zip(places, placed, strict=True))
         return [found[place] for place in range(len(pods))]
 
-    def _place_together(self, gang: Gang, pods: Sequence[Pod], mode: Mode) -> list[Placement]:
+    def _place_together(
+        self, gang: Gang, pods: Sequence[Pod], mode: Mode, *, is_brief: bool
+    ) -> list[Placement]:
         """Place the pods of a gang that fit, if they are enough, and else none."""
-        scheduled, remaining = self._scheduled(gang), len(pods)
+        scheduled, remaining = self.scheduled(gang), len(pods)
         if scheduled + remaining < gang.min_count:
             reason = f"waits for {gang.waits(scheduled + remaining)}"
             return [Placement(pod.name, "", {}, reason=reason, gang=gang, untried=True) for pod in pods]
@@ -150,6 +171,8 @@ class Simulation:
                 break
             if scheduled + undecided + remaining < gang.min_count:
                 shortage, stop = gang.shortage(scheduled, remaining), len(found)
+                if is_brief:
+                    break
         if scheduled >= gang.min_count and not (error or shortage):
             return found
         for placement in reversed(found):
@@ -177,7 +200,7 @@ class Simulation:
         half = {
             each.gang.name
             for each in placements
-            if each.gang is not None and self._scheduled(each.gang) < each.gang.min_count
+            if each.gang is not None and self.scheduled(each.gang) < each.gang.min_count
         }
         left = []
         for each in placements:
@@ -187,7 +210,7 @@ class Simulation:
             left.append(each)
         return left
 
-    def _scheduled(self, gang: Gang) -> int:
+    def scheduled(self, gang: Gang) -> int:
         """How many pods of a gang are on nodes."""
         before = self._before._members[gang.name] if self._before is not None else 0
         return gang.running + self._members[gang.name] + before
@@ -216,6 +239,7 @@ class Simulation:
                 self.limits.of_pod(),
                 instead=claims.instead,
                 on_node=self._on_node(pod),
+                among=self._nodes,
             )
         except OutOfTime:
             return Placement(pod.name, "", {}, self._out_of_time(), undecided=True)
@@ -246,12 +270,12 @@ class Simulation:
     # --- what nodes have beside devices
 
     def _on_node(self, pod: Pod) -> PodOnNode:
-        resources, name = self.cluster.resources, pod.name
+        resources, name = self._resources, pod.name
         return PodOnNode(pod.spec, pod.needs, resources, pod.closed, pod.rejections, pod.containers, name)
 
     def _take(self, node: str, needs: PodNeeds | None, count: int = 1) -> None:
         """Count a pod on a node; with `count` -1, it does not count any more."""
-        resources = self.cluster.resources
+        resources = self._resources
         if resources is None or needs is None:
             return
         (resources.take if count > 0 else resources.give_back)(node, needs)
@@ -276,7 +300,7 @@ class Simulation:
             return None
         try:
             return self.cluster.weigh(
-                claims.elsewhere, self.limits.of_pod(), claims.instead, self._on_node(pod)
+                claims.elsewhere, self.limits.of_pod(), claims.instead, self._on_node(pod), self._nodes
             )
         except OutOfTime:
             return None
@@ -315,6 +339,10 @@ class Simulation:
         if placement.node:
             self._take(placement.node, placement.needs)
             self._count(placement, 1)
+
+    def kinds_of_nodes(self) -> list[list[str]]:
+        """The nodes on which pods may be, those together that serve claims alike."""
+        return self.cluster.alike(self.cluster.nodes if self._nodes is None else self._nodes)
 
     def allocated(self, name: str) -> Claim | None:
         """The claim of this name, if a pod has got devices for it."""
@@ -361,116 +389,3 @@ class _Claims:
 def _error(answer: NodeAnswer) -> str:
     fix = f" ({answer.fix})" if answer.fix else ""
     return f"an error on {answer.node} fails the attempt: {answer.error}{fix}"
-
-
-# Placing as many pods of a batch as possible, in any order: bin packing by large neighbourhood search.
-# The largest pods come first, that is those that waste most in the empty cluster
-# (`allocator.fitting.waste`). If some pods do not fit, the pods of a few nodes are removed and placed
-# again together with those, in another order. The result is kept if it leaves no more pods unplaced than
-# before, so that pods also move without an immediate gain.
-
-#: The limits of the search in seconds and rounds, and the most nodes whose pods one round places again.
-SECONDS, ROUNDS, NODES = 10.0, 5_000, 3
-
-Cost = tuple[bool, Waste, int]
-
-
-def pack(simulation: Simulation, pods: Sequence[Pod], seconds: float = SECONDS) -> list[Placement]:
-    """Place as many pods as possible within the time limit. Removes all pods that the simulation has placed before.
-
-    :returns: the placements, in the order of `pods`.
-    """
-    packing = _Packing(simulation, pods)
-    packing.begin()
-    packing.improve(monotonic() + seconds)
-    return packing.placements
-
-
-class _Packing:
-    def __init__(self, simulation: Simulation, pods: Sequence[Pod]) -> None:
-        self._simulation = simulation
-        self._pods = pods
-        self._random = Random(len(pods))
-        self.placements: list[Placement] = []
-        simulation.reset()
-        self._costs = [self._cost(pod) for pod in pods]
-        simulation.reset()
-        users = Counter(name for pod in pods for name in pod.claims)
-        #: pods that share no claims, so that they can be moved by themselves
-        self._movable = {
-            index
-            for index, pod in enumerate(pods)
-            if pod.gang is None and all(users[name] == 1 for name in pod.claims)
-        }
-
-    def _cost(self, pod: Pod) -> Cost:
-        """The waste of placing a pod in the empty cluster; lowest for pods that do not fit there."""
-        found = self._simulation.weigh(pod)
-        wanted = sum(map(_wanted, pod.claims.values()))
-        return found is not None, found[1] if found is not None else (), wanted
-
-    def begin(self) -> None:
-        """Largest first, or in the given order if that places more."""
-        everything = range(len(self._pods))
-        by_cost = sorted(everything, key=self._costs.__getitem__, reverse=True)
-        self._place_all(by_cost)
-        if self._unplaced():
-            before = len(self._unplaced())
-            self._place_all(everything)
-            if len(self._unplaced()) >= before:
-                self._place_all(by_cost)
-
-    def improve(self, end: float) -> None:
-        """Place pods again until all are placed that fit in the empty cluster, or the time is over."""
-        for _ in range(ROUNDS):
-            unplaced = self._unplaced()
-            if not unplaced or monotonic() > end:
-                return
-            self._replace(unplaced)
-
-    def _place_all(self, order: Sequence[int]) -> None:
-        self._simulation.reset()
-        found = self._placed(order)
-        self.placements = [found[index] for index in range(len(self._pods))]
-
-    def _placed(self, order: Sequence[int]) -> dict[int, Placement]:
-        """Place some pods in this order."""
-        found = self._simulation.run([self._pods[index] for index in order], Mode.BEST_FIT)
-        return dict(zip(order, found, strict=True))
-
-    def _unplaced(self) -> list[int]:
-        """Pods that are not placed, but would fit in the empty cluster."""
-        return [
-            index for index, each in enumerate(self.placements) if not each.node and self._costs[index][0]
-        ]
-
-    def _replace(self, unplaced: Sequence[int]) -> None:
-        """Remove the pods of some nodes, and place them again together with the unplaced ones."""
-        nodes = sorted({each.node for each in self.placements if each.node})
-        some = set(self._random.sample(nodes, min(len(nodes), self._random.randint(1, NODES))))
-        removed = [index for index in sorted(self._movable) if self.placements[index].node in some]
-        before = {index: self.placements[index] for index in (*removed, *unplaced)}
-        for index in removed:
-            self._simulation.remove(before[index])
-        found = self._placed(self._shuffled([*removed, *unplaced]))
-        if sum(not each.node for each in found.values()) > len(unplaced):
-            for placement in found.values():
-                self._simulation.remove(placement)
-            for index in removed:
-                self._simulation.restore(before[index])
-            found = before
-        for index, placement in found.items():
-            self.placements[index] = placement
-
-    def _shuffled(self, pods: list[int]) -> list[int]:
-        """In random order, or largest first with some exceptions at the end."""
-        self._random.shuffle(pods)
-        if self._random.random() < 0.5:
-            late = {index for index in pods if self._random.random() < 0.2}
-            pods.sort(key=lambda index: (index not in late, self._costs[index]), reverse=True)
-        return pods
-
-
-def _wanted(claim: Claim) -> int:
-    """The number of devices that a claim requests by `exactly`; one for each list."""
-    return sum(1 if each.is_list else each.alternatives[0].number for each in claim.devices.requests)

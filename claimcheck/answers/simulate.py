@@ -9,7 +9,8 @@ from typing import NamedTuple
 from allocator.expansion import Expansion, Template, expand
 from allocator.explaining.snapshot import unknown_classes
 from allocator.fitting.fragmentation import Fragmentation, fragmentation
-from allocator.simulation import MODES, Limits, Placement, Pod, Simulation, pack
+from allocator.packing import pack
+from allocator.simulation import MODES, Limits, Placement, Pod, Simulation
 from allocator.time_limit import POD_SECONDS, OutOfTime, TimeLimit
 from claimcheck.answers.claim_quotas import grants
 from claimcheck.answers.outcome import Failure

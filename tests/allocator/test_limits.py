@@ -22,11 +22,12 @@ from allocator.devices import Device
 from allocator.errors import OUT_OF_TIME
 from allocator.expansion import Template, expand
 from allocator.nodes import Nodes
+from allocator.packing import pack
 from allocator.pod_nodes import excluded
 from allocator.rules.standing import ExclusiveUse
 from allocator.scheduling import Mode, SchedulingState
 from allocator.shared_pools import SharedPools
-from allocator.simulation import UNHURRIED, Limits, Pod, Simulation, pack
+from allocator.simulation import UNHURRIED, Limits, Pod, Simulation
 from allocator.time_limit import UNLIMITED, OutOfTime, TimeLimit
 from resourceapi.node_selection import selects
 from resourceapi.objects import Object

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from allocator.node_resources import NodeResources, PodNeeds
+from allocator.packing import pack
 from allocator.pod_claims import ClaimsOnNodes
 from allocator.scheduling import Mode, SchedulingState
-from allocator.simulation import UNHURRIED, Pod, Simulation, pack
+from allocator.simulation import UNHURRIED, Pod, Simulation
 from resourceapi.quantity import amounts_of
 from resourceapi.records.claims import Claim
 from resourceapi.records.nodes import Node

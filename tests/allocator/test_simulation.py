@@ -13,8 +13,9 @@ from allocator.fitting.fragmentation import (
     ShareFragmentation,
     fragmentation,
 )
+from allocator.packing import pack
 from allocator.scheduling import Mode, SchedulingState
-from allocator.simulation import MODES, UNHURRIED, Placement, Pod, Simulation, pack
+from allocator.simulation import MODES, UNHURRIED, Placement, Pod, Simulation
 from allocator.time_limit import UNLIMITED
 from resourceapi.objects import Object
 from resourceapi.records.claims import Claim

@@ -17,8 +17,9 @@ from pathlib import Path
 from random import Random
 
 from allocator.features import GATES, Features
+from allocator.packing import pack
 from allocator.scheduling import Mode, SchedulingState
-from allocator.simulation import UNHURRIED, Placement, Pod, Simulation, pack
+from allocator.simulation import UNHURRIED, Placement, Pod, Simulation
 from allocator.time_limit import UNLIMITED
 from resourceapi.objects import Object
 from resourceapi.records.claims import Claim

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
 
 from allocator.expansion import Template
+from allocator.packing import pack
 from allocator.simulation import UNHURRIED
 from allocator.time_limit import UNLIMITED
 from claimcheck import Cluster, FakeCluster, Unschedulable, explain
@@ -193,7 +195,7 @@ def test_pods_that_wait_in_the_cluster_are_of_the_gang() -> None:
 )
 def test_no_order_tears_gangs_apart(name: str, placed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever the order in which pods are tried for that which places most, a gang is placed with enough pods or not at all."""
-    monkeypatch.setattr("allocator.simulation.ROUNDS", 20)
+    monkeypatch.setattr("claimcheck.answers.simulate.pack", partial(pack, rounds=20))
     case = next(each for each in cases() if str(each) == name)
     cluster = Cluster.from_objects([DEVICE_CLASS, *case.cluster()], feature_gates=GATES)
     scenario = cluster.scenario(list(values_in(list(case.objects()), cluster.profile)))
