@@ -101,10 +101,18 @@ class Binder:
         try:
             self._bind(request)
         except ClaimcheckError as error:
+            self._note_torn(request)
             return str(error)
         finally:
             self._decisions.ended(request.uid)
         return ""
+
+    def _note_torn(self, request: BindingRequest) -> None:
+        """What the others of the pod's gang need is to be kept for them, if some of them are bound."""
+        pod = self._picture.pods.objects.get(f"{request.namespace}/{request.name}")
+        if pod is not None and pod.group:
+            with self._picture.lock:
+                self._picture.group_devices.torn.add(pod.group_key)
 
     def _bind(self, request: BindingRequest) -> None:
         term = self._leader.term
@@ -134,6 +142,7 @@ class Binder:
             except _KeepAllocationError:
                 raise
             except Exception:
+                self._note_torn(request)
                 self._undoing.take_back(allocation)
                 self._take_nothing_of_nodes(request, footprints, fence)
                 raise

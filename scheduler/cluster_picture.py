@@ -161,6 +161,8 @@ class ClusterPicture:
         )
         #: how many pods of each PodGroup are on nodes, by ``namespace/name``
         self.placed: Counter[str] = Counter()
+        #: the keys of the other pods of each PodGroup that have claims
+        self.waiting: dict[str, set[str]] = {}
         self.pods.listen(self._count_placed)
         self.pod_groups: Collection[PodGroup] = Collection(objects.read_pod_group)
         self.budgets: Collection[Budget] = Collection(read_budget)
@@ -340,10 +342,18 @@ class ClusterPicture:
         """Count as pods come and go: a filter cannot look through those of all namespaces."""
         for _, before, after in changes:
             for pod, number in ((before, -1), (after, 1)):
-                if pod is not None and pod.group and pod.node:
+                if pod is None or not pod.group:
+                    continue
+                if pod.node:
                     self.placed[pod.group_key] += number
                     if not self.placed[pod.group_key]:
                         del self.placed[pod.group_key]
+                elif number > 0:
+                    self.waiting.setdefault(pod.group_key, set()).add(pod.key)
+                elif waiting := self.waiting.get(pod.group_key):
+                    waiting.discard(pod.key)
+                    if not waiting:
+                        del self.waiting[pod.group_key]
 
     def _end_groups(self, changes: Sequence[Change[Any]]) -> None:
         gone = {each.key for each in changes if each.after is None}

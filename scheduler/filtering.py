@@ -26,6 +26,7 @@ from scheduler.cluster_picture import ClusterPicture, HelpedBy, with_few_claims
 from scheduler.decisions import Decision, Decisions, kept_of
 from scheduler.extended_resources import NO_NEEDS, ExtendedResources, Needs
 from scheduler.extender_api import CandidateNodes, Verdicts
+from scheduler.gang_plans import GangPlans
 from scheduler.picture_lock import SearchTime
 from scheduler.pod_claims import ClaimProblem, shared_claims, stored_claims_for
 from scheduler.reasons import with_shortfalls
@@ -33,6 +34,8 @@ from scheduler.refusals import Refusals
 
 #: How long a filter waits for claims that are not known; after it has done so in vain, none waits for the longer time.
 ARRIVAL_SECONDS, ARRIVAL_PAUSE_SECONDS = 0.2, 60.0
+#: The search for places of a whole gang has such a part of the time for one answer.
+PLAN_PART = 2
 
 
 class ClaimArrivals:
@@ -168,6 +171,7 @@ class Filter:
         self._search_time = search_time or SearchTime()
         self._refused = refused
         self._refusals = Refusals(picture)
+        self._plans = GangPlans(picture, self._search_time, seconds / PLAN_PART)
         self._arrivals = ClaimArrivals(picture)
         picture.pods.listen(self._pods_changed)
 
@@ -223,6 +227,17 @@ class Filter:
             group.end_for(pod)
         group.drop_late(self._holding)
 
+    def _hold_rests(self, pod: Pod) -> None:
+        """Let count what other gangs need that have been torn apart, each at its own expense, as far as there is time."""
+        with self._holding(pod.namespace):
+            torn = self._plans.torn(pod, self._term())
+        limit = TimeLimit(self._seconds)
+        for group in torn:
+            namespace = group.partition("/")[0]
+            if not (limit.is_over or self._search_time.rests(namespace)):
+                with self._holding(namespace):
+                    self._plans.hold_rest(group)
+
     def _answer(
         self, pod: Pod, on_node: PodOnNode, candidates: CandidateNodes, is_wanted: Callable[[], bool]
     ) -> Verdicts:
@@ -232,6 +247,7 @@ class Filter:
         self._arrivals.wait_for_claims(pod)
         _insist(is_wanted)
         self._end_other_groups(pod)
+        self._hold_rests(pod)
         with self._search_time.holding(self._picture.lock, pod.namespace, len(candidates.nodes)):
             _insist(is_wanted)
             found = self._found(pod, on_node, candidates)
@@ -245,6 +261,7 @@ class Filter:
         term = self._term()
         self._refusals.begin(term)
         self._picture.group_devices.begin(pod)
+        planned = self._planned(pod, on_node, candidates)
         try:
             stored = stored_claims_for(pod, self._picture.claims)
         except ClaimProblem as problem:
@@ -267,17 +284,31 @@ class Filter:
         if made is not None and not needs.by_node:
             return self._refused_by_left_over(pod, candidates, stored, made)
         waiting = self._waiting(pod, claims)
-        answer = self._decide(pod, on_node, term, claims, candidates, needs, is_binding=not waiting)
-        verdicts = self._verdicts(answer, candidates, needs)
+        asked = candidates._replace(nodes=(planned,)) if planned else candidates
+        answer = self._decide(pod, on_node, term, claims, asked, needs, is_binding=not waiting)
+        if planned and not self._verdicts(answer, asked, needs).fitting:
+            self._picture.group_devices.drop_plan()
+            asked = candidates
+            answer = self._decide(pod, on_node, term, claims, asked, needs, is_binding=not waiting)
+        verdicts = self._verdicts(answer, asked, needs)
         if pod.group and verdicts.fitting and not waiting:
             verdicts = self._on_one_node(pod, claims, verdicts)
         if not verdicts.fitting:
-            refused = self._refused_by_devices(pod, candidates, claims, answer, verdicts, needs)
+            refused = self._refused_by_devices(pod, candidates, claims, answer, verdicts, needs, on_node)
             return refused._replace(needs=needs, on_node=on_node)
         self._search_time.decided(pod)
         if waiting:
             return self._refused_by_conditions(pod, candidates, claims, verdicts, waiting)
         return verdicts
+
+    def _planned(self, pod: Pod, on_node: PodOnNode, candidates: CandidateNodes) -> str:
+        """The node that has been found for a pod beside the others of its gang; empty if none is known."""
+        if not pod.group or self._search_time.retry_at(pod) is not None:
+            return ""
+        # what the others ask for by extended resources is not known
+        if self._picture.extended.asked(candidates.pod):
+            return ""
+        return self._plans.node_for(pod, candidates, on_node)
 
     def _waiting(self, pod: Pod, claims: Sequence[Claim]) -> str:
         """For which conditions of its devices a pod has to wait; empty if bind has something to do for it."""
@@ -405,6 +436,7 @@ class Filter:
         answer: PodAnswer,
         verdicts: Verdicts,
         needs: Needs,
+        on_node: PodOnNode,
     ) -> Refused:
         failed: dict[str, str] = {}
         special = needs.instead(claims)
@@ -420,6 +452,8 @@ class Filter:
             retry_at = self._search_time.late(pod)
         else:
             self._search_time.decided(pod)
+            if pod.group and not answer.refusal:
+                retry_at = self._plans.refused(pod, on_node)
         is_of_classes = answer.refusal and not needs.by_node  # which depend on nodes as well
         helped_by = HelpedBy.CLASSES if is_of_classes else HelpedBy.DEVICES
         if any(each.shortages for each in answer.nodes.outcomes):

@@ -6,6 +6,8 @@ chooses the node as well. They are
 free again as soon as another pod is asked about, or the first one once more, if too few fit; when the group
 or one of its pods is deleted; and for pods on nodes, which nobody asks about, once the binds are late. A bind makes them its own.
 
+A place may have been planned for pods that have not been asked about (`scheduler.gang_plans`): their devices count from then on.
+
 If enough fit, binds are on their way, whoever is asked about next: what is left counts until they are late, and for longer once the
 first one has come, as half a gang would be bound otherwise. kube-scheduler may have been ended between two of them, and asks
 about the other pods again.
@@ -13,7 +15,7 @@ about the other pods again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from time import monotonic
 
@@ -60,10 +62,14 @@ class GroupDevices:
         self._fitting: set[str] = set()
         #: what is assumed for each claim, by key, by the key of the pod for which it was found
         self._held: dict[str, dict[str, Assumed]] = {}
+        #: the nodes that have been planned for pods that have not been filtered, by key, with their uids
+        self._planned: dict[str, tuple[str, str]] = {}
         self._is_complete = False
         self._late_from = 0.0
         #: by key of the group
         self._binding: dict[str, _Binding] = {}
+        #: the groups of which a bind has failed, by key
+        self.torn: set[str] = set()
 
     def begin(self, pod: Pod) -> None:
         """A pod is going to be filtered: drop what was found for it, and for others of which too few fit, or in an attempt that has ended."""
@@ -88,6 +94,7 @@ class GroupDevices:
             self._end()
 
     def _end(self) -> None:
+        self.drop_plan()
         if self._is_complete and (any(self._held.values()) or self._on_nodes):
             before = self._binding.get(self._group, _Binding((), {}, set(), 0.0))
             self._binding[self._group] = _Binding(
@@ -143,6 +150,8 @@ class GroupDevices:
 
     def end_without(self, keys: Collection[str]) -> None:
         """Drop what was found if the group, or one of its pods, is among those that have been deleted."""
+        if not self._planned.keys().isdisjoint(keys):
+            self.drop_plan()
         if self._group in keys or not self._pods.isdisjoint(keys):
             self._is_complete = False
             self._end()
@@ -175,12 +184,73 @@ class GroupDevices:
         """Note that enough pods fit: kube-scheduler binds them."""
         self._is_complete = True
 
+    def is_filtered(self, pod: Pod) -> bool:
+        """Whether kube-scheduler has asked about a pod of the group in this attempt."""
+        return pod.key in self._pods
+
+    @property
+    def fitting(self) -> int:
+        """How many pods of the group have been found to fit."""
+        return len(self._fitting)
+
+    def plan(
+        self, pod: Pod, node: str, found: Iterable[tuple[Claim, Object]], needs: PodNeeds | None
+    ) -> None:
+        """Keep a node with devices for a pod of the group that is going to be filtered.
+
+        :param needs: what it takes of the node, if that matters.
+        """
+        self._planned[pod.key] = (node, pod.uid)
+        self.hold(pod, found)
+        if needs is not None:
+            self.put_on_node(pod.uid, node, needs)
+
+    def take_plan(self, pod: Pod) -> str:
+        """The node that has been planned for a pod, whose devices count no longer, nor those of claims that it shares; empty if none has."""
+        if pod.key not in self._planned:
+            return ""
+        own = {pod.key: [*self._held.get(pod.key, ())]}
+        shared = {
+            key: [each for each in pod.claim_keys if each in self._held.get(key, ())] for key in self._planned
+        }
+        self._withdraw({**shared, **own})
+        node, uid = self._planned.pop(pod.key)
+        self.take_from_node(uid)
+        return node
+
+    def drop_plan(self) -> None:
+        """Let nothing count that has been planned for pods that have not been filtered."""
+        self._withdraw({key: [*self._held.get(key, ())] for key in self._planned})
+        for key, (_, uid) in self._planned.items():
+            self._held.pop(key, None)
+            self.take_from_node(uid)
+        self._planned.clear()
+
+    def _withdraw(self, claims: Mapping[str, Iterable[str]]) -> None:
+        """Let what is held for claims of these pods count no longer."""
+        for pod, keys in claims.items():
+            for key in keys:
+                self._claims.withdraw(key, self._held[pod].pop(key))
+
     def hold(self, pod: Pod, found: Iterable[tuple[Claim, Object]]) -> None:
         """Let the devices count that were found for claims of a pod."""
         self._late_from = monotonic() + GROUP_SECONDS
         held = self._held.setdefault(pod.key, {})
         for claim, allocation in found:
             held[claim.key] = self._claims.assume(claim.key, claim.uid, allocation)
+
+    def hold_rest(self, pod: Pod, found: Iterable[tuple[Claim, Object]]) -> None:
+        """Let the devices count that were found for a pod of a group of which others are bound."""
+        before = self._binding.get(pod.group_key, _Binding((), {}, set(), 0.0))
+        held = {
+            claim.key: self._claims.assume(claim.key, claim.uid, allocation) for claim, allocation in found
+        }
+        self._binding[pod.group_key] = _Binding(
+            before.pods | {pod.key},
+            {**before.held, pod.key: {**before.held.get(pod.key, {}), **held}},
+            before.on_nodes,
+            monotonic() + HALF_BOUND_SECONDS,
+        )
 
     def put_on_node(self, uid: str, node: str, needs: PodNeeds) -> None:
         """Let a pod count with what its devices take of the node that was found for it."""

@@ -114,6 +114,10 @@ class SearchTime:
         """Whether victims may be looked for now."""
         return self.retry_at(pod) is None and self._rests_until(_preemption(pod.namespace)) <= self.clock()
 
+    def rests(self, namespace: str) -> bool:
+        """Whether a namespace pauses for the time that it has taken."""
+        return self._rests_until(namespace) > self.clock()
+
     def _rests_until(self, account: str) -> float:
         return self._paused_until.get(account, 0) - PAUSES * FREE_SECONDS
 
