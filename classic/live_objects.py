@@ -144,7 +144,6 @@ RELIST_SECONDS = 30.0
 #: The annotation, behind the name of the driver, with the process that found the claim unfinished; nothing reads it.
 SEEN_BY = "seen-by"
 WRITERS = 8
-ATTEMPTS = 5
 
 
 class TakeOver(NamedTuple):
@@ -187,23 +186,22 @@ class TakeOver(NamedTuple):
         return has_finalizer(claim, finalizer_of(self.driver_name)) and not is_allocated(claim)
 
     def _settle(self, claim: Object, fence: Fence) -> None:
-        """Change a claim, unless it is finished meanwhile: then what is held of it says so."""
+        """Change a claim, or learn that it has changed: either way a write that names an older version is refused.
+
+        The version that is changed was read after this process had begun to lead, so no write of the one before names a newer
+        one. Whoever changes a claim again and again keeps nobody from taking over.
+        """
         path = f"{CLASSIC_PATH}/namespaces/{namespace_of(claim)}/resourceclaims/{name_of(claim)}"
         annotation = {f"{self.driver_name}/{SEEN_BY}": self.identity}
-        for _ in range(ATTEMPTS):
-            fence()
-            version = text(mapping(claim, "metadata"), "resourceVersion")
-            change = {"metadata": {"resourceVersion": version, "annotations": annotation}}
-            answer = self.api.request("PATCH", path, change)
-            if answer[0] not in (CONFLICT, NOT_FOUND):
-                hold(self.live.claims, expect(answer, f"PATCH {path}", OK))
-                return
-            answer = self.api.request("GET", path)
-            if answer[0] == NOT_FOUND:
-                self.live.claims.remove(claim)
-                return
-            claim = expect_object(answer, f"GET {path}", "ResourceClaim", name_of(claim))
-            hold(self.live.claims, claim)
-            if not self._is_unfinished(claim):
-                return
-        raise Unavailable(f"PATCH {path}: {key_of(claim)} changes all the time")
+        fence()
+        version = text(mapping(claim, "metadata"), "resourceVersion")
+        change = {"metadata": {"resourceVersion": version, "annotations": annotation}}
+        answer = self.api.request("PATCH", path, change)
+        if answer[0] not in (CONFLICT, NOT_FOUND):
+            hold(self.live.claims, expect(answer, f"PATCH {path}", OK))
+            return
+        answer = self.api.request("GET", path)
+        if answer[0] == NOT_FOUND:
+            self.live.claims.remove(claim)
+        else:
+            hold(self.live.claims, expect_object(answer, f"GET {path}", "ResourceClaim", name_of(claim)))

@@ -81,6 +81,31 @@ def test_claim_that_is_finished_meanwhile(successor: Successor) -> None:
     assert successor() == ["begun"]
 
 
+class ChangedAllTheTime:
+    """An API server beside a tenant who changes a claim before whatever is done to it."""
+
+    def __init__(self, api: FakeApi) -> None:
+        self.api = api
+        self.changes = 0
+
+    def request(self, verb: str, path: str, *others: object, **more: object) -> tuple[int, object]:
+        self.changes += 1
+        self.api.change(f"{PATH}/busy", {"metadata": {"labels": {"changes": str(self.changes)}}})
+        return self.api.request(verb, path, *others, **more)  # type: ignore[arg-type]
+
+
+def test_claims_that_change_all_the_time_keep_nobody_from_taking_over(successor: Successor) -> None:
+    """What the process before was about to write is refused by that as well."""
+    before = successor.api.add(claim("busy", finalizers=[FINALIZER]))
+    successor.api.add(allocated("of-another-tenant"))
+    successor.take_over = successor.take_over._replace(api=ChangedAllTheTime(successor.api))
+    assert successor() == ["of-another-tenant"]
+    late = {**before, "status": {"driverName": DRIVER, "allocation": {}}}
+    assert successor.api.request("PUT", f"{PATH}/busy/status", late)[0] == 409
+    held = successor.live.claims.objects["default/busy"]
+    assert held["metadata"]["resourceVersion"] == successor.api.get(f"{PATH}/busy")["metadata"]["resourceVersion"]
+
+
 def test_claim_that_is_deleted_meanwhile(successor: Successor) -> None:
     successor.api.add(claim("begun", finalizers=[FINALIZER]))
     gate = successor.api.pause(1, lambda request: request.verb == "PATCH")
