@@ -25,8 +25,9 @@ from resourceapi.manifests import mapping, text
 
 #: The time limit for one kustomization, and for all together, in seconds.
 SECONDS, SECONDS_IN_ALL = 60.0, 300.0
-#: Larger directories are not copied.
-MAX_COPIED_BYTES = 256 * 1024 * 1024
+#: Larger directories are not copied, and of all together no more: each directory within another one may need a copy of its own.
+MAX_COPIED_BYTES, MAX_COPIED_IN_ALL = 256 * 1024 * 1024, 1024 * 1024 * 1024
+_BLOCK_BYTES = 4096  # what the smallest file takes
 _NO_PROXY = "http://127.0.0.1:9"  # a port at which nobody answers
 # What no kustomization may have: with it, others make objects.
 _FOREIGN = (
@@ -265,6 +266,7 @@ class _Copies:
     def __init__(self, stack: ExitStack) -> None:
         self._stack = stack
         self._copies: dict[str, tuple[str, str]] = {}
+        self._bytes = 0
 
     def of(self, top: str) -> tuple[str, str]:
         """The copy of a directory, and why there is none, if so."""
@@ -273,13 +275,16 @@ class _Copies:
             self._copies[top] = place, self._make(top, place)
         return self._copies[top]
 
-    @staticmethod
-    def _make(top: str, place: str) -> str:
+    def _make(self, top: str, place: str) -> str:
         if link := link_out_of(top):
             return f"{link} is a symbolic link that leads out of the directory, or to something hidden"
         try:
-            if _size(top) > MAX_COPIED_BYTES:
+            size = _size(top)
+            if size > MAX_COPIED_BYTES:
                 return f"the directory has more than {MAX_COPIED_BYTES // 2**20} MiB"
+            if self._bytes + size > MAX_COPIED_IN_ALL:
+                return f"the directories to be copied have more than {MAX_COPIED_IN_ALL // 2**20} MiB in all"
+            self._bytes += size
             lay_out(os.path.realpath(top), place, links=False)
         except OSError as error:
             return f"the directory cannot be read: {error.strerror or error}"
@@ -287,10 +292,11 @@ class _Copies:
 
 
 def _size(top: str) -> int:
-    """The bytes in a directory, but for what is hidden."""
+    """The bytes that a copy of a directory takes, without what is hidden."""
     found = 0
     for parent, directories, files in os.walk(top):
         directories[:] = [name for name in directories if not name.startswith(".")]
+        found += _BLOCK_BYTES * len((*directories, *files))
         found += sum(os.lstat(os.path.join(parent, name)).st_size for name in files)
     return found
 

@@ -162,6 +162,23 @@ def test_links(capsys: pytest.CaptureFixture[str]) -> None:
     assert "kustomize: not run: over/outside.yaml is a symbolic link that leads" in capsys.readouterr().out
 
 
+def test_directories_within_each_other(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each gets a copy with all that is below it; together they take no more room than a bound says, also as tiny files."""
+    deepest = Path("deep", *["d"] * 20)
+    deepest.mkdir(parents=True)
+    for directory in (deepest, *list(deepest.parents)[:20]):
+        (directory / "kustomization.yaml").write_text("resources: [class.yaml]\n")
+        (directory / "class.yaml").write_text(CLASS % "class")
+    for number in range(100):
+        (deepest / str(number)).write_text("")
+    monkeypatch.setattr(kustomize, "MAX_COPIED_IN_ALL", 5 * 100 * 4096)
+    assert main(["validate", "--kustomize", "deep"]) == 2
+    out = capsys.readouterr().out
+    assert out.count("kustomize: not run: the directories to be copied have more than 1 MiB in all") > 15
+
+
 def test_no_program(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """It is said, and nothing is validated."""
     monkeypatch.setenv("PATH", "bin:")
