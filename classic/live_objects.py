@@ -17,7 +17,7 @@ from cluster.store import VersionedCollection
 from resourceapi.api_client import CONFLICT, NOT_FOUND, OK, Api, Unavailable, expect, expect_object
 from resourceapi.errors import WriteConflict
 from resourceapi.logs import log
-from resourceapi.manifests import entries, full_name, key_of, mapping, name_of, text
+from resourceapi.manifests import entries, full_name, mapping, name_of, text
 from resourceapi.model.versions import CLASSIC_API_VERSION, CLASSIC_PATH
 from resourceapi.objects import Object
 

@@ -50,7 +50,8 @@ RENEWALS = 5
 class Options:
     """How a controller works.
 
-    :ivar workers: how many objects it works on at the same time; a driver that hangs keeps one of them busy for each call.
+    :ivar workers: how many objects it works on at the same time, of a namespace in as many places as it leaves free; a driver
+        that hangs keeps one of them busy for each call.
     :ivar recheck_seconds: how often a driver is asked about the nodes of a pod that waits.
     :ivar call_seconds: after which a call of the driver is given up.
     :ivar reserve: whether a claim that is allocated for a pod is reserved for it at once.
@@ -129,7 +130,7 @@ class _Service:
             take_over=self._begin,
             lose=partial(self._in_loop, self._lose),
         )
-        self._queue: WorkQueue[Key] = WorkQueue()
+        self._queue: WorkQueue[Key] = WorkQueue(places=options.workers)
         self._ending = Event()
 
     def follow_claims(self, listener: Listener[Object]) -> None:

@@ -1,11 +1,12 @@
 """The keys of objects to look at: each is looked at once at a time, and after failures ever more rarely.
 
-Namespaces take turns, and failures in one do not delay what fails in another.
+Namespaces take turns, none has more places than it leaves free, and failures in one do not delay what fails in another.
 """
 
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections import Counter
 from collections.abc import Callable, Hashable
 from typing import Generic, Protocol, TypeVar
@@ -48,17 +49,21 @@ class WorkQueue(Generic[_Key]):
         *,
         first_pause: float = FIRST_PAUSE_SECONDS,
         longest_pause: float = LONGEST_PAUSE_SECONDS,
+        places: int = sys.maxsize,
     ) -> None:
         """Begin empty.
 
+        :param places: how many keys are in work at a time, those of a namespace in as many places as it leaves free.
         :param later: calls a function after so many seconds; by default with the event loop.
         """
         self._later = later or (lambda seconds, call: asyncio.get_running_loop().call_later(seconds, call))
         self._first_pause, self._longest_pause = first_pause, longest_pause
         self._ready: Turns[_Key] = Turns()
-        self._ready_count = asyncio.Semaphore(0)
+        self._may_be_taken = asyncio.Event()  # something may be ready that nobody has found yet
         self._waiting: set[_Key] = set()  # to be looked at, in `_ready` unless they are also in the next one
         self._in_work: set[_Key] = set()
+        self._places = places
+        self._taken: Counter[str] = Counter()  # the places that each namespace has
         self._timers: dict[_Key, Timer] = {}
         self._failures: dict[_Key, int] = {}
         self._failing: Counter[str] = Counter()  # how many keys of each namespace
@@ -99,16 +104,21 @@ class WorkQueue(Generic[_Key]):
 
     async def get(self) -> _Key:
         """The next key of the namespace whose turn it is; it is in work then until :meth:`done`."""
-        await self._ready_count.acquire()
-        key = self._ready.take()
-        assert key is not None
+        while (key := self._ready.take(may_take=self._has_place)) is None:
+            self._may_be_taken.clear()
+            await self._may_be_taken.wait()
         self._waiting.discard(key)
         self._in_work.add(key)
+        self._taken[key.namespace] += 1
         return key
 
     def done(self, key: _Key) -> None:
         """Say that a key is not in work any more."""
         self._in_work.discard(key)
+        self._taken[key.namespace] -= 1
+        if not self._taken[key.namespace]:
+            del self._taken[key.namespace]
+        self._may_be_taken.set()
         if key in self._waiting:
             self._let_work(key)
 
@@ -120,7 +130,10 @@ class WorkQueue(Generic[_Key]):
 
     def _let_work(self, key: _Key) -> None:
         self._ready.put(key.namespace, key, key)
-        self._ready_count.release()
+        self._may_be_taken.set()
+
+    def _has_place(self, namespace: str) -> bool:
+        return self._taken[namespace] < self._places - len(self._in_work)
 
     def _stop_timer(self, key: _Key) -> None:
         timer = self._timers.pop(key, None)

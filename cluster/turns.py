@@ -39,9 +39,18 @@ class Turns(Generic[_T]):
             largest = max(self._namespaces, key=lambda each: len(self._namespaces[each]))
             self._take(largest, next(iter(self._namespaces[largest])))
 
-    def take(self, is_due: Callable[[_T], bool] = lambda value: True) -> _T | None:
-        """The first value that is due in the namespace whose turn it is; None if none is due in any."""
+    def take(
+        self,
+        is_due: Callable[[_T], bool] = lambda value: True,
+        may_take: Callable[[str], bool] = lambda namespace: True,
+    ) -> _T | None:
+        """The first value that is due in the namespace whose turn it is; None if none is due in any.
+
+        :param may_take: whether a namespace has a turn at all; of others, no value is looked at.
+        """
         for namespace, waiting in self._namespaces.items():
+            if not may_take(namespace):
+                continue
             key = next((key for key, value in waiting.items() if is_due(value)), None)
             if key is not None:
                 value = self._take(namespace, key)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from threading import Event, Thread
+from time import monotonic
 from typing import NoReturn
 
 from classic import service
@@ -33,6 +34,10 @@ from resourceapi.manifests import key_of, uid_of
 from resourceapi.objects import Object
 from resourceapi.records.nodes import read_node
 
+#: How long the nodes of one pod are looked at before others have their turn. Pods with little to look at need one turn for all
+#: of their nodes, however long those take that come in between.
+SLICE_SECONDS = 0.01
+
 
 class NoRoom(ClaimcheckError):
     """No node, or not the one that was selected, has the GPUs that claims ask for."""
@@ -45,12 +50,19 @@ class GPUDriver:
     """
 
     def __init__(
-        self, driver_name: str, inventory: NodeGPUs, ledger: Ledger, parameters: ParameterObjects
+        self,
+        driver_name: str,
+        inventory: NodeGPUs,
+        ledger: Ledger,
+        parameters: ParameterObjects,
+        clock: Callable[[], float] = monotonic,
     ) -> None:
         """Make a driver.
 
         :param driver_name: under which handles of allocations are its own.
+        :param clock: returns seconds since any moment.
         """
+        self._clock = clock
         self._name = driver_name
         self._inventory = inventory
         self._ledger = ledger
@@ -100,11 +112,14 @@ class GPUDriver:
         wanted = [_parameters_of(each)[0] for each in asked.values()]
         suitability = Suitability(wanted, len(potential_nodes))
         unsuitable = []
+        began = self._clock()
         for node in potential_nodes:
             sizes = self._inventory.sizes(node)
             if not suitability.fits(sizes, self._ledger.free(node, sizes, without=asked)):
                 unsuitable.append(node)
-            await asyncio.sleep(0)  # so that other pods and the probes need not wait for all nodes
+            if self._clock() - began > SLICE_SECONDS:
+                await asyncio.sleep(0)  # other pods and the probes need not wait for all nodes
+                began = self._clock()
         for each in claims:
             each.unsuitable_nodes = list(unsuitable)
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import json
 import logging
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection as AnyOf
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from threading import Lock
 from typing import NamedTuple
 
@@ -125,8 +126,8 @@ class Ledger:
         self._lock = Lock()  # for all of the following
         self._stored: dict[str, _Stored] = {}  # all claims that there are, by uid
         self._decided: dict[str, _Decided] = {}
-        #: the claims with either, by node
-        self._of_node: defaultdict[str, set[str]] = defaultdict(set)
+        #: what they hold together of the GPUs of each node, as tenants may have many thousands of small ones
+        self._used: defaultdict[str, Counter[str]] = defaultdict(Counter)
 
     def note(self, changes: Iterable[Change[Object]]) -> None:
         """Take over changes of ResourceClaims (a :data:`cluster.store.Listener`)."""
@@ -134,7 +135,9 @@ class Ledger:
             for change in changes:
                 before, after = change.before, change.after
                 if before is not None and (after is None or uid_of(after) != uid_of(before)):
-                    self._forget(uid_of(before))
+                    with self._recounted(uid_of(before)) as uid:
+                        self._stored.pop(uid, None)
+                        self._decided.pop(uid, None)
                 if after is not None:
                     self._store(after)
 
@@ -144,15 +147,13 @@ class Ledger:
         :raises ClaimChanged: if :meth:`note` has been told of a newer version, or of no such claim.
         """
         with self._lock:
-            uid = uid_of(claim)
-            stored = self._stored.get(uid)
+            stored = self._stored.get(uid_of(claim))
             if stored is None:
                 raise ClaimChanged("the claim has been deleted")
             if version_of(claim) < stored.version:
                 raise ClaimChanged("the claim has been modified")
-            self._drop_decided(uid)
-            self._decided[uid] = _Decided(allocation, version_of(claim))
-            self._of_node[allocation.node].add(uid)
+            with self._recounted(uid_of(claim)) as uid:
+                self._decided[uid] = _Decided(allocation, version_of(claim))
 
     def decided(self, claim: Object) -> Allocation | None:
         """What is held for a claim that may not have been written yet."""
@@ -166,33 +167,49 @@ class Ledger:
         :param sizes: all memory of each GPU.
         :param without: UIDs of claims that do not count.
         """
-        left = dict(sizes)
         with self._lock:
-            for uid in self._of_node.get(node, ()):
-                if uid not in without:
-                    for name, memory in self._held(uid, node):
-                        if name in left:
-                            left[name] -= memory
+            used = self._used.get(node, Counter())
+            left = {name: size - used[name] for name, size in sizes.items()}
+            for uid in without:
+                for name, memory in self._held(uid, node):
+                    if name in left:
+                        left[name] += memory
         return left
 
     def _held(self, uid: str, node: str) -> Iterator[tuple[str, int]]:
         """What a claim holds on a node: the most of what is stored and what is decided, of each GPU."""
-        both = (self._stored.get(uid), self._decided.get(uid))
-        allocations = [each.allocation for each in both if each is not None]
-        memories = [each.memory for each in allocations if each is not None and each.node == node]
+        memories = [each.memory for each in self._allocations(uid) if each.node == node]
         for name in {name for memory in memories for name in memory}:
             yield name, max(memory.get(name, 0) for memory in memories)
 
+    def _allocations(self, uid: str) -> list[Allocation]:
+        """What is stored, and what is decided."""
+        both = (self._stored.get(uid), self._decided.get(uid))
+        return [each.allocation for each in both if each is not None and each.allocation is not None]
+
+    @contextmanager
+    def _recounted(self, uid: str) -> Iterator[str]:
+        """Count what a claim holds anew after a change of that."""
+        self._count(uid, -1)
+        yield uid
+        self._count(uid, 1)
+
+    def _count(self, uid: str, sign: int) -> None:
+        for node in {each.node for each in self._allocations(uid)}:
+            used = self._used[node]
+            for name, memory in self._held(uid, node):
+                used[name] += sign * memory
+                if not used[name]:
+                    del used[name]
+            if not used:
+                del self._used[node]
+
     def _store(self, claim: Object) -> None:
-        uid = uid_of(claim)
-        self._drop_stored(uid)
-        stored = _Stored(version_of(claim), self._read(claim))
-        self._stored[uid] = stored
-        if stored.allocation is not None:
-            self._of_node[stored.allocation.node].add(uid)
-        decided = self._decided.get(uid)
-        if decided is not None and stored.version > decided.version:
-            self._drop_decided(uid)
+        with self._recounted(uid_of(claim)) as uid:
+            stored = self._stored[uid] = _Stored(version_of(claim), self._read(claim))
+            decided = self._decided.get(uid)
+            if decided is not None and stored.version > decided.version:
+                del self._decided[uid]
 
     def _read(self, claim: Object) -> Allocation | None:
         try:
@@ -200,22 +217,3 @@ class Ledger:
         except UnreadableAllocation as error:
             log(logging.ERROR, "allocation does not count", claim=key_of(claim), reason=str(error))
             return None
-
-    def _forget(self, uid: str) -> None:
-        self._drop_stored(uid)
-        self._drop_decided(uid)
-
-    def _drop_stored(self, uid: str) -> None:
-        before = self._stored.pop(uid, None)
-        if before is not None and before.allocation is not None:
-            self._leave(uid, before.allocation.node)
-
-    def _drop_decided(self, uid: str) -> None:
-        before = self._decided.pop(uid, None)
-        if before is not None:
-            self._leave(uid, before.allocation.node)
-
-    def _leave(self, uid: str, node: str) -> None:
-        """Take a claim off the list of a node where it holds nothing any more."""
-        if not any(self._held(uid, node)):
-            self._of_node[node].discard(uid)

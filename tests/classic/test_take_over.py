@@ -103,7 +103,10 @@ def test_claims_that_change_all_the_time_keep_nobody_from_taking_over(successor:
     late = {**before, "status": {"driverName": DRIVER, "allocation": {}}}
     assert successor.api.request("PUT", f"{PATH}/busy/status", late)[0] == 409
     held = successor.live.claims.objects["default/busy"]
-    assert held["metadata"]["resourceVersion"] == successor.api.get(f"{PATH}/busy")["metadata"]["resourceVersion"]
+    assert (
+        held["metadata"]["resourceVersion"]
+        == successor.api.get(f"{PATH}/busy")["metadata"]["resourceVersion"]
+    )
 
 
 def test_claim_that_is_deleted_meanwhile(successor: Successor) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
@@ -131,6 +132,26 @@ def test_namespaces_take_turns(queue: WorkQueue[Key]) -> None:
     for key in (*many, A, B):
         queue.add(key)
     assert take(queue) == [many[0], A, many[1], B, many[2]]
+
+
+def test_a_namespace_has_no_more_places_than_it_leaves_free(clock: Clock) -> None:
+    """However many of its keys are ready, however long each takes: the next one of another namespace is looked at at once."""
+    queue: WorkQueue[Key] = WorkQueue(clock.later, places=8)
+    many = [Key(str(number), "attacker") for number in range(20)]
+    others = [Key(str(number), f"accomplice-{number % 2}") for number in range(20)]
+    for key in many:
+        queue.add(key)
+    assert take(queue) == many[:4]
+    for key in others:
+        queue.add(key)
+    taken = take(queue)
+    assert len(taken) == 3
+    queue.add(A)
+    assert take(queue) == [A]
+    for key in (*many[:4], *taken, A):
+        queue.done(key)
+    again = Counter(key.namespace for key in take(queue))
+    assert again == {"attacker": 2, "accomplice-0": 2, "accomplice-1": 2}
 
 
 def test_pauses_begin_anew_after_success(queue: WorkQueue[Key], clock: Clock) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import accumulate
 from typing import Any
 
 from classic.driver import ClaimAllocation
@@ -55,9 +56,14 @@ class StoredParameters:
 
 
 class Scene:
-    """A driver in a cluster of nodes with so many bytes on each of their GPUs."""
+    """A driver in a cluster of nodes with so many bytes on each of their GPUs.
+
+    :ivar tick: the seconds that pass between two looks at the clock.
+    """
 
     def __init__(self, **nodes: str) -> None:
+        self.tick = 0.0
+        self.clock = accumulate(iter(lambda: self.tick, None))
         self.nodes: dict[str, Node] = {}
         self.claims = VersionedCollection[Object](lambda obj: obj, lambda held: held)
         self.ledger = Ledger(DRIVER)
@@ -68,9 +74,8 @@ class Scene:
             labels = {f"{DRIVER}/count": count, f"{DRIVER}/memory": memory}
             self.nodes[name] = Node(name, labels)
         inventory = NodeGPUs(DRIVER, GPUs(0, GI), lambda: self.nodes)
-        self.driver = GPUDriver(
-            DRIVER, inventory, self.ledger, ParameterObjects(StoredParameters(self.parameters))
-        )
+        parameters = ParameterObjects(StoredParameters(self.parameters))
+        self.driver = GPUDriver(DRIVER, inventory, self.ledger, parameters, clock=lambda: next(self.clock))
 
     def ask(self, name: str, memory: str = "2", *, init: GPUInit = NO_INIT) -> ClaimAllocation:
         """A claim, a new one if there is none, that asks for bytes, of several GPUs if there is an ``x``."""

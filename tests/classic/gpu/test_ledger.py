@@ -43,6 +43,21 @@ def test_allocated_claims_hold_their_gpus(book: Book) -> None:
     assert tuple(book.ledger.free("node-1", SIZES, without={"uid-of-b"}).values()) == (6, 8)
 
 
+def test_many_small_claims_are_not_looked_through(book: Book, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What they hold is known of each node: a tenant may have thousands of claims for one byte each."""
+    book.claims.replace([claim(f"small-{number}", number + 1, TWO) for number in range(100)])
+    looked_at: list[str] = []
+    held = Ledger._held
+
+    def noted(ledger: Ledger, uid: str, node: str) -> object:
+        looked_at.append(uid)
+        return held(ledger, uid, node)
+
+    monkeypatch.setattr(Ledger, "_held", noted)
+    assert book.ledger.free("node-1", SIZES, without={"uid-of-small-1"}) == {"gpu-0": 8 - 99 * 2, "gpu-1": 8}
+    assert looked_at == ["uid-of-small-1"]
+
+
 def test_claims_that_are_deleted_or_deallocated_hold_nothing(book: Book) -> None:
     book.claims.replace([claim("a", 1, TWO), claim("b", 2, THREE)])
     book.claims.put(claim("a", 3))
