@@ -9,6 +9,7 @@ from typing import Any
 
 from claimcheck.answers.devices.capacity import SIZES, Capacity, Stock
 from claimcheck.answers.room import Room
+from commandline.reports.escaping import on_one_line, without_commands
 from commandline.reports.writing import table
 from commandline.simulate.json_report import fragmentation_document
 from resourceapi.phrases import number
@@ -127,9 +128,10 @@ def as_csv(capacity: Capacity) -> str:
         names = (each.device_class, each.driver, each.model)
         counts = [count.replace(",", "") for count in _counts(each, near)]
         writer.writerow([*map(_cell, names), *counts, sum(each.stranded.values()), _cell(_stranded(each))])
-    return written.getvalue()
+    return without_commands(written.getvalue())
 
 
 def _cell(text: str) -> str:
-    """A text that no spreadsheet takes for a formula."""
-    return f"'{text}" if text[:1] in _FORMULA else text
+    """A text that no spreadsheet takes for a formula, and no terminal for what controls it."""
+    shown = on_one_line(text)
+    return f"'{shown}" if shown[:1] in _FORMULA else shown

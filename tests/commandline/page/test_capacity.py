@@ -236,6 +236,16 @@ def test_many_attributes_that_tell_places(tmp_path: Path, monkeypatch: pytest.Mo
     assert {"node", ROOT} <= {*near}
 
 
+def test_a_table_with_hostile_names() -> None:
+    """The attack: a model with line breaks is a workflow command in a CI log, and one with escapes controls a terminal."""
+    hostile = "\n::add-mask::x\r::error::y ##[z]\x1b[31m\u202e"
+    stocks = [Stock(name, "d", hostile, 1, 0, 1, 1, 1, {}, {hostile: 1}) for name in ("::error::class", "b")]
+    written = capacity_report.as_csv(Capacity(stocks, (), (), None))
+    lines = written.removesuffix("\r\n").split("\r\n")
+    assert len(lines) == 3
+    assert all(line.isprintable() and not line.startswith("::") and "##[" not in line for line in lines)
+
+
 def test_a_table_of_many_models() -> None:
     """The attack: for each row all rows were looked through, 13 s for 10,240 devices of as many models (1.3 MB)."""
     looks = 0
