@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from functools import partial
 from threading import Event, Thread
 from typing import Any, NamedTuple
+from zlib import crc32
 
 from classic.claims import NotYet, SyncError, allocation_mode, class_name_of, is_allocated
 from classic.controller import Controller, Next
@@ -35,6 +36,7 @@ from resourceapi.errors import WriteConflict
 from resourceapi.logs import LOGGER, log
 from resourceapi.model.v1alpha2 import IMMEDIATE
 from resourceapi.objects import Object
+from serving.logs import LogLimit
 
 #: How long a driver's calls may take to end when the process ends.
 GRACE_SECONDS = 5.0
@@ -42,6 +44,8 @@ GRACE_SECONDS = 5.0
 ALONE_SECONDS = 10**8
 #: How many requests to the API server are under way at most.
 MOST_REQUESTS = 32
+#: So many lines about failures are logged in a while (:class:`serving.logs.LogLimit`), however many namespaces there are.
+_LOG_KINDS = 32
 #: How many times the Lease is renewed while it counts.
 RENEWALS = 5
 
@@ -131,6 +135,7 @@ class _Service:
             lose=partial(self._in_loop, self._lose),
         )
         self._queue: WorkQueue[Key] = WorkQueue(places=options.workers)
+        self._log_limit = LogLimit()
         self._ending = Event()
 
     def follow_claims(self, listener: Listener[Object]) -> None:
@@ -264,16 +269,25 @@ class _Service:
         except (NotYet, WriteConflict) as error:
             log(logging.DEBUG, "tried again", reason=str(error), **fields)
         except SyncError as error:
-            log(logging.WARNING, "failed", reason=str(error), **fields)
+            self._log_failure(key, logging.WARNING, None, {"reason": str(error), **fields})
             LOGGER.debug("failed", exc_info=error, extra={"fields": fields})
-        except Exception:  # noqa: BLE001 - whatever it is, the other objects are looked at
-            LOGGER.exception("failed", extra={"fields": fields})
+        except Exception as error:  # noqa: BLE001 - whatever it is, the other objects are looked at
+            self._log_failure(key, logging.ERROR, error, fields)
         else:
             self._queue.forget(key)
             if following is Next.RECHECK:
                 self._queue.add_after(key, self._options.recheck_seconds)
             return
         self._queue.retry(key)
+
+    def _log_failure(
+        self, key: Key, level: int, error: Exception | None, fields: Mapping[str, object]
+    ) -> None:
+        """Log that a look has failed; of a namespace in which much fails, and of few others with it, one line in a while."""
+        left_out = self._log_limit.left_out(crc32(key.namespace.encode()) % _LOG_KINDS)
+        if left_out is not None:
+            counted = {"left_out": left_out} if left_out else {}
+            LOGGER.log(level, "failed", exc_info=error, extra={"fields": {**fields, **counted}})
 
 
 # How a driver's program reaches its cluster.

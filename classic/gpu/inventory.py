@@ -12,6 +12,7 @@ from resourceapi.logs import log
 from resourceapi.node_selection import selects
 from resourceapi.objects import Object
 from resourceapi.records.nodes import Node
+from serving.logs import LogLimit
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,7 @@ class NodeGPUs:
         self._count_label, self._memory_label = f"{driver_name}/count", f"{driver_name}/memory"
         self._usual = usual
         self._nodes = nodes
+        self._log_limit = LogLimit()
 
     def knows(self, node: str) -> bool:
         """Whether the cluster has this node."""
@@ -71,7 +73,8 @@ class NodeGPUs:
             memory = node.labels.get(self._memory_label)
             size = self._usual.memory if memory is None else memory_bytes(memory, self._memory_label)
         except ParametersError as error:
-            log(logging.WARNING, "node counts as one without GPUs", node=node.name, reason=str(error))
+            if self._log_limit.left_out(node.name) is not None:  # each pod that waits has it looked at
+                log(logging.WARNING, "node counts as one without GPUs", node=node.name, reason=str(error))
             return GPUs(0, 0)
         return GPUs(count, size)
 

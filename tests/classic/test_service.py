@@ -173,6 +173,21 @@ def test_driver_that_cannot_learn_it_is_asked_again(
     assert "take-over failed" in caplog.messages
 
 
+def test_failures_in_a_namespace_do_not_fill_the_log(
+    running: Running, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Claims that fail are tried again and again, and so is each that somebody changes."""
+    for number in range(20):
+        running.api.add(claim(f"claim-{number}", mode="Immediate"))
+
+    async def work() -> None:
+        async with running.service():
+            await until(lambda: len(running.api.all("events", EVENTS)) > 3)
+
+    asyncio.run(work())
+    assert caplog.messages.count("failed") == 1
+
+
 def test_missing_class_is_told_and_its_claims_are_allocated_when_it_comes(running: Running) -> None:
     """Without waiting for the pause after failures."""
     running.api.add(claim(mode="Immediate"))
