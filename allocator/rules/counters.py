@@ -82,7 +82,7 @@ class Counters(Rule):
         if not short:
             return None
         name = short[0][0]
-        texts = [_shortage(key, wanted.get(key), available[key]) for key in short if key[0] == name]
+        texts = [shortage(key[1], wanted.get(key), available[key]) for key in short if key[0] == name]
         more = f" and {len(texts) - MAX_NAMED} more" if len(texts) > MAX_NAMED else ""
         claims = drawing(evidence, pool, {key[0] for key in short})
         seen = "", f"{name} ({', '.join(texts[:MAX_NAMED])}{more})"
@@ -105,7 +105,8 @@ def devices_of(evidence: Evidence, id: PoolId) -> tuple[Device, ...]:
     return (*pool.devices, *pool.elsewhere)
 
 
-def _shortage(key: CounterKey, wanted: Quantity | None, available: Quantity) -> str:
+def shortage(counter: str, wanted: Quantity | None, available: Quantity) -> str:
+    """That too little is left of a counter for a device, or for what is in use if it wants nothing of it."""
     if wanted is None:
-        return f"{key[1]} is overdrawn: {available} left"
-    return f"{key[1]} needs {wanted}, {available} left"
+        return f"{counter} is overdrawn: {available} left"
+    return f"{counter} needs {wanted}, {available} left"

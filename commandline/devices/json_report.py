@@ -14,10 +14,9 @@ from allocator.patches.sources import Given, Giver
 from claimcheck.answers.devices.cluster_devices import (
     MOST_LISTED,
     ClusterDevices,
-    CounterLeft,
-    GroupsOn,
     Use,
 )
+from claimcheck.answers.devices.pool_left import CounterLeft, GroupsOn
 from claimcheck.answers.evictions import when
 from commandline.devices.options import YAML
 from commandline.reports.escaping import write_json_entries

@@ -9,7 +9,8 @@ from typing import Any
 from allocator.allocated import in_words, listed
 from allocator.devices import Device
 from allocator.pod_nodes import CORDONED
-from claimcheck.answers.devices.cluster_devices import ClusterDevices, GroupsOn, Use
+from claimcheck.answers.devices.cluster_devices import ClusterDevices, Use
+from claimcheck.answers.devices.pool_left import GroupsOn
 from resourceapi.objects import EMPTY, Object
 from resourceapi.quantity import value_of
 

@@ -175,6 +175,12 @@ class ClusterPages:
             "/api/v1/pool": lambda look, query: pools.checked(
                 look.devices, look.pools, given(query, "driver"), given(query, "pool")
             ),
+            "/api/v1/partitions": lambda look, query: pools.partitioned(
+                look.devices, given(query, "driver"), given(query, "pool")
+            ),
+            BESIDE: lambda look, query: pools.beside(
+                look.devices, *(given(query, key) for key in ("driver", "pool", "devices"))
+            ),
             ROOM: lambda look, query: planning.room(look.changed(query), look.requesting, query),
             CHANGED: lambda look, query: planning.capacity_after(look.changed(query)),
             NEW_NODES: self._new_nodes,
@@ -329,9 +335,18 @@ class ClusterPages:
         return {"kinds": chosen, "failing": failing, "error": None}
 
 
-SELECT, ROOM, CHANGED, NEW_NODES, VALIDATE, FIX, EXPLAIN_TEXT = (
+SELECT, BESIDE, ROOM, CHANGED, NEW_NODES, VALIDATE, FIX, EXPLAIN_TEXT = (
     f"/api/v1/{name}"
-    for name in ("select", "room", "changed-capacity", "new-nodes", "validate", "fix", "explain-text")
+    for name in (
+        "select",
+        "beside",
+        "room",
+        "changed-capacity",
+        "new-nodes",
+        "validate",
+        "fix",
+        "explain-text",
+    )
 )
 #: What is asked by POST: expressions and manifests may be long.
-POSTED = frozenset((SELECT, ROOM, CHANGED, NEW_NODES, VALIDATE, FIX, EXPLAIN_TEXT))
+POSTED = frozenset((SELECT, BESIDE, ROOM, CHANGED, NEW_NODES, VALIDATE, FIX, EXPLAIN_TEXT))

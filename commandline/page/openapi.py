@@ -15,6 +15,7 @@ _SIMPLE: Mapping[Any, Json] = {
     str: {"type": "string"},
     int: {"type": "integer"},
     bool: {"type": "boolean"},
+    float: {"type": "number"},
     type(None): {"type": "null"},
     Any: {},
 }
@@ -49,6 +50,13 @@ PATHS = {
     "device": Path("a device as in claimcheck devices -o json", records.Report, ("driver", "pool", "device")),
     "pools": Path("all pools", records.Pools),
     "pool": Path("a pool with its checks", records.Pool, ("driver", "pool")),
+    "partitions": Path("how its devices share counters", records.Partitioned, ("driver", "pool")),
+    "beside": Path(
+        "which of its devices cannot be in use beside some",
+        records.Beside,
+        ("driver", "pool", "devices"),
+        is_posted=True,
+    ),
     "capacity": Path("how much is free", records.Capacity),
     "capacity.csv": Path("the same as a table", records.Text),
     "openapi.json": Path("this document", records.Report),

@@ -265,6 +265,75 @@ class Pool(TypedDict):
     dropped: list[Dropped]
 
 
+class Counter(TypedDict):
+    """A counter of a counter set."""
+
+    name: str
+    total: str
+
+
+class Partition(TypedDict):
+    """A device, with its share of each counter from which it takes."""
+
+    device: str
+    status: str
+    tainted: bool
+    shares: dict[str, float]
+    groups: list[str]
+
+
+class CounterSet(TypedDict):
+    """A counter set with the devices that take from it."""
+
+    name: str
+    counters: list[Counter]
+    partitions: list[Partition]
+    morePartitions: int
+
+
+class RefusedPair(TypedDict):
+    """The places of two devices that cannot be in use together."""
+
+    first: int
+    second: int
+    reason: str
+
+
+class Pairs(TypedDict):
+    """Which devices of counter sets that are alike cannot be in use together; all other pairs can."""
+
+    counterSets: list[str]
+    moreCounterSets: int
+    devices: list[str]
+    refused: list[RefusedPair]
+    moreDevices: int
+
+
+class Partitioned(TypedDict):
+    """How the devices of a pool share its counters."""
+
+    driver: str
+    pool: str
+    counterSets: list[CounterSet]
+    moreCounterSets: int
+    pairs: list[Pairs]
+    unfinished: bool
+
+
+class RefusedDevice(TypedDict):
+    """A device that cannot be in use as well."""
+
+    device: str
+    reason: str
+
+
+class Beside(TypedDict):
+    """The devices that cannot be in use beside others."""
+
+    refused: list[RefusedDevice]
+    moreRefused: int
+
+
 class Device(TypedDict):
     """The name of a device."""
 

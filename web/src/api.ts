@@ -281,6 +281,45 @@ export interface PoolChecked {
   dropped: { release: string; fields: { field: string; places: number }[] }[];
 }
 
+export interface Partition {
+  device: string;
+  status: Status;
+  tainted: boolean;
+  /** how much of each counter it takes, from 0 to 1 */
+  shares: Record<string, number>;
+  groups: string[];
+}
+
+export interface CounterSet {
+  name: string;
+  counters: { name: string; total: string }[];
+  partitions: Partition[];
+  morePartitions: number;
+}
+
+/** Which devices of counter sets that are alike cannot be in use together, by their places; all other pairs can. */
+export interface Pairs {
+  counterSets: string[];
+  moreCounterSets: number;
+  devices: string[];
+  refused: { first: number; second: number; reason: string }[];
+  moreDevices: number;
+}
+
+export interface Partitioned {
+  driver: string;
+  pool: string;
+  counterSets: CounterSet[];
+  moreCounterSets: number;
+  pairs: Pairs[];
+  unfinished: boolean;
+}
+
+export interface Beside {
+  refused: { device: string; reason: string }[];
+  moreRefused: number;
+}
+
 export interface TextFinding {
   severity: Severity;
   rule: string;

@@ -5,6 +5,7 @@ import { to } from "./routes.ts";
 import { Mark } from "./status.tsx";
 import { counted, Said } from "./text.tsx";
 import { valueOf } from "./device.tsx";
+import { PoolTiles } from "./partitions.tsx";
 
 export function NodePage({ name }: { name: string }) {
   const answer = useAnswer<NodeDevices>("node", { name });
@@ -17,6 +18,7 @@ export function NodePage({ name }: { name: string }) {
         {({ closed, devices }) => (
           <>
             {closed && <p>No pods without tolerations come here: <Said>{closed}</Said>.</p>}
+            {poolsOf(devices).slice(0, MOST_POOLS).map(({ driver, pool }) => <PoolTiles driver={driver} pool={pool} />)}
             <table class="rows">
               <caption class="quiet">{counted(devices.length, "device")}</caption>
               <thead><tr><th scope="col">Device</th><th scope="col">Status</th><th scope="col">Held by</th><th scope="col" class="wide">Attributes</th></tr></thead>
@@ -27,6 +29,15 @@ export function NodePage({ name }: { name: string }) {
       </Answer>
     </>
   );
+}
+
+/** Pools of a node whose partitions are shown: each is asked for. */
+const MOST_POOLS = 4;
+
+/** The pools of devices that take from counters. */
+function poolsOf(devices: Device[]): { driver: string; pool: string }[] {
+  const found = new Map(devices.filter(({ counters }) => counters.length > 0).map(({ driver, pool }) => [JSON.stringify([driver, pool]), { driver, pool }]));
+  return [...found.values()];
 }
 
 function Row({ of }: { of: Device }) {

@@ -1,5 +1,6 @@
 // Pools as the authors of drivers see them: slices, generations, what holds of a sound pool, and what releases drop.
 import type { PoolChecked, PoolList } from "./api.ts";
+import { Partitions } from "./partitions.tsx";
 import { Answer, SeverityTag, Some, useAnswer, useTitle } from "./parts.tsx";
 import { to } from "./routes.ts";
 import { Code, counted, number, Said } from "./text.tsx";
@@ -42,12 +43,12 @@ export function PoolPage({ driver, pool }: { driver: string; pool: string }) {
     <>
       <p class="over"><a href={to.pools}>Pools</a> <span aria-hidden="true">›</span> <Said>{driver}</Said></p>
       <h1><Said>{pool}</Said></h1>
-      <Answer of={answer}>{(checked) => <Checked of={checked} />}</Answer>
+      <Answer of={answer}>{(checked) => <Checked of={checked} driver={driver} pool={pool} />}</Answer>
     </>
   );
 }
 
-function Checked({ of }: { of: PoolChecked }) {
+function Checked({ of, driver, pool }: { of: PoolChecked; driver: string; pool: string }) {
   return (
     <>
       <ul class="plain checks">
@@ -58,6 +59,7 @@ function Checked({ of }: { of: PoolChecked }) {
           </li>
         ))}
       </ul>
+      <Partitions driver={driver} pool={pool} />
       <section>
         <h2>What lints and the server say</h2>
         {of.findings.length === 0 && <p class="quiet">Nothing.</p>}

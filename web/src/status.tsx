@@ -17,6 +17,8 @@ const TAINT = looks.taint;
 /** That of a status that a newer server has is like that of an invalid pool. */
 const lookOf = (status: Status) => LOOKS[Object.hasOwn(LOOKS, status) ? status : "invalid pool"];
 
+export const toneOf = (status: Status) => lookOf(status).tone;
+
 export function inWords({ name, status, tainted, used }: Square): string {
   const share = used === undefined ? "" : `, ${number(Math.round(100 * used))}% in use`;
   return `${name}: ${status}${share}${tainted ? ", tainted" : ""}`;

@@ -185,6 +185,26 @@ const pool = ({ driver, pool }) => ({
   dropped: [{ release: "1.34", fields: [{ field: "spec.devices[].taints", places: 3 }] }],
 });
 
+/** A device in parts: all of it, halves and quarters by columns; the second one by its memory alone, with groups. */
+const part = (device, columns, memory, more) => ({ device, status: "free", tainted: false, shares: { memory, ...Object.fromEntries(columns.map((each) => [`slice-${each}`, 1])) }, groups: [], ...more });
+const PARTITIONS = [
+  part("full", [0, 1, 2, 3], 1, { status: "counters used up" }), part("half-0", [0, 1], 0.5, { status: "counters used up" }), part("half-1", [2, 3], 0.5),
+  ...[0, 1, 2, 3].map((each) => part(`quarter-${each}`, [each], 0.25, each === 0 ? { status: "allocated" } : {})),
+];
+const BY_MEMORY = [part("large", [], 0.7, { groups: ["mig"] }), part("small-0", [], 0.3, { groups: ["vgpu", "mig"], tainted: true }), part("small-1", [], 0.3, { groups: ["vgpu"] })];
+const counterSet = (name, partitions, columns) => ({ name, counters: [{ name: "memory", total: "40Gi" }, ...columns.map((each) => ({ name: `slice-${each}`, total: "1" }))], partitions, morePartitions: 0 });
+const partitions = ({ driver, pool }) => ({
+  driver, pool,
+  counterSets: [counterSet("gpu-0", PARTITIONS, [0, 1, 2, 3]), counterSet("gpu-1", BY_MEMORY, [])],
+  moreCounterSets: 2,
+  pairs: [
+    { counterSets: ["gpu-0"], moreCounterSets: 6, devices: ["full", "half-0", "quarter-0"], refused: [{ first: 0, second: 1, reason: "gpu-0: memory needs 20Gi, 0 left" }, { first: 1, second: 2, reason: "gpu-0: slice-0 needs 1, 0 left" }], moreDevices: 4 },
+    { counterSets: ["gpu-7"], moreCounterSets: 0, devices: ["a", "b"], refused: [], moreDevices: 0 },
+  ],
+  unfinished: true,
+});
+const beside = ({ devices }) => ({ refused: devices.includes("half-0") ? ["full", "quarter-0", "quarter-1"].map((device) => ({ device, reason: "gpu-0: slice-0 needs 1, 0 left" })) : [], moreRefused: 0 });
+
 function answers(found, devices, more = {}) {
   const waiting = found.findings.filter((each) => each.code === "CD001").reduce((sum, each) => sum + each.objects.length, 0);
   return {
@@ -203,6 +223,8 @@ function answers(found, devices, more = {}) {
     remedy,
     pools,
     pool,
+    partitions,
+    beside,
     node,
     device: ({ driver, pool, device: name }) => device(driver, pool, name),
     select,
@@ -294,6 +316,14 @@ function hostile() {
       releases: EVIL,
       dropped: EVIL.map((each) => ({ release: each, fields: EVIL.map((field) => ({ field, places: 1 })) })),
     }),
+    partitions: ({ driver, pool }) => ({
+      driver, pool,
+      counterSets: EVIL.map((each) => ({ name: each, counters: EVIL.map((name) => ({ name, total: each })), partitions: EVIL.map((device) => ({ device, status: each, tainted: true, shares: Object.fromEntries([[each, 1]]), groups: EVIL })), morePartitions: 1 })),
+      moreCounterSets: 1,
+      pairs: [{ counterSets: EVIL, moreCounterSets: 1, devices: EVIL, refused: EVIL.map((reason, first) => ({ first, second: first + 1, reason })), moreDevices: 1 }],
+      unfinished: true,
+    }),
+    beside: () => ({ refused: EVIL.map((each) => ({ device: each, reason: each })), moreRefused: 1 }),
     node: ({ name }) => ({ name, closed: name, devices: EVIL.map((each) => strange(each, each, each)) }),
     device: ({ driver, pool, device: name }) => strange(driver, pool, name),
     select: ({ expression }) => ({ kinds: [0], failing: EVIL.map((error, kind) => ({ kind, error })), error: expression.includes("!") ? { message: EVIL.join(" "), line: 1, column: 2, hint: EVIL.join(" ") } : null }),

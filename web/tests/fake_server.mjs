@@ -33,7 +33,7 @@ export async function serve(answers, port = 0) {
     const asked = body ? JSON.parse(body) : Object.fromEntries(searchParams);
     const answer = fake.answers[question]?.(asked, request.headers.authorization);
     if (answer === undefined) return send(404, "application/json", JSON.stringify({ error: `there is no ${question}` }));
-    return send(answer.refused ?? 200, "application/json", JSON.stringify(answer), answer.headers);
+    return send(Number.isInteger(answer.refused) ? answer.refused : 200, "application/json", JSON.stringify(answer), answer.headers);
   });
   await new Promise((ready) => server.listen(port, "127.0.0.1", ready));
   fake.address = `http://127.0.0.1:${server.address().port}/`;

@@ -38,6 +38,15 @@ const ASKED = {
   },
 };
 
+ASKED["#/pools/gpu.example.com/n1"] = async (page) => {
+  await page.getByRole("button", { name: "half-0: counters used up" }).click();
+  await page.getByText("3 others cannot be used").waitFor();
+  await page.getByText("Why 2 pairs cannot").click();
+};
+ASKED["#/pools/a/b"] = async (page) => {
+  await page.getByRole("button", { name: /^مرحبا/ }).first().click();
+  await page.getByText("9 others cannot be used").waitFor();
+};
 ASKED["#/try"] = async (page) => {
   await page.locator(".cm-content").fill("kind: ResourceClaim\nspec:\n  a: deviceClassname\n");
   await page.getByRole("button", { name: "Fix it" }).first().waitFor();
@@ -95,6 +104,7 @@ const SAYS = [
   ["busy", "#/waiting/team-c/infer", "team-c/infer", ['did you mean "a100"?', "the selector", 'device.attributes["gpu.example.com"].model == "a100"', "Copy"]],
   ["busy", "#/devices", "Devices", ["n2", "96 nodes", "3 of 8 free", "counters used up 2", "tainted 112", "closed: taint"]],
   ["busy", "#/devices/node/n110", "Node n110", ["taint node.kubernetes.io/unschedulable", "8 devices", "gpu-0", "counters used up, tainted", "team-b/api-5d-x", "model H100"]],
+  ["busy", "#/devices/node/n1", "Node n1", ["Partitions of n1", "gpu-0 memory 40Gi, slice-0 1", "quarter-3"]],
   ["busy", "#/devices/device/gpu.example.com/n1/gpu-0", "Device gpu-0", ["allocated", "team-b/api-gpu", "12.4.1 version", "instead of 12.4.0 from ResourceSlice", "ResourceSlicePatch versions", "80Gi", "10Gi", "40Gi", "example.com/overheated:NoSchedule"]],
   ["busy", "#/findings", "Findings", ["6 findings", "Errors 4", "Warnings 1", "Notes 1", "CD010 incomplete-pool", "claimcheck devices --driver=gpu.example.com"]],
   ["busy", "#/capacity", "Capacity", ["H100 gpu.example.com", "8 on a node", "2 on a pcieRoot", "3 node cordoned", "big-gpu", "no time to ask the selectors of slow", "1g.10gb"]],
@@ -256,6 +266,34 @@ test("a remedy of a pod is tried on the map", async (t) => {
   assert.ok((await page.locator(".map .tile").count()) > 3);
   await page.getByRole("link", { name: "Pod team-a/train" }).click();
   await page.getByRole("heading", { name: /^Does not fit/ }).waitFor();
+});
+
+test("partitions grey out with the reason when others are chosen", async (t) => {
+  const { page } = await open(t, "busy", "#/pools/gpu.example.com/n1");
+  const box = async (name) => {
+    const { x, y, width } = await page.getByRole("button", { name }).boundingBox();
+    return { x: Math.round(x), y: Math.round(y), width: Math.round(width) };
+  };
+  const [full, half, quarter, next] = [await box("full: "), await box("half-1: "), await box("quarter-2: "), await box("quarter-3: ")];
+  assert.ok(Math.abs(full.width - 2 * half.width) <= 2 && Math.abs(half.width - 2 * quarter.width) <= 2, "as wide as what they take");
+  assert.ok(half.x === quarter.x && quarter.y === next.y && next.x > quarter.x && half.y > full.y, "where what they take is");
+  const [large, small] = [await box("large: "), await box("small-0: ")];
+  assert.ok(large.y === small.y && small.x >= large.x + large.width - 2, "side by side");
+  await page.getByRole("button", { name: "half-0: " }).click();
+  await page.getByText("With half-0 in use, 3 others cannot be used:").waitFor();
+  const refused = page.getByRole("button", { name: "quarter-1: free; gpu-0: slice-0 needs 1, 0 left" });
+  assert.equal(await refused.getAttribute("aria-disabled"), "true");
+  await refused.click({ force: true });
+  assert.equal(await refused.getAttribute("aria-pressed"), "false");
+  await page.getByRole("button", { name: "half-0: " }).click();
+  await page.getByText("cannot be used:").waitFor({ state: "detached" });
+  await page.getByRole("button", { name: "Choose those in use" }).click();
+  await page.getByText("With quarter-0 in use, all others can be used as well.").waitFor();
+  await page.getByRole("button", { name: "Choose none" }).click();
+  assert.deepEqual(await page.getByRole("row", { name: /^3 quarter-0/ }).getByRole("cell").getByRole("img").evaluateAll((all) => all.map((each) => each.ariaLabel)), ["yes", "no"]);
+  await page.getByText("gpu-7: any two of 2 devices can.").waitFor();
+  await page.getByText("Why 2 pairs cannot").click();
+  await page.getByText("half-0 and quarter-0: gpu-0: slice-0 needs 1, 0 left").waitFor();
 });
 
 test("the map can be narrowed to a driver and to nodes, and leads to nodes and devices", async (t) => {

@@ -76,6 +76,17 @@ test("claimcheck ui counts how many more fit, as it is, after a change, and on n
   assert.deepEqual(await inaccessible(page), []);
 });
 
+test("claimcheck ui greys out partitions that cannot be in use beside others", async (t) => {
+  const page = await look(t, await start(t, "counters-exhausted"));
+  await page.getByRole("link", { name: "Pools" }).click();
+  await page.getByRole("link", { name: "n1" }).click();
+  await page.getByRole("button", { name: "Choose those in use" }).click();
+  await page.getByText("With a in use, 1 other cannot be used:").waitFor();
+  await page.getByRole("button", { name: "b: counters used up; gpu-0: memory needs 20Gi, 10Gi left" }).waitFor();
+  await page.getByText("Why 1 pair cannot").waitFor();
+  assert.deepEqual(await inaccessible(page), []);
+});
+
 test("claimcheck ui shows devices, and what a selector chooses", async (t) => {
   const page = await look(t, await start(t, "counters-exhausted"));
   await page.getByRole("link", { name: "Devices" }).click();

@@ -7,12 +7,10 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import NamedTuple
 
-from allocator.allocated import Common, admits
 from allocator.devices import Device
 from allocator.evictions import Eviction
 from allocator.explaining.holders import Holder, holder
 from allocator.explaining.snapshot import Snapshot
-from allocator.ledgers import Ledger
 from allocator.patches import PatchFailure
 from allocator.patches.sources import DeviceSources
 from allocator.pod_nodes import Refusal, closed_by_taints
@@ -21,6 +19,7 @@ from allocator.rules.standing import GROUPS_OFF, is_selectable, is_tainted
 from allocator.selection import CompileError, Selectors
 from allocator.time_limit import TimeLimit
 from claimcheck.answers.cluster_state import ClusterState
+from claimcheck.answers.devices.pool_left import CounterLeft, GroupsOn, PoolLeft
 from claimcheck.answers.evictions import evicted
 from claimcheck.answers.scenario import snapshot_of
 from resourceapi.kinds import RESOURCE_SLICE_PATCH
@@ -47,24 +46,6 @@ class Use(NamedTuple):
     result: DeviceResult
 
 
-class CounterLeft(NamedTuple):
-    """A counter from which a device takes: what the device takes, what is left now, and the total."""
-
-    counter_set: str
-    counter: str
-    takes: Quantity
-    left: Quantity | None
-    total: Quantity | None
-
-
-class GroupsOn(NamedTuple):
-    """The compatibility groups of a device on a counter set, and what is in use there, None if nothing is."""
-
-    counter_set: str
-    groups: frozenset[str]
-    in_use: Common | None
-
-
 class ClusterDevices:
     """All devices in the slices of a cluster."""
 
@@ -84,7 +65,7 @@ class ClusterDevices:
         self.cluster, self._nodes = self.snapshot.cluster, self.snapshot.nodes
         self.inventory, self.allocated = self.cluster.inventory, self.cluster.allocated
         self._pools = self._read_pools()
-        self._ledgers: dict[PoolId, Ledger] = {}
+        self._left: dict[PoolId, PoolLeft] = {}
 
     @cached_property
     def all_uses(self) -> dict[DeviceId, list[Use]]:
@@ -183,10 +164,9 @@ class ClusterDevices:
             return GATE_OFF
         if not is_selectable(device.shape, self.state.features):
             return GATE_OFF
-        if self._is_used_up(device):
+        if any(each.is_short for each in self.counters(device)):
             return USED_UP
-        goes = all(admits(each.in_use, each.groups) for each in self.groups(device))
-        return FREE if goes else OTHER_GROUPS
+        return FREE if all(each.go_together for each in self.groups(device)) else OTHER_GROUPS
 
     def is_tainted(self, device: Device) -> bool:
         """Whether requests without tolerations do not get the device."""
@@ -211,7 +191,7 @@ class ClusterDevices:
     def overdrawn(self) -> Iterator[tuple[PoolId, list[tuple[str, str]]]]:
         """The pools of which more is allocated than their counters have, with these (counter set and counter)."""
         for id, pool in sorted(self._pools.items()):
-            if counters := self._ledger(pool).overdrawn:
+            if counters := self._left_of(pool).overdrawn:
                 yield id, counters
 
     def closed(self, device: Device) -> Refusal | None:
@@ -225,35 +205,29 @@ class ClusterDevices:
 
     def counters(self, device: Device) -> list[CounterLeft]:
         """The counters from which the device takes."""
-        found = []
         pool = self._pools.get(device.slice.pool)
-        for name, takes, _ in device.consumes:
-            totals = pool.counters.sets.get(name, {}) if pool is not None else {}
-            for counter, amount in sorted(takes.items()):
-                left = self._ledger(pool).left(name, counter) if pool is not None else None
-                found.append(CounterLeft(name, counter, amount, left, totals.get(counter)))
-        return found
+        if pool is not None:
+            return self._left_of(pool).counters(device)
+        return [
+            CounterLeft(name, counter, amount, None, None)
+            for name, takes, _ in device.consumes
+            for counter, amount in sorted(takes.items())
+        ]
 
     def groups(self, device: Device) -> list[GroupsOn]:
         """The counter sets on which the device declares compatibility groups, or others are in use with some."""
-        found: list[GroupsOn] = []
         pool = self._pools.get(device.slice.pool)
-        if pool is None:
-            return found
-        for name, _, groups in device.consumes:
-            in_use = self._ledger(pool).groups.get(name)
-            if groups or (in_use is not None and in_use.groups is not None):
-                found.append(GroupsOn(name, groups, in_use))
-        return found
+        return [] if pool is None else self._left_of(pool).groups(device)
 
-    def _ledger(self, pool: Pool) -> Ledger:
-        ledger = self._ledgers.get(pool.id)
-        if ledger is None:
-            ledger = self._ledgers[pool.id] = Ledger(pool, self.allocated)
-        return ledger
+    def pool(self, id: PoolId) -> Pool | None:
+        """A pool with all its devices; None if there is none, or a feature gate hides it."""
+        return self._pools.get(id)
 
-    def _is_used_up(self, device: Device) -> bool:
-        return any(each.left is not None and each.takes.cmp(each.left) > 0 for each in self.counters(device))
+    def _left_of(self, pool: Pool) -> PoolLeft:
+        left = self._left.get(pool.id)
+        if left is None:
+            left = self._left[pool.id] = PoolLeft(pool, self.allocated)
+        return left
 
 
 def chooses(device_class: DeviceClass, device: Device, selectors: Selectors, limit: TimeLimit) -> bool | str:

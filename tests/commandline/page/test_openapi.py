@@ -21,6 +21,7 @@ QUESTIONS: dict[str, dict[str, str]] = {
     "remedy": {"namespace": "default", "name": "train", "number": "0"},
     "node": {"name": "n1"},
     "pool": {"driver": "gpu.example.com", "pool": "n1"},
+    "beside": {"driver": "gpu.example.com", "pool": "n1", "devices": ""},
     "device": {"driver": "gpu.example.com", "pool": "n1", "device": "gpu-0"},
     "select": {"expression": 'device.driver == "gpu.example.com"'},
     "room": {"text": json.dumps(_claim(1))},
@@ -54,7 +55,7 @@ def test_answers_are_as_it_says(name: str, pages: ClusterPages) -> None:
     """All members that it names, and no others."""
     document = openapi.document()
     given = QUESTIONS.get(name, {})
-    if name in ("node", "pool", "device"):
+    if name in ("node", "pool", "partitions", "device"):
         [device, *_] = json.loads(pages.answers["/api/v1/node"]({"name": _node(pages)}))["devices"]
         known = {key: device[key] for key in ("driver", "pool", "device")} | {"name": _node(pages)}
         given = {key: known[key] for key in openapi.PATHS[name].asked}
