@@ -154,6 +154,7 @@ async def _show_people(options: Namespace, ending: Event) -> None:
     from pathlib import Path
 
     from commandline.page.rights import Welcome
+    from commandline.page.tenants import TenantPages
     from serving.browser_pages import people_served
     from serving.logs import configure_logs
     from serving.sign_in import SignIn
@@ -165,8 +166,8 @@ async def _show_people(options: Namespace, ending: Event) -> None:
     except CertificateError as error:
         raise UsageError(f"ui: --certificate, --key: {error}") from None
     followed, client, pages = _followed(options, ending)
-    welcome = Welcome(client.waiting(REVIEW_SECONDS), options.audience, list(followed.collections), pages)
-    sign_in = SignIn(welcome)
+    for_tenants = TenantPages(followed, options.timeout, ending)
+    sign_in = SignIn(Welcome(client.waiting(REVIEW_SECONDS), options.audience, pages, for_tenants))
     listener = _listener(options.address, options.port)
     try:
         async with people_served(listener, _site(), sign_in, tls, lambda: not followed.missing) as address:
@@ -264,8 +265,11 @@ def _live_pages(options: Namespace, ending: Event) -> ClusterPages:
 
 
 def _followed(options: Namespace, ending: Event) -> tuple[FollowedCluster, Client, ClusterPages]:
+    from claimcheck.answers.outcome import Failure
+    from claimcheck.watching.examinations import MOST_CHARACTERS, TOO_MUCH
     from commandline.live_cluster import followed_cluster
     from commandline.page.cluster_pages import ClusterPages
+    from resourceapi.phrases import some
     from serving.routes import HTTPError
 
     followed, client = followed_cluster(options)
@@ -274,7 +278,12 @@ def _followed(options: Namespace, ending: Event) -> tuple[FollowedCluster, Clien
     def read() -> Objects:
         if missing := followed.missing:
             raise HTTPError(f"still reading {', '.join(missing)}", 503)
-        return followed.state()
+        left_out = followed.largest_pending(MOST_CHARACTERS)
+        state, pods = followed.state(frozenset(left_out))
+        if left_out:
+            reason = f"not looked at: {some(left_out)}, since {TOO_MUCH}"
+            state.failures.append(Failure(f"{followed.name}/pods", reason))
+        return state, pods
 
     pages = ClusterPages(followed.name, read, lambda: followed.changes, is_live=True, seconds=options.timeout)
     return followed, client, pages

@@ -134,7 +134,7 @@ def run(options: Namespace) -> int:
         _wait_for_all(followed, ending)
         if not options.dry_run:
             Thread(target=writer.run, args=(ending,), daemon=True).start()
-        _watch(look, others, ending)
+        keep_looking(look, others, ending)
     finally:
         ending.set()
     return SUCCESS
@@ -191,7 +191,9 @@ class _Ports(NamedTuple):
             Thread(target=lambda: asyncio.run(serve()), daemon=True).start()
 
 
-def _watch(look: Callable[[], None], others: Iterable[tuple[str, Callable[[], None]]], ending: Event) -> None:
+def keep_looking(
+    look: Callable[[], None], others: Iterable[tuple[str, Callable[[], None]]], ending: Event
+) -> None:
     """Look at pods again and again, for a third of the time.
 
     :param others: what else there is to do at a pace of its own, each with what is said if it fails.

@@ -16,6 +16,7 @@ from resourceapi.phrases import some
 LIMIT_SECONDS = 20.0
 #: Characters of the pods on no node that are looked at together, and of what their claims ask for; the largest are left out.
 MOST_CHARACTERS = 8 * 1024 * 1024
+TOO_MUCH = "they and the claims of others ask for too much to be looked at together"
 
 
 class Examinations:
@@ -52,7 +53,6 @@ class Examinations:
             state, pods = self._cluster.state(frozenset(left_out))
             found = examine(Examined(state, pods, self._namespace, TimeLimit(LIMIT_SECONDS)))
             if left_out:
-                why = "they and the claims of others ask for too much to be looked at together"
-                found.unread.append(f"Not looked at: pods {some(left_out)}, since {why}.")
+                found.unread.append(f"Not looked at: pods {some(left_out)}, since {TOO_MUCH}.")
             self._publish(found)
         self._changes = changes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
@@ -12,6 +12,7 @@ from threading import Event, Lock, Thread
 from typing import Any, NamedTuple
 
 from claimcheck.answers.cluster_state import ClusterState, is_pending
+from claimcheck.answers.outcome import Unread
 from claimcheck.watching.held_objects import held_of, without_devices
 from cluster.budget import Holdings
 from cluster.client import Client
@@ -38,6 +39,8 @@ DEFAULT_NAMESPACE = "default"
 FOLLOWED_BYTES = 512 * 1024**2
 #: So many objects that cannot be read are known to have been named in the log.
 _MOST_IGNORED = 1_000
+#: Kinds in namespaces of which changes are counted apart.
+_MOST_COUNTED = 50_000
 
 
 class WaitingPod(NamedTuple):
@@ -56,6 +59,7 @@ class FollowedCluster:
     """A cluster as it was a moment ago.
 
     :ivar name: with which names of its objects begin.
+    :ivar profile: the release that it runs.
     :ivar collections: the objects of each resource.
     """
 
@@ -66,20 +70,30 @@ class FollowedCluster:
         :param resources: what it serves of the kinds that scheduling depends on.
         """
         self.name = name
-        self._profile = profile
+        self.profile = profile
         self._lock = Lock()
         self._changes = 0
         self._ignored: dict[tuple[Resource, str], _Held] = {}
         self.collections = {each: Stored(partial(_held, each)) for each in resources}
         self._objects = ClusterObjects(profile)
         self._readers = {each: DevicesReader(partial(self._devices, each)) for each in self.collections}
-        for each in self.collections.values():
-            each.listen(self._note)
+        #: how many there have been of each kind, by namespace, and how often it was begun to count
+        self._changes_of: Counter[tuple[str, str]] = Counter()
+        self._since = 0
+        for resource, each in self.collections.items():
+            each.listen(partial(self._note, resource))
 
     @property
     def changes(self) -> int:
         """Grows with each change."""
         return self._changes
+
+    def changes_of(self, kind: str, namespace: str = "") -> int:
+        """Another number after each change of a kind.
+
+        :param namespace: the only one in which it is looked for them; empty for kinds that are in none.
+        """
+        return self._changes_of[kind, namespace] + self._since * _MOST_COUNTED
 
     @property
     def missing(self) -> list[str]:
@@ -135,6 +149,13 @@ class FollowedCluster:
         """The same without pods that are on no node: they can be large, and are not even read."""
         return self._state(None)
 
+    def state_of(self, resources: Collection[Resource]) -> ClusterState:
+        """The objects of some resources alone, as somebody sees the cluster who may read no others."""
+        state = self._state([], only=resources)
+        for each in self.collections.keys() - resources:
+            state.unread[each.kind] = Unread(f"{self.name}/{each.name}", "", each.kind, is_forbidden=True)
+        return state
+
     def largest_pending(self, most: int) -> list[str]:
         """The pods on no node without which the others are no more than so many characters, with what their claims ask for."""
         sizes = []
@@ -146,9 +167,16 @@ class FollowedCluster:
         up_to = accumulate(size for size, _ in sizes)
         return [key for (_, key), total in zip(sizes, up_to, strict=True) if total > most]
 
-    def _state(self, pods: list[Manifest] | None, left_out: Collection[str] = ()) -> ClusterState:
-        state, texts = ClusterState(self._profile, DEFAULT_NAMESPACE), dict[str, str]()
+    def _state(
+        self,
+        pods: list[Manifest] | None,
+        left_out: Collection[str] = (),
+        only: Collection[Resource] | None = None,
+    ) -> ClusterState:
+        state, texts = ClusterState(self.profile, DEFAULT_NAMESPACE), dict[str, str]()
         for resource, collection in self.collections.items():
+            if only is not None and resource not in only:
+                continue
             for key, held in list(collection.objects.items()):
                 if pods is None and held.is_pending:
                     continue
@@ -208,9 +236,15 @@ class FollowedCluster:
             reason = shortened(f"{type(error).__name__}: {error}", MAX_REASON)
             log(logging.WARNING, "object ignored", kind=resource.kind, name=key, reason=reason)
 
-    def _note(self, changes: Sequence[Change[Any]]) -> None:
+    def _note(self, resource: Resource, changes: Sequence[Change[Any]]) -> None:
         with self._lock:
             self._changes += len(changes)
+            for each in changes:
+                namespace, _, _ = each.key.rpartition("/")
+                self._changes_of[resource.kind, namespace] += 1
+            if len(self._changes_of) > _MOST_COUNTED:  # namespaces come and go
+                self._changes_of.clear()
+                self._since += 1
 
 
 class _Held:

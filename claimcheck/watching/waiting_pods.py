@@ -44,14 +44,17 @@ MOST_CHARACTERS, MOST_GROUP_CHARACTERS, MOST_CLAIMS = 128 * 1024, 4 * 1024 * 102
 class _Waiting:
     """What is known of a pod that waits."""
 
-    __slots__ = ("cause", "changes", "explained", "note", "since", "told")
+    __slots__ = ("cause", "changes", "explained", "key", "note", "says", "since", "told")
 
-    def __init__(self, since: float) -> None:
+    def __init__(self, key: str, since: float) -> None:
+        self.key = key
         self.since = since
         #: when it was explained, by how many changes of the cluster, and when it was told of which words
         self.explained = self.told = -REPEAT_SECONDS - SAME_WORDS_SECONDS
         self.changes = -1
         self.note = ""
+        #: what is to be said of it now, which an event may have said otherwise
+        self.says = ""
         self.cause = NOT_EXPLAINED
 
     def is_due(self, now: float, changes: int, quiet: float) -> bool:
@@ -71,14 +74,14 @@ class WaitingPods:
         self,
         cluster: FollowedCluster,
         tell: Callable[[Subject, str], None],
-        schedulers: Collection[str],
+        schedulers: Collection[str] | None = None,
         namespace: str = "",
         clock: Callable[[], float] = monotonic,
     ) -> None:
         """Know nothing of them yet.
 
         :param tell: is told why a pod waits.
-        :param schedulers: only pods with these names of a scheduler are looked at.
+        :param schedulers: only pods with these names of a scheduler are looked at; None: all.
         :param namespace: only pods in this one; empty: in all.
         """
         self._cluster = cluster
@@ -94,6 +97,14 @@ class WaitingPods:
     def causes(self) -> Counter[str]:
         """How many pods wait for what, as explained last; for any thread."""
         return Counter(each.cause for each in self._known.values())
+
+    def words(self, namespaces: Collection[str]) -> dict[str, str]:
+        """Why pods of some namespaces wait, as explained last, by ``namespace/name``; for any thread.
+
+        :returns: words that their tenants may read; none for a pod that has not been explained yet, or is to be placed.
+        """
+        known = self._known.values()
+        return {each.key: each.says for each in known if each.key.partition("/")[0] in namespaces}
 
     def look(self) -> None:
         """Explain the pods that are due, as far as the time reaches; the others come next."""
@@ -188,9 +199,11 @@ class WaitingPods:
         found: dict[str, list[WaitingPod]] = defaultdict(list)
         for each in self._cluster.waiting():
             pod = each.pod
-            if pod.scheduler_name not in self._schedulers or self._namespace not in ("", pod.namespace):
+            if self._schedulers is not None and pod.scheduler_name not in self._schedulers:
                 continue
-            known = waiting[pod.uid] = self._known.get(pod.uid) or _Waiting(now)
+            if self._namespace not in ("", pod.namespace):
+                continue
+            known = waiting[pod.uid] = self._known.get(pod.uid) or _Waiting(pod.key, now)
             if known.is_due(now, changes, REFUSED_SECONDS if each.refused else QUIET_SECONDS):
                 found[pod.namespace].append(each)
         self._known = waiting
@@ -213,7 +226,7 @@ class WaitingPods:
 
     def _say(self, pod: Pod, note: str, cause: str, changes: int) -> None:
         known, now, note = self._known[pod.uid], self._clock(), shown(note)
-        known.explained, known.changes, known.cause = now, changes, cause
+        known.explained, known.changes, known.cause, known.says = now, changes, cause, note
         if note and (note != known.note or now >= known.told + SAME_WORDS_SECONDS):
             known.note, known.told = note, now
             subject = Subject("v1", "Pod", pod.namespace, pod.name, pod.uid, "Scheduling", "FailedScheduling")

@@ -17,6 +17,7 @@ from claimcheck.answers.cluster_state import TEMPLATE, ClusterState
 from claimcheck.answers.devices.capacity import Capacity, capacity
 from claimcheck.answers.devices.cluster_devices import FREE
 from claimcheck.answers.devices.pool_checks import slices_by_pool
+from claimcheck.answers.devices.published import PublishedDevices
 from claimcheck.answers.doctor.checks import POD_WAITS
 from claimcheck.answers.doctor.examination import PODS_THAT_WAIT, Examination, examine
 from claimcheck.answers.doctor.examined import Examined
@@ -55,18 +56,30 @@ REST = 2.0
 MOST_KEPT, MOST_KEPT_CHARACTERS = 100, 64 << 20
 
 
+def as_text(make: Callable[[Query], Json]) -> Callable[[Query], str]:
+    """The same answer as JSON text."""
+    return lambda query: _text(make(query))
+
+
+def _text(answer: Json) -> str:
+    return json.dumps(answer, ensure_ascii=False, separators=(",", ":"))
+
+
 class _Look:
     """A cluster at one time, with all that has been found out about it.
 
     :param version: that of the objects.
+    :param has_holders: whether the objects tell who holds devices.
     """
 
-    def __init__(self, objects: Objects, version: int, seconds: float) -> None:
+    def __init__(self, objects: Objects, version: int, seconds: float, *, has_holders: bool) -> None:
         self.version = version
         self.state, self.manifests = objects
         self._seconds = seconds
         self.examined = Examined(self.state, self.manifests, "", TimeLimit(seconds))
-        self.devices = self.examined.devices
+        self.devices = (
+            self.examined.devices if has_holders else PublishedDevices(self.state, TimeLimit(seconds))
+        )
         self.devices.evictions()  # while there is time
         self.kept: dict[str, str] = {}
         self.kept_characters = 0
@@ -137,6 +150,7 @@ class ClusterPages:
     :param read: reads them; raises :class:`HTTPError` while they are not all there.
     :param version: grows with each change of them.
     :param seconds: how long everything may take that is found out at once.
+    :param has_holders: whether the objects tell who holds devices; else it is not said that nobody does.
     """
 
     def __init__(
@@ -147,8 +161,10 @@ class ClusterPages:
         *,
         is_live: bool,
         seconds: float,
+        has_holders: bool = True,
     ) -> None:
         self._source = source
+        self._has_holders = has_holders
         self._read = read
         self._newest = version
         self._is_live = is_live
@@ -195,6 +211,10 @@ class ClusterPages:
         }
         return {path: partial(self._answer, path, make) for path, make in kept.items()}
 
+    def devices(self) -> int:
+        """How many devices there are."""
+        return sum(map(len, self._current().map.kinds))
+
     def version(self) -> int:
         """The version that is shown to whoever asks now; may be called by any thread."""
         look = self._look
@@ -207,7 +227,7 @@ class ClusterPages:
             if begun < self._not_before:
                 raise HTTPError(self._slow, 503)
             try:
-                self._look = _Look(self._read(), version, self._seconds)
+                self._look = _Look(self._read(), version, self._seconds, has_holders=self._has_holders)
             except OutOfTime:
                 self._not_before = monotonic() + REST * (monotonic() - begun)
                 raise HTTPError(self._slow, 503) from None
@@ -219,7 +239,7 @@ class ClusterPages:
         key = json.dumps([path, sorted(query.items())])
         found = look.kept.get(key)
         if found is None:
-            found = json.dumps(make(look, query), ensure_ascii=False, separators=(",", ":"))
+            found = _text(make(look, query))
             look.keep(key, found)
         return found
 

@@ -16,15 +16,15 @@ class Failure(TypedDict):
 
 
 class Cluster(TypedDict):
-    """A cluster in figures."""
+    """A cluster in figures; null is what is not known, or not shown to who asks."""
 
     source: str
     kubeVersion: str
     isLive: bool
     version: int
-    nodes: int
-    devices: int
-    free: int
+    nodes: int | None
+    devices: int | None
+    free: int | None
     waiting: int | None
     failures: list[Failure]
     notes: list[str]

@@ -7,9 +7,10 @@ export interface Cluster {
   kubeVersion: string;
   isLive: boolean;
   version: number;
-  nodes: number;
-  devices: number;
-  free: number;
+  /** these are null where they are not shown to who asks */
+  nodes: number | null;
+  devices: number | null;
+  free: number | null;
   /** null where there was no time to look at all pods */
   waiting: number | null;
   failures: Failure[];
@@ -107,6 +108,7 @@ export interface Explanation {
 
 export type Status =
   | "free"
+  | "published"
   | "allocated"
   | "shared"
   | "incomplete pool"

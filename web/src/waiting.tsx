@@ -44,9 +44,9 @@ export function Waiting() {
 function Counts({ of }: { of: Cluster }) {
   return (
     <p class="counts">
-      <span><b>{number(of.nodes)}</b> {of.nodes === 1 ? "node" : "nodes"}</span>
-      <span><b>{number(of.devices)}</b> {of.devices === 1 ? "device" : "devices"}</span>
-      <span><b>{number(of.free)}</b> free</span>
+      {of.nodes !== null && <span><b>{number(of.nodes)}</b> {of.nodes === 1 ? "node" : "nodes"}</span>}
+      {of.devices !== null && <span><b>{number(of.devices)}</b> {of.devices === 1 ? "device" : "devices"}</span>}
+      {of.free !== null && <span><b>{number(of.free)}</b> free</span>}
       {of.waiting !== null && <span><b>{number(of.waiting)}</b> {of.waiting === 1 ? "pod waits" : "pods wait"}</span>}
     </p>
   );
