@@ -18,6 +18,7 @@ from commandline.scenario import add_timeout
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
+    from collections.abc import Sequence
 
     from claimcheck.answers.cluster_state import ClusterState
     from claimcheck.answers.impact.change import Change, ObjectId
@@ -33,6 +34,7 @@ DESCRIPTION = (
 EXAMPLES = """examples:
   claimcheck impact rule.yaml                       what a DeviceTaintRule does to the cluster that kubectl asks
   claimcheck impact driver-2.0/                     new ResourceSlices and DeviceClasses, in these files
+  claimcheck impact deployment.yaml                 whether new pods find devices while former ones hold theirs
   claimcheck impact --drain gpu-7                   whether the pods of a node find a place elsewhere
   claimcheck impact --delete deviceclass/gpu        what still needs a class
   claimcheck impact --to-version 1.36               another release of Kubernetes, or --to-feature-gates
@@ -53,7 +55,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_paths(
         parser,
         "the objects that are created or replaced: DeviceTaintRules, ResourceSlicePatches, DeviceClasses, ResourceSlices, "
-        "ResourceClaims and their templates, Nodes, ResourceQuotas, Pods and what makes new ones, such as Deployments",
+        "ResourceClaims and their templates, Nodes, ResourceQuotas, Pods and what makes them, such as Deployments",
     )
     parser.add_argument(
         "--delete",
@@ -107,6 +109,8 @@ def run(options: Namespace) -> int:
     then = _profile_afterwards(options, profile)
     state, stored = _read(options, cluster, profile)
     change, skipped = _change(options)
+    if cluster is not None:
+        stored += _stored_workloads(cluster, state, stored, change, skipped)
     if not any(change) and (then.name, then.gates) == (profile.name, profile.gates):
         raise UsageError(
             "name a change: files with objects, --delete, --drain, --cordon, --to-version or --to-feature-gates"
@@ -154,6 +158,32 @@ def _read(
     stored = list(readable(cluster_objects(options, cluster, state), state.failures))
     state.learn(stored, live=cluster is not None)
     return state, stored
+
+
+def _stored_workloads(
+    cluster: LiveCluster,
+    state: ClusterState,
+    stored: Sequence[Manifest],
+    change: Change,
+    skipped: list[str],
+) -> list[Manifest]:
+    """The workloads of a change that have pods already, as the cluster has them; those that cannot be read are noted."""
+    from claimcheck.answers.impact.change import POD, ObjectId, makes_pods, workloads_with_pods
+    from resourceapi.errors import Unanswerable
+
+    def id_of(each: Manifest) -> ObjectId:
+        return ObjectId.of(each.value, state.default_namespace)
+
+    with_pods = workloads_with_pods((id_of(each), each.value) for each in stored if id_of(each).kind == POD)
+    found: list[Manifest] = []
+    for each in change.applied:
+        id = id_of(each)
+        if makes_pods(each.value) and id in with_pods:
+            try:
+                found.append(cluster.object(state.profile, (id.kind, id.name), id.namespace))
+            except Unanswerable as error:
+                skipped.append(f"{id}: {error}")
+    return found
 
 
 def _change(options: Namespace) -> tuple[Change, list[str]]:
@@ -213,6 +243,7 @@ def _write(options: Namespace, answer: Impact, state: ClusterState) -> None:
                 stream,
                 document,
                 impact_report.summary(answer),
+                map(impact_report.rollout_line, answer.rollouts),
                 changed_devices_report.lines(answer.devices),
             ),
         )

@@ -14,17 +14,21 @@ Json = dict[str, Any]
 MOST_ROWS = 1_000
 
 
-def write_html(stream: TextIO, document: Json, summary: str, devices: Iterable[str]) -> None:
+def write_html(
+    stream: TextIO, document: Json, summary: str, rollouts: Iterable[str], devices: Iterable[str]
+) -> None:
     """Write a page.
 
     :param document: what ``-o json`` has.
     :param summary: how many things get worse and better.
+    :param rollouts: those that the change begins, as lines.
     :param devices: the devices that change, as lines.
     """
     write_page(
         stream,
         "What the change does",
         node("h1", said(sentence(summary)), class_="sentence"),
+        *_listed("Rollouts", list(rollouts)),
         *_worse(document),
         *_listed("Devices that change", [line.strip() for line in devices if line.strip()]),
         *_table(

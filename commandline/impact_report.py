@@ -8,6 +8,7 @@ from typing import Any
 
 from claimcheck.answers.impact.departures import Departure
 from claimcheck.answers.impact.impact import Impact
+from claimcheck.answers.impact.rollouts import RolledOut
 from commandline import changed_devices_report, doctor_report
 from commandline.reports.escaping import on_one_line
 from commandline.simulate.json_report import unplaced_document
@@ -24,6 +25,7 @@ def lines(answer: Impact) -> Iterator[str]:
     """The summary, then a paragraph for each part that is not empty: what gets worse comes first."""
     yield summary(answer)
     yield from _departures(answer.departures)
+    yield from _list("rollouts", list(map(rollout_line, answer.rollouts)))
     yield from unplaced_lines(answer.pending)
     yield from _list("wait for what is not there", [f"{pod}: {what}" for pod, what in answer.waiting])
     yield from _list(
@@ -58,6 +60,8 @@ def summary(answer: Impact) -> str:
     """How many things get worse and better, on one line."""
     counts = {
         "pods that leave their nodes": len(answer.departures),
+        "pods that are replaced": sum(len(each.replaced) for each in answer.rollouts),
+        "rollouts that do not end": sum(not each.ends for each in answer.rollouts),
         "pods that stay pending": sum(len(each.tried) for each in answer.pending) + len(answer.waiting),
         "quotas exceeded": len(answer.exceeded),
         "claims that would not get their devices again": len(answer.lost),
@@ -79,6 +83,23 @@ def _list(title: str, rows: Sequence[str]) -> Iterator[str]:
         yield from (f"  {row}" for row in rows[:MAX_ROWS])
         if len(rows) > MAX_ROWS:
             yield f"  {number(len(rows) - MAX_ROWS, 'other')} (see -o json)"
+
+
+def rollout_line(rollout: RolledOut) -> str:
+    """`Deployment team/web: 3 pods are replaced`, or how far it comes."""
+    replaced = (
+        f"{number(len(rollout.replaced), 'pod')} {'is' if len(rollout.replaced) == 1 else 'are'} replaced"
+    )
+    if rollout.ends:
+        return f"{rollout.workload}: {replaced}"
+    stays = number(len(rollout.kept), "former pod")
+    kept = f", {stays} {'keeps' if len(rollout.kept) == 1 else 'keep'} running" if rollout.kept else ""
+    waiting = (
+        f", {rollout.waiting:,} of {number(rollout.new, 'new pod')} without a place"
+        if rollout.waiting
+        else ""
+    )
+    return f"{rollout.workload}: does not end: {replaced}{kept}{waiting}"
 
 
 def _departures(departures: Sequence[Departure]) -> Iterator[str]:
@@ -117,6 +138,17 @@ def document(answer: Impact) -> dict[str, Any]:
                 "returns": each.returns,
             }
             for each in answer.departures
+        ],
+        "rollouts": [
+            {
+                "workload": each.workload._asdict(),
+                "ends": each.ends,
+                "replaced": list(each.replaced),
+                "kept": list(each.kept),
+                "new": each.new,
+                "waiting": each.waiting,
+            }
+            for each in answer.rollouts
         ],
         "pending": [unplaced_document(each) for each in answer.pending],
         "waiting": [{"pod": pod, "reason": what} for pod, what in answer.waiting],

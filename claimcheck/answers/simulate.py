@@ -15,7 +15,7 @@ from allocator.time_limit import POD_SECONDS, OutOfTime, TimeLimit
 from claimcheck.answers.claim_quotas import grants
 from claimcheck.answers.outcome import Failure
 from claimcheck.answers.scenario import Scenario
-from claimcheck.answers.tried import ends_of, scheduling_state, tried_of
+from claimcheck.answers.tried import Tried, ends_of, scheduling_state, tried_of
 from claimcheck.answers.unplaced import Unplaced, unplaced
 from cluster.workloads import Workload
 from resourceapi.phrases import number
@@ -74,6 +74,7 @@ class Waiting(NamedTuple):
 class Report(NamedTuple):
     """All runs, the first of which is reported in full, and the new nodes that would help.
 
+    :param tried: the pods, in the order of the placements of each run.
     :param failures: what could not be read.
     :param checked: which of kube-scheduler's checks are made, in sentences.
     :param with_patches: whether patches have changed devices.
@@ -83,7 +84,7 @@ class Report(NamedTuple):
     :param unplaced: the pods that the first run leaves, by reason.
     """
 
-    pods: Sequence[Pod]
+    tried: Sequence[Tried]
     failures: Sequence[Failure]
     checked: Sequence[str]
     with_patches: bool
@@ -93,6 +94,11 @@ class Report(NamedTuple):
     runs: Sequence[Run]
     unplaced: Sequence[Unplaced] = ()
     expansion: Expansion | None = None
+
+    @property
+    def pods(self) -> Sequence[Pod]:
+        """The pods as they were tried."""
+        return [each.pod for each in self.tried]
 
     @property
     def undecided(self) -> bool:
@@ -171,7 +177,7 @@ def simulate(
             limits=limits,
         )
     return Report(
-        pods,
+        tried,
         scenario.failures,
         scenario.checked(limits.whole),
         scenario.has_patched_devices,

@@ -28,6 +28,46 @@ def _run(*arguments: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]
     return code, captured.out
 
 
+def _case(name: str) -> dict[str, Any]:
+    case: dict[str, Any] = next(each for each in DATA["cases"] if each["name"] == name)
+    return case
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "line"),
+    [
+        (
+            "the new pod of a Deployment takes a free device, and then the former one goes",
+            0,
+            "Deployment team/web: 1 pod is replaced",
+        ),
+        (
+            "a DaemonSet stops where a new pod does not fit on the node of the former one",
+            1,
+            "DaemonSet team/agent: does not end: 1 pod is replaced, 1 former pod keeps running, 1 of 1 new pod without a place",
+        ),
+    ],
+)
+def test_rollouts(
+    name: str, code: int, line: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In each format; only one that does not end makes something worse."""
+    case, inventory, change = _case(name), tmp_path / "cluster.yaml", tmp_path / "change.yaml"
+    inventory.write_text(yaml.safe_dump_all([*DATA["cluster"], *case["stored"]]))
+    change.write_text(yaml.safe_dump_all(case["apply"]))
+    arguments = [str(change), "--inventory", str(inventory)]
+    found, out = _run(*arguments, capsys=capsys)
+    assert (found, f"rollouts:\n  {line}\n" in out) == (code, True)
+    assert line in _run(*arguments, "-o", "markdown", capsys=capsys)[1]
+    assert line in _run(*arguments, "-o", "html", capsys=capsys)[1]
+    (rollout,) = json.loads(_run(*arguments, "-o", "json", capsys=capsys)[1])["rollouts"]
+    (wanted,) = case["rollouts"]
+    workload = rollout.pop("workload")
+    assert rollout.pop("ends") is (code == 0)
+    assert f"{workload['kind']} {workload['namespace']}/{workload['name']}" == wanted["workload"]
+    assert rollout | {"workload": wanted["workload"]} == wanted
+
+
 def _rule(**metadata: Any) -> str:
     return yaml.safe_dump(
         {

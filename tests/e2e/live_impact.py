@@ -35,6 +35,8 @@ NODES = ("node-1", "node-2", "node-3")
 _CONTROLLERS = (
     "deployment-controller",
     "replicaset-controller",
+    "statefulset-controller",
+    "daemonset-controller",
     "resourceclaim-controller",
     "device-taint-eviction-controller",
     "garbage-collector-controller",

@@ -8,19 +8,22 @@ from typing import NamedTuple
 
 from claimcheck.answers.cluster_state import ClusterState
 from claimcheck.answers.handling import ASK, handling_of
+from claimcheck.answers.impact.pod_templates import has_other_template
 from documents.manifest import Manifest, Unwritten
 from quota.resource_quotas import review
 from resourceapi.errors import Unanswerable
 from resourceapi.kinds import DEVICE_TAINT_RULE, KINDS, RESOURCE_SLICE, RESOURCE_SLICE_PATCH, kind_of
-from resourceapi.manifests import full_name, group_of, mapping, name_of, namespace_of, text
+from resourceapi.manifests import full_name, group_of, mapping, name_of, namespace_of, pod_count, text
 from resourceapi.model.quotas import KIND as QUOTA
 from resourceapi.model.workloads import POD_COUNTS
 from resourceapi.objects import Object
 from resourceapi.records.pod_groups import is_pod_group
 from resourceapi.records.pods import read_pod
 from validation.requests import UPDATE, Request, create_request
+from validation.workloads import IMMUTABLE
 
 NODE, POD = "Node", "Pod"
+DEPLOYMENT, STATEFUL_SET, DAEMON_SET = "Deployment", "StatefulSet", "DaemonSet"
 #: The kinds of v1 that are looked at; Pods are updated by their controllers only.
 _CORE = frozenset((NODE, POD, QUOTA, "Namespace"))
 #: What says nothing of pods and devices: kinds of v1, and groups. Of all else it is told that it is not looked at.
@@ -59,7 +62,8 @@ class ObjectId(NamedTuple):
 class Change(NamedTuple):
     """What is done to a cluster.
 
-    :param applied: objects that are created, or replace those of the same kind and name.
+    :param applied: objects that are created, or replace those of the same kind and name. Workloads that leave out how many pods they have
+        keep their number.
     :param deleted: objects that are deleted. With a Node go its ResourceSlices and pods, with a Pod its claims from templates.
     :param cordoned: nodes to which no further pods come.
     :param drained: nodes that are cordoned, and of which all pods are evicted but those of DaemonSets.
@@ -87,6 +91,13 @@ class ChangedObjects:
         self.ignored: list[str] = []
         #: what makes pods and has none yet
         self.workloads: dict[ObjectId, Manifest] = {}
+        #: what makes all its pods anew
+        self.rolled_out: dict[ObjectId, Manifest] = {}
+        #: what would make pods otherwise, but leaves those alone that it has
+        self.left_alone: list[str] = []
+        self._stored_workloads = {
+            self._id(each.value): each.value for each in stored if makes_pods(each.value)
+        }
         #: objects that the change has more than once, of which the last one counts
         self.repeated: dict[str, None] = {}
         self._applied: set[ObjectId] = set()
@@ -148,8 +159,11 @@ class ChangedObjects:
             return
         id = self._id(manifest.value)
         old = self.get(id)
-        if _makes_pods(manifest.value) and id not in self._with_pods:
+        if makes_pods(manifest.value) and id not in self._with_pods and id.kind != DAEMON_SET:
             self.workloads[id] = manifest
+            return
+        if makes_pods(manifest.value) and (stored := self._stored_workloads.get(id)) is not None:
+            self._change_workload(id, manifest, stored, place)
             return
         is_bound = id.kind == POD and bool(mapping(manifest.value, "spec").get("nodeName"))
         if not _is_looked_at(manifest.value) or (id.kind == POD and old is not None) or is_bound:
@@ -184,14 +198,44 @@ class ChangedObjects:
             self.applied_nodes.setdefault(id.name, old or {})
         self._objects[id] = Unwritten(manifest.file, value)
 
+    def _change_workload(self, id: ObjectId, manifest: Manifest, stored: Object, place: str) -> None:
+        """Replace what makes pods and has some."""
+        server = self._state.server
+        before = server.handle(create_request(stored, id.namespace)).object or stored
+        request = create_request(_updated(stored, manifest.value), id.namespace)._replace(
+            verb=UPDATE, old=stored
+        )
+        answer = server.handle(request)
+        if not answer.accepted or answer.object is None:
+            raise Unanswerable(
+                f"{place}: {answer.message}", f"claimcheck validate {manifest.file} tells how to fix it"
+            )
+        after = answer.object
+        counted = "replicas" if "replicas" not in mapping(manifest.value, "spec") else ""
+        if counted and counted in mapping(stored, "spec"):  # whoever scales it says how many
+            after = {**after, "spec": {**mapping(after, "spec"), counted: stored["spec"][counted]}}
+        has_other = has_other_template(before, after)
+        if pod_count(before) != pod_count(after) and not (has_other and id.kind == DEPLOYMENT):
+            self.ignored.append(str(id))
+        elif has_other:
+            self._roll_out(id, Unwritten(manifest.file, after), place)
+
+    def _roll_out(self, id: ObjectId, workload: Manifest, place: str) -> None:
+        """Let a workload with another template make its pods anew, or not.
+
+        :raises Unanswerable: if the server refuses it.
+        """
+        if id.kind == "Job" and not mapping(workload.value, "spec").get("suspend"):
+            raise Unanswerable(f"{place}: {id}: spec.template: {IMMUTABLE}")
+        if never_rolls_out(workload.value):
+            self.left_alone.append(str(id))
+        else:
+            self.rolled_out[id] = workload
+
     @cached_property
     def _with_pods(self) -> set[ObjectId]:
         """The workloads that have pods, on nodes or not; new pods of a change have no owners."""
-        return {
-            ObjectId(kind, id.namespace, name)
-            for id, value in self.of(POD)
-            for kind, name in read_pod(value).workloads
-        }
+        return workloads_with_pods(self.of(POD))
 
     def _cordon(self, name: str) -> None:
         id = ObjectId(NODE, "", name)
@@ -238,9 +282,16 @@ def _is_unrelated(value: Object) -> bool:
     return (version == "v1" and kind in _UNRELATED_KINDS) or group_of(value) in _UNRELATED_GROUPS
 
 
-def _makes_pods(value: Object) -> bool:
+def workloads_with_pods(pods: Iterable[tuple[ObjectId, Object]]) -> set[ObjectId]:
+    """What has made some of the pods."""
+    return {
+        ObjectId(kind, id.namespace, name) for id, value in pods for kind, name in read_pod(value).workloads
+    }
+
+
+def makes_pods(value: Object) -> bool:
     """Whether an object says how many pods there are to be."""
-    return handling_of(value) == ASK and text(value, "kind") in POD_COUNTS
+    return handling_of(value) == ASK and text(value, "kind") in (*POD_COUNTS, DAEMON_SET)
 
 
 def _created(obj: Object) -> Object:
@@ -256,6 +307,15 @@ def _updated(old: Object, new: Object) -> Object:
     kept = {name: value for name, value in mapping(old, "metadata").items() if name in _KEPT}
     status = {"status": old["status"]} if "status" in old else {}
     return {**without_status(new), **status, "metadata": {**mapping(new, "metadata"), **kept}}
+
+
+def never_rolls_out(workload: Object) -> bool:
+    """Whether the pods of a workload stay as they are until somebody deletes them."""
+    spec, kind = mapping(workload, "spec"), text(workload, "kind")
+    if kind == DEPLOYMENT:
+        return spec.get("paused") is True
+    waits = text(mapping(spec, "updateStrategy"), "type") == "OnDelete"
+    return waits or kind not in (STATEFUL_SET, DAEMON_SET)
 
 
 def without_status(obj: Object) -> Object:

@@ -15,6 +15,8 @@ from resourceapi.quantity import ZERO, Amounts, added
 def give_back(objects: ChangedObjects, before: ClusterState) -> None:
     """Take from what is used of quotas what claims used that are gone, as kube-controller-manager counts soon after.
 
+    It may be called again once more are gone.
+
     :param before: the cluster before the change.
     """
     if not before.quotas:
@@ -25,11 +27,11 @@ def give_back(objects: ChangedObjects, before: ClusterState) -> None:
         namespace, _, name = key.partition("/")
         if objects.get(ObjectId(CLAIM, namespace, name)) is None:
             used[namespace] = added(used.get(namespace, {}), quotas.usage(namespace, claim))
+    known = {ObjectId.of(each.value, before.default_namespace): each.value for each in before.quotas}
     for id, value in objects.of(QUOTA):
         gone = used.get(id.namespace)
         if gone and review(before.server, value, id.namespace).accepted:
-            left = {
-                name: amount.sub(gone.get(name, ZERO)) for name, amount in from_object(value).used.items()
-            }
+            counted = from_object(known.get(id, value)).used
+            left = {name: amount.sub(gone.get(name, ZERO)) for name, amount in counted.items()}
             left = {name: amount if amount.sign() > 0 else ZERO for name, amount in left.items()}
             objects.replace(id, {**value, "status": {**mapping(value, "status"), "used": written(left)}})

@@ -6,14 +6,11 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from claimcheck.answers.cluster_state import CLAIM
-from claimcheck.answers.impact.change import POD, ChangedObjects, ObjectId, without_status
+from claimcheck.answers.impact.change import DAEMON_SET, POD, ChangedObjects, ObjectId, without_status
 from resourceapi.manifests import mapping
 from resourceapi.objects import Object
 from resourceapi.records.claims import Claim
 from resourceapi.records.pods import Pod
-
-#: Its pods stay on a node that is drained, and none comes elsewhere for one that is gone.
-_DAEMON_SET = "DaemonSet"
 
 
 class Departure(NamedTuple):
@@ -31,7 +28,7 @@ class Departure(NamedTuple):
     def returns(self) -> bool:
         """Whether its owner makes another pod, which needs a place."""
         owner = self.pod.owner
-        return owner is not None and owner[0] != _DAEMON_SET
+        return owner is not None and owner[0] != DAEMON_SET  # whose pods come nowhere else
 
 
 def emptied(objects: ChangedObjects, pods: Iterable[Pod]) -> list[Departure]:
@@ -46,7 +43,7 @@ def emptied(objects: ChangedObjects, pods: Iterable[Pod]) -> list[Departure]:
         elif pod.node in objects.emptied:
             with_daemons = objects.emptied[pod.node]
             # kubelet's own pods belong to their Node
-            stays = pod.workloads[-1:] and pod.workloads[-1][0] in (_DAEMON_SET, "Node")
+            stays = pod.workloads[-1:] and pod.workloads[-1][0] in (DAEMON_SET, "Node")
             if with_daemons or not stays:
                 why = f"the deletion of {pod.node}" if with_daemons else f"the drain of {pod.node}"
                 found.append(Departure(pod, "at once", why))
@@ -55,17 +52,26 @@ def emptied(objects: ChangedObjects, pods: Iterable[Pod]) -> list[Departure]:
 
 def leave(objects: ChangedObjects, departures: Sequence[Departure]) -> None:
     """Let pods leave: claims that nobody uses any more are deallocated, or go if they were made for the pod; owners make new pods."""
-    gone = {each.pod.uid for each in departures if each.pod.uid}
+    take_away(
+        objects, [each.pod for each in departures], {each.pod.key for each in departures if each.returns}
+    )
+
+
+def take_away(objects: ChangedObjects, pods: Sequence[Pod], returning: Collection[str] = ()) -> None:
+    """Take pods away with their claims.
+
+    :param returning: those of which another one like it comes, by ``namespace/name``.
+    """
+    gone = {pod.uid for pod in pods if pod.uid}
     used: dict[ObjectId, None] = {}
-    for departure in departures:
-        pod = departure.pod
+    for pod in pods:
         id = ObjectId(POD, pod.namespace, pod.name)
         value = objects.get(id)
         if value is None:
             continue
         used.update((ObjectId(CLAIM, pod.namespace, each.claim), None) for each in pod.claims if each.claim)
         objects.remove(id)
-        if departure.returns:
+        if pod.key in returning:
             # those that have waited longer come before it
             objects.add(id, _another(value))
     for claim in used:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from advice.findings import NOTE
@@ -20,9 +21,11 @@ from claimcheck.answers.evictions import NO_TIME_FOR_EVICTIONS, because, when
 from claimcheck.answers.impact.change import POD, Change, ChangedObjects
 from claimcheck.answers.impact.changed_devices import ChangedDevice, changed_devices
 from claimcheck.answers.impact.changed_quotas import give_back
-from claimcheck.answers.impact.departures import Departure, emptied, leave
+from claimcheck.answers.impact.departures import Departure, emptied, leave, take_away
 from claimcheck.answers.impact.node_taints import NodeEviction, evicted_from_nodes
+from claimcheck.answers.impact.placed_pods import keep
 from claimcheck.answers.impact.reallocations import Reallocations
+from claimcheck.answers.impact.rollouts import MOST_STEPS, RolledOut, Rollout, on_nodes, rollouts_of
 from claimcheck.answers.scenario import WITH_PATCHES
 from claimcheck.answers.simulate import Report, as_scheduled
 from claimcheck.answers.unplaced import Unplaced
@@ -30,6 +33,7 @@ from documents.manifest import Manifest
 from resourceapi.model.slices import PATCHED
 from resourceapi.model.versions import GROUP
 from resourceapi.phrases import some
+from resourceapi.records.pods import Pod
 from resourceapi.records.taints import without_time
 from resourceapi.releases import Profile
 
@@ -38,11 +42,15 @@ class Cluster(NamedTuple):
     """A cluster that is compared with another.
 
     :param placed: the node of each pod that waits and would be placed, by its title.
+    :param starting: pods that rollouts were waiting for, with their nodes: they are on them already.
+    :param is_underway: whether rollouts would go on.
     """
 
     examined: Examined
     report: Report
     placed: Mapping[str, str]
+    starting: Sequence[tuple[str, str]] = ()
+    is_underway: bool = False
 
     @property
     def unplaced(self) -> set[str]:
@@ -74,6 +82,7 @@ class Impact(NamedTuple):
     :param pending: pods that will not be placed, by reason: they are placed now, wait and would be, or come anew for others that leave.
     :param waiting: pods that will wait for what is not there, or for quota, with that; they do not wait now, or come anew.
     :param exceeded: quotas of which more is used afterwards than they allow, and is not now.
+    :param rollouts: what becomes of workloads whose pods are made anew.
     :param lost: claims whose pods would not get their devices again if they restarted.
     :param devices: the devices that do not say the same afterwards.
     :param classes: the DeviceClasses that choose more or fewer devices.
@@ -88,6 +97,7 @@ class Impact(NamedTuple):
     pending: Sequence[Unplaced]
     waiting: Sequence[tuple[str, str]]
     exceeded: Sequence[Exceeded]
+    rollouts: Sequence[RolledOut]
     lost: Sequence[LostClaim]
     devices: Sequence[ChangedDevice]
     classes: Sequence[ClassDevices]
@@ -100,7 +110,9 @@ class Impact(NamedTuple):
     def harms(self) -> bool:
         """Whether something is worse than before, and worse than a note."""
         found = any(each.check.severity != NOTE for each in self.found)
-        return found or bool(self.departures or self.pending or self.waiting or self.exceeded or self.lost)
+        stuck = any(not each.ends for each in self.rollouts)
+        worse = self.departures or self.pending or self.waiting or self.exceeded or self.lost
+        return found or stuck or bool(worse)
 
 
 def impact(
@@ -138,9 +150,10 @@ def impact(
     except OutOfTime:
         unknown.append(NO_TIME_FOR_EVICTIONS)
     leave(objects, departures)
-    give_back(objects, state)
-    new = list(objects.workloads.values())
-    afterwards = _cluster(_learned(objects, state, then, live=live), objects.manifests(), limit, new)
+    rollouts = rollouts_of(objects, now.examined.devices.now)
+    afterwards = _rolled_out(objects, rollouts, state, then, limit, live=live)
+    if afterwards.is_underway:
+        unknown.append(f"Rollouts are followed for {MOST_STEPS} steps, and there are more.")
     lost: list[LostClaim] = []
     classes: list[ClassDevices] = []
     devices: list[ChangedDevice] = []
@@ -166,12 +179,13 @@ def impact(
         departures,
         [
             (pod, node)
-            for pod, node in afterwards.placed.items()
+            for pod, node in (*afterwards.starting, *afterwards.placed.items())
             if pod not in now.placed and pod not in coming_back
         ],
         list(_pending(now, afterwards)),
         list(_waiting(now, afterwards)),
         _exceeded(state, afterwards.examined.state),
+        [each.state for each in rollouts],
         lost,
         devices,
         classes,
@@ -182,6 +196,61 @@ def impact(
     )
 
 
+def _rolled_out(
+    objects: ChangedObjects,
+    rollouts: Sequence[Rollout],
+    before: ClusterState,
+    then: Profile,
+    limit: TimeLimit,
+    *,
+    live: bool,
+) -> Cluster:
+    """The cluster afterwards, with rollouts as far as they come: pods are placed, then their controllers go on, and so on."""
+    starting: list[tuple[str, str]] = []
+    placed: set[str] = set()
+    gone, _ = _next(objects, rollouts, placed, Counter())
+    for step in range(MOST_STEPS):
+        take_away(objects, gone)
+        give_back(objects, before)
+        new = [*objects.workloads.values(), *(one for each in rollouts for one in each.manifests)]
+        state = _learned(objects, before, then, live=live)
+        cluster = _cluster(state, objects.manifests(), limit, new)._replace(starting=list(starting))
+        if not rollouts:
+            return cluster
+        placed.update(cluster.placed)
+        starting += keep(objects, cluster.report, step)
+        gone, moved = _next(objects, rollouts, placed, _without_place(cluster))
+        if not moved:
+            return cluster
+    return cluster._replace(is_underway=True)
+
+
+def _next(
+    objects: ChangedObjects, rollouts: Sequence[Rollout], placed: Collection[str], unplaced: Counter[int]
+) -> tuple[list[Pod], bool]:
+    """Let rollouts make a step; returns the pods that go, and whether any did something."""
+    gone, moved = list[Pod](), False
+    nodes = on_nodes(objects, rollouts)
+    for each in rollouts:
+        idle = [pod.key for pod in each.kept if not pod.node and f"{POD} {pod.key}" not in placed]
+        made = each.new
+        gone += (going := each.go_on(idle, unplaced, nodes[each.id]))
+        moved = moved or bool(going) or each.new != made
+    return gone, moved
+
+
+def _without_place(cluster: Cluster) -> Counter[int]:
+    """How many pods of manifests are on no node, by the ``id`` of these."""
+    report = cluster.report
+    found = Counter(id(each.workload.manifest) for group in report.unplaced for each in group.tried)
+    for waiting in report.waiting:
+        found[id(waiting.workload.manifest)] += waiting.pods
+    for workload in cluster.examined.waiting.workloads:
+        if workload.problem:
+            found[id(workload.manifest)] = workload.copies
+    return found
+
+
 def _notes(
     state: ClusterState, afterwards: Cluster, objects: ChangedObjects, devices: Sequence[ChangedDevice]
 ) -> Iterator[str]:
@@ -190,6 +259,8 @@ def _notes(
         yield f"The feature gate {PATCHED[0]} is off, so patches have no effect."
     elif devices and afterwards.examined.devices.inventory.patches_in_effect:
         yield WITH_PATCHES
+    if objects.left_alone:
+        yield f"Pods stay as they are until they are deleted: those of {some(objects.left_alone)}."
     yield from group_notes(state)
 
 

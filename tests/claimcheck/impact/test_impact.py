@@ -50,6 +50,16 @@ def test_impact(case: dict[str, Any]) -> None:
         "waiting": [list(each) for each in answer.waiting],
         "starting": [list(each) for each in answer.starting],
         "exceeded": [list(each) for each in answer.exceeded],
+        "rollouts": [
+            {
+                "workload": str(each.workload),
+                "replaced": list(each.replaced),
+                "kept": list(each.kept),
+                "new": each.new,
+                "waiting": each.waiting,
+            }
+            for each in answer.rollouts
+        ],
         "lost": [each.holder.claim for each in answer.lost],
         "classes": [each._asdict() for each in answer.classes],
         "found": [each.check.code for each in answer.found],
