@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from argparse import Namespace
+from argparse import ArgumentParser
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import product
 from pathlib import Path
@@ -21,7 +21,14 @@ import yaml
 from commandline.distribution import version
 from commandline.manifests.config_map import FIXED_LINES, NAME, QUOTA_OBJECTS
 from commandline.manifests.deployment import objects_of
-from commandline.manifests.options import CERTIFICATES, MODES, NAMESPACE, WEBHOOKS
+from commandline.manifests.options import (
+    CERTIFICATES,
+    MODES,
+    NAMESPACE,
+    WATCH,
+    WEBHOOKS,
+    add_arguments,
+)
 from resourceapi.objects import Object
 from webhook.label_guard import CONDITION
 
@@ -30,20 +37,29 @@ HEADER = "{{- /* Made by `make docs` from the kustomizations in manifests/: do n
 KUBERNETES = ">=1.30.0-0"
 
 
+#: The components that the chart can install.
+INSTALLED = (WEBHOOKS, WATCH)
+
+
 class Case(NamedTuple):
     """Values of the chart that decide what there is."""
 
+    component: str
     mode: str
     certificates: str
     has_client_authority: bool
 
 
 CASES = tuple(
-    Case(mode, certificates, authority)
-    for mode, certificates, authority in product(MODES, CERTIFICATES, (False, True))
+    Case(component, mode, certificates, authority)
+    for component, mode, certificates, authority in product(INSTALLED, MODES, CERTIFICATES, (False, True))
 )
 #: Conditions for kinds that one value adds or removes.
-KIND_CONDITIONS = {"ServiceMonitor": ".Values.serviceMonitor", "NetworkPolicy": ".Values.networkPolicy"}
+KIND_CONDITIONS = {
+    "ServiceMonitor": ".Values.serviceMonitor",
+    "PodMonitor": ".Values.serviceMonitor",
+    "NetworkPolicy": ".Values.networkPolicy",
+}
 # Texts that stand for values of the chart until everything is written. None of them needs quotes in YAML.
 _REPLICAS, _IMAGE, _LABELS = 987654321, "chart-image", "chart-labels"
 _AUTHORITY = "-----BEGIN CERTIFICATE-----"
@@ -81,7 +97,7 @@ def _description() -> str:
     content = {
         "apiVersion": "v2",
         "name": "claimcheck",
-        "description": "Admission and conversion webhooks for Kubernetes Dynamic Resource Allocation",
+        "description": "Webhooks for Kubernetes Dynamic Resource Allocation, or events for pods that wait for devices",
         "type": "application",
         "version": re.sub(r"\.?(a|b|rc|dev)(\d+)$", r"-\1.\2", program),
         "appVersion": program,
@@ -92,24 +108,13 @@ def _description() -> str:
 
 def _objects(case: Case) -> Iterator[Object]:
     """What is deployed in a case, but for the namespace of the release, which helm makes."""
-    options = Namespace(
-        component=WEBHOOKS,
-        kube_scheduler_image=None,
-        mode=case.mode,
-        certificates=case.certificates,
-        client_authority=None,
-        service_monitor=True,
-        no_network_policy=False,
-        namespace=NAMESPACE,
-        image=_IMAGE,
-        replicas=_REPLICAS,
-        config=None,
-        url=None,
-        authority=None,
-        failure_policy=[],
-    )
+    parser = ArgumentParser()
+    add_arguments(parser)
+    options = parser.parse_args(["--component", case.component, "--image", _IMAGE, "--service-monitor"])
     with NamedTemporaryFile("w", suffix=".crt") as file:
-        if case.has_client_authority:
+        if case.component == WEBHOOKS:
+            options.mode, options.certificates, options.replicas = case.mode, case.certificates, _REPLICAS
+        if case.component == WEBHOOKS and case.has_client_authority:
             file.write(_AUTHORITY)
             file.flush()
             options.client_authority = file.name
@@ -285,7 +290,12 @@ def _condition(wanted: Iterable[Case], among: Iterable[Case]) -> str:
     return f"or {' '.join(map(_in_parentheses, by_mode))}"
 
 
-_FIELDS = (("mode", ".Values.mode"), ("certificates", ".Values.certificates"), ("clientAuthority", ""))
+_FIELDS = (
+    ("component", ".Values.component"),
+    ("mode", ".Values.mode"),
+    ("certificates", ".Values.certificates"),
+    ("clientAuthority", ""),
+)
 
 
 def _index(field: str) -> int:

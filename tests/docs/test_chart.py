@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from commandline.manifests.options import CERTIFICATES, FAILURE_POLICIES, MODES
-from docs.tools.chart import CASES, DIRECTORY, Case, files
+from docs.tools.chart import CASES, DIRECTORY, INSTALLED, Case, files
 from docs.tools.chart import _condition as condition
 
 FILES = files()
@@ -31,6 +31,7 @@ def test_the_schema_knows_the_values_and_the_options() -> None:
     defaults = yaml.safe_load((DIRECTORY / "values.yaml").read_text())
     assert defaults.keys() == properties.keys() - {"global"}
     assert defaults["image"].keys() == properties["image"]["properties"].keys()
+    assert properties["component"]["enum"] == list(INSTALLED)
     assert properties["mode"]["enum"] == list(MODES)
     assert properties["certificates"]["enum"] == list(CERTIFICATES)
     used = {

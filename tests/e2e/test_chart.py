@@ -138,6 +138,25 @@ def test_each_value_is_an_option(values: list[str], options: list[str], namespac
     assert rendered(*values, namespace=namespace) == printed(*options)
 
 
+@pytest.mark.parametrize(
+    ("values", "options", "namespace"),
+    [
+        ([], [], "claimcheck-system"),
+        (["--set=serviceMonitor=true"], ["--service-monitor"], "claimcheck-system"),
+        (["--set=networkPolicy=false"], ["--no-network-policy"], "claimcheck-system"),
+        ([], ["--namespace", "monitored"], "monitored"),
+        ([f"--set=image.digest={DIGEST}"], ["--image", f"{IMAGE[0]}@{DIGEST}"], "claimcheck-system"),
+        (["--set=mode=crd-served", "--set=replicas=3"], [], "claimcheck-system"),
+    ],
+)
+def test_watch_is_what_the_command_prints(
+    values: list[str], options: list[str], namespace: str, printed: Any
+) -> None:
+    """Instead of the webhooks."""
+    found = rendered("--set=component=watch", *values, namespace=namespace)
+    assert found == printed("--component", "watch", *options)
+
+
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("quota", ["Enforce", '"Off"'])
 def test_a_configuration_of_ones_own(mode: str, quota: str, printed: Any, tmp_path: Path) -> None:
@@ -156,6 +175,7 @@ def test_a_configuration_of_ones_own(mode: str, quota: str, printed: Any, tmp_pa
     [
         ([], "image.repository is required"),
         (["--set=image.repository=a", "--set=mode=both"], "mode"),
+        (["--set=image.repository=a", "--set=component=scheduler"], "component"),
         (["--set=image.repository=a", "--set=replica=2"], "replica"),
         (["--set=image.repository=a", "--set-string=config=listen: {port: 1}"], "remove listen"),
         (["--set=image.repository=a", "--set-string=config=a: ["], "config:"),
