@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from classic.migration.mapping import UNKNOWN, Mappings, Parameters, read_parameters
+from classic.migration.mapping import UNKNOWN, Mappings, Parameters
 from classic.migration.objects import Objects, Reference, group_without_version
 from classic.migration.remarks import WARNING, CannotMigrate, Remark, Remarks, string
 from resourceapi.field_errors import Path, render
@@ -111,7 +111,7 @@ class Context:
                 "describe with --mapping what becomes of it, such as the number of devices",
             )
         try:
-            parameters = read_parameters(document.value, rule or UNKNOWN)
+            parameters = self.objects.parameters(document, rule or UNKNOWN)
         except CannotMigrate as error:
             place = document.locate(error.path)
             where = f"{document.file}:{place.line}: {render(error.path)}"

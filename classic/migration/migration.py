@@ -256,7 +256,8 @@ class Migration:
 
     def __init__(self, documents: Sequence[Document], mappings: Mappings, namespace: str) -> None:
         self.changes: list[Change] = []
-        self.remarks: list[Remark] = []
+        # what any number of claims take over from the same parameters is said once
+        self._said: dict[tuple[int, Path, str], Remark] = {}
         self._mappings = mappings
         self._objects = Objects(documents, namespace)
         self._server = Server(Profile(f"1.{NEWEST}"))
@@ -265,9 +266,12 @@ class Migration:
             self._add(document)
         self._drop_parameters()
         order = {id(document): index for index, document in enumerate(documents)}
-        # what two claims take over from the same parameters is said once
-        distinct = {(id(each.document), each.path, each.text): each for each in self.remarks}
-        self.remarks = sorted(distinct.values(), key=lambda remark: (order[id(remark.document)], remark.line))
+        self.remarks = sorted(
+            self._said.values(), key=lambda remark: (order[id(remark.document)], remark.line)
+        )
+
+    def _say(self, remarks: Remarks) -> None:
+        self._said |= {(id(each.document), each.path, each.text): each for each in remarks.found}
 
     def _add(self, document: Document) -> None:
         value = document.value
@@ -300,7 +304,7 @@ class Migration:
         except CannotMigrate as error:
             context.remarks.refuse(error)
             self._objects.still_needed |= {id(used) for used in context.used}
-        self.remarks += context.remarks.found
+        self._say(context.remarks)
 
     def _replace(self, document: Document, value: dict[str, Any], context: Context) -> None:
         """The object becomes another one.
@@ -318,7 +322,7 @@ class Migration:
         for document in dropped:
             remarks = Context(document, self._objects, self._mappings).remarks
             remarks.note((), "left out: what it says is in the objects that referred to it")
-            self.remarks += remarks.found
+            self._say(remarks)
             self.changes.append(Change(document, None))
         gone = {id(document) for document in dropped}
         for document in self._parameters:
@@ -333,7 +337,7 @@ class Migration:
                 remarks.note((), message)
             else:
                 remarks.warn((), message)
-            self.remarks += remarks.found
+            self._say(remarks)
 
 
 def _may_have_pods(document: Document) -> bool:

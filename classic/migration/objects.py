@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from classic.claims import PROTECTION
-from classic.migration.remarks import Remarks, members
+from classic.migration.mapping import Parameters, ParametersRule, read_parameters
+from classic.migration.remarks import CannotMigrate, Remarks, members
 from resourceapi.kinds import CLAIM, CLAIM_TEMPLATE, DEVICE_CLASS
 from resourceapi.kinds import RESOURCE_SLICE as SLICE
 from resourceapi.manifests import group_of, mapping, name_of, namespace_of, text
@@ -106,6 +107,7 @@ class Objects:
         #: parameters that objects have taken over, and those that other objects still refer to, by identity
         self.taken_over: dict[int, Document] = {}
         self.still_needed: set[int] = set()
+        self._parameters: dict[int, Parameters | CannotMigrate] = {}
         for document in documents:
             self._learn(document)
 
@@ -134,6 +136,23 @@ class Objects:
                 return document
         # One that names no namespace may be meant for any, as with kustomize and Helm.
         return next((each for each in found if not mapping(each.value, "metadata").get("namespace")), None)
+
+    def parameters(self, document: Document, rule: ParametersRule) -> Parameters:
+        """What parameters ask for, which are read once, however many claims refer to them.
+
+        :param rule: that for their kind.
+        :raises CannotMigrate: if they are not what it expects.
+        """
+        found = self._parameters.get(id(document))
+        if found is None:
+            try:
+                found = read_parameters(document.value, rule)
+            except CannotMigrate as error:
+                found = error
+            self._parameters[id(document)] = found
+        if isinstance(found, CannotMigrate):
+            raise found.with_traceback(None)
+        return found
 
     def generated_from(self, kind: str, reference: Reference) -> Document | None:
         """The structured parameters that a driver has made from an object with parameters."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
-from classic.migration import expressions
+from classic.migration import expressions, objects
 from classic.migration.mapping import (
     MAX_CONDITIONS,
     MAX_DEPTH,
@@ -15,11 +16,14 @@ from classic.migration.mapping import (
     built_in,
     read_parameters,
 )
+from classic.migration.migration import Migration
 from classic.migration.remarks import CannotMigrate
 from deviceselectors.ast import Node
 from deviceselectors.unparsing import unparse
+from documents import Document, parse
 
 ALWAYS = 'device.attributes["gpu.nvidia.com"].type == "gpu"'
+CLASSIC = {"apiVersion": "resource.k8s.io/v1alpha2"}
 MEMORY = {"memory": {"value": "1Gi", "operator": "Equals"}}
 
 
@@ -160,3 +164,37 @@ def test_many_long_values(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(CannotMigrate, match="longer than 10,240 bytes"):
         read_parameters({"spec": {"selector": several}}, rule)
     assert len(written) <= 3
+
+
+def test_parameters_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many claims refer to them, and whatever is wrong with them; what is lost with them is held once."""
+    read: list[str] = []
+
+    def noted(value: dict[str, Any], rule: ParametersRule) -> Parameters:
+        read.append(value["metadata"]["name"])
+        return read_parameters(value, rule)
+
+    monkeypatch.setattr(objects, "read_parameters", noted)
+    api_version = "gpu.resource.nvidia.com/v1alpha1"
+    kind = {"apiVersion": api_version, "kind": "GpuClaimParameters"}
+    values: list[dict[str, Any]] = [
+        {**kind, "metadata": {"name": "good"}, "spec": {"selector": {"andExpression": [{"index": 0}] * 9}}},
+        {**kind, "metadata": {"name": "bad"}, "spec": {"count": "many"}},
+        {**CLASSIC, "kind": "ResourceClass", "metadata": {"name": "gpu"}, "driverName": "gpu.nvidia.com"},
+    ]
+    for number in range(10):
+        reference = {"kind": kind["kind"], "apiGroup": "gpu.resource.nvidia.com", "name": "good"}
+        if number % 2:
+            reference["name"] = "bad"
+        spec = {"resourceClassName": "gpu", "parametersRef": reference}
+        values.append(
+            {**CLASSIC, "kind": "ResourceClaim", "metadata": {"name": f"claim-{number}"}, "spec": spec}
+        )
+    text = json.dumps({"kind": "List", "apiVersion": "v1", "items": values})
+    documents = [each for each in parse(text) if isinstance(each, Document)]
+    assert len(documents) == len(values)
+    migration = Migration(documents, built_in(), "default")
+    assert sorted(read) == ["bad", "good"]
+    said = [each.text for each in migration.remarks]
+    assert sum("index" in text for text in said) == 9
+    assert sum("expected a number of devices" in text for text in said) == 5
