@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from classic.claims import finalizer_of, has_finalizer, is_allocated, is_leaving, namespace_of
 from cluster.budget import Holdings
-from cluster.client import Client
+from cluster.client import Client, Most
 from cluster.leading import Fence
 from cluster.reflector import Reflector
 from cluster.store import VersionedCollection
@@ -22,6 +22,9 @@ from resourceapi.model.versions import CLASSIC_API_VERSION, CLASSIC_PATH
 from resourceapi.objects import Object
 
 _Result = TypeVar("_Result")
+#: What is read of a pod, which is held as long as drivers are asked about it, as many others are: an API server stores some
+#: that take thirty megabytes.
+MOST_OF_POD = Most(256 * 1024, 8 * 1024 * 1024)
 
 
 class _Kind(NamedTuple):
@@ -48,6 +51,7 @@ class LiveObjects:
         :param writers: how many requests are under way at most.
         """
         self._client = client
+        self._pods = client.taking(MOST_OF_POD)
         self._claims = _Kind("ResourceClaim", "resourceclaims", _collection())
         self._classes = _Kind("ResourceClass", "resourceclasses", _collection())
         self._contexts = _Kind("PodSchedulingContext", "podschedulingcontexts", _collection())
@@ -80,10 +84,10 @@ class LiveObjects:
     async def pod(self, namespace: str, name: str) -> Object | None:
         """A pod, which is asked for.
 
-        :raises Unavailable: if it cannot be read.
+        :raises Unavailable: if it cannot be read, or is larger than :data:`MOST_OF_POD`.
         """
         path = f"/api/v1/namespaces/{namespace}/pods/{name}"
-        answer = await self._in_thread(lambda: self._client.request("GET", path))
+        answer = await self._in_thread(lambda: self._pods.request("GET", path))
         return None if answer[0] == NOT_FOUND else expect_object(answer, f"GET {path}", "Pod", name)
 
     async def update_claim(self, claim: Object) -> Object:

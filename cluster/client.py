@@ -230,11 +230,24 @@ MERGE_PATCH = "application/merge-patch+json"
 _HEADER_VALUE = re.compile(r"[\t -~\xa0-\xff]*")
 
 
+class Most(NamedTuple):
+    """What an answer may have, and take in memory, as estimated before it is decoded."""
+
+    bytes: int
+    memory: int
+
+
 class Client:
     """Implements :class:`resourceapi.api_client.Api`; for any number of threads, which share connections."""
 
     def __init__(
-        self, access: Access, *, timeout: float = TIMEOUT, accept: str = JSON, budget: Budget | None = None
+        self,
+        access: Access,
+        *,
+        timeout: float = TIMEOUT,
+        accept: str = JSON,
+        budget: Budget | None = None,
+        most: Most | None = None,
     ) -> None:
         """Make a client.
 
@@ -242,6 +255,7 @@ class Client:
             API server waits for the webhook.
         :param accept: the media type of answers, a variant of JSON.
         :param budget: what all answers together are charged to; None for no limit.
+        :param most: what each answer may have; None for as much as any object has.
         """
         self.server = access.server
         self._access = access
@@ -249,18 +263,28 @@ class Client:
         self._timeout = timeout
         self._accept = accept
         self._budget = budget
+        self._most = most
 
     def accepting(self, media_type: str) -> Client:
         """A client with the same connections that asks for another variant of JSON."""
-        return Client(self._access, timeout=self._timeout, accept=media_type, budget=self._budget)
+        return self._but(accept=media_type)
 
     def waiting(self, seconds: float) -> Client:
         """A client with the same connections that waits so long for an answer."""
-        return Client(self._access, timeout=seconds, accept=self._accept, budget=self._budget)
+        return self._but(timeout=seconds)
 
     def within(self, budget: Budget | None) -> Client:
         """A client with the same connections whose answers are charged to this budget; None for no limit."""
-        return Client(self._access, timeout=self._timeout, accept=self._accept, budget=budget)
+        return self._but(budget=budget)
+
+    def taking(self, most: Most) -> Client:
+        """A client with the same connections that reads no larger answers."""
+        return self._but(most=most)
+
+    def _but(self, **other: Any) -> Client:
+        same: dict[str, Any] = {"timeout": self._timeout, "accept": self._accept}
+        same |= {"budget": self._budget, "most": self._most}
+        return Client(self._access, **(same | other))
 
     def request(
         self, verb: str, path: str, body: object = None, query: Mapping[str, str] | None = None
@@ -279,7 +303,7 @@ class Client:
         media_type = MERGE_PATCH if verb == "PATCH" else JSON
         with _failures(f"{verb} {path}"), self._waiting(), deadline(self._timeout):
             response = self._send_again(verb, url, content, media_type, self._accept)
-            most = _most_of(query or {})
+            most = self._most or _most_of(query or {})
             answer = self._read(response, f"{verb} {path}", most.bytes)
             return response.status, _decoded(response, answer, f"{verb} {path}", most.memory)
 
@@ -429,18 +453,11 @@ def _failures(what: str) -> Iterator[None]:
         raise Unavailable(f"{what}: {why}", reason=why) from None
 
 
-class _Most(NamedTuple):
-    """What an answer may have, and take in memory."""
-
-    bytes: int
-    memory: int
-
-
-def _most_of(query: Mapping[str, str]) -> _Most:
+def _most_of(query: Mapping[str, str]) -> Most:
     """The bounds for the answer to a request: a page of several objects can be asked for again with fewer of them."""
     if int(query.get("limit", 1)) > 1:
-        return _Most(PAGE_BYTES, PAGE_MEMORY)
-    return _Most(ANSWER_BYTES, ANSWER_MEMORY)
+        return Most(PAGE_BYTES, PAGE_MEMORY)
+    return Most(ANSWER_BYTES, ANSWER_MEMORY)
 
 
 def _decoded(response: BaseHTTPResponse, answer: bytes, what: str, most: int) -> Any:

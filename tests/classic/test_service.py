@@ -173,6 +173,29 @@ def test_driver_that_cannot_learn_it_is_asked_again(
     assert "take-over failed" in caplog.messages
 
 
+def test_pods_that_are_too_large_are_not_read(running: Running) -> None:
+    """What is read of pods is held while drivers are asked about them: fifty pods with 130,000 ports each took 1.6 GB."""
+    running.api.add(resource_class())
+    for name in ("large", "small"):
+        running.api.add(claim(name))
+        ports = [{"containerPort": 1}] * (20_000 if name == "large" else 1)
+        asking = pod(name, gpu=name)
+        asking["spec"]["containers"] = [{"name": "container", "image": "image", "ports": ports}]
+        running.api.add(asking)
+        running.api.add(context(name, selected="node-1"))
+    small = f"{CLASSIC}/namespaces/default/resourceclaims/small"
+
+    async def work() -> None:
+        async with running.service():
+            await until(lambda: "allocation" in running.status(small))
+            await until(lambda: bool(running.api.all("events", EVENTS)))
+
+    asyncio.run(work())
+    (event,) = running.api.all("events", EVENTS)
+    assert event["regarding"]["name"] == "large"
+    assert event["note"].startswith("read the pod: GET /api/v1/namespaces/default/pods/large: the answer has")
+
+
 def test_failures_in_a_namespace_do_not_fill_the_log(
     running: Running, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -229,6 +229,15 @@ def test_pages_are_smaller_than_objects(api: Client, monkeypatch: pytest.MonkeyP
         api.request("GET", "/large", query={"limit": "2"})
 
 
+def test_answers_may_be_refused_that_others_would_read(api: Client) -> None:
+    """By their bytes, or by what they would take in memory; also within a budget, and for other media types."""
+    with pytest.raises(TooLarge, match="GET /large: the answer has more than 10 bytes"):
+        api.taking(client.Most(10, 10**6)).within(None).accepting(client.JSON).request("GET", "/large")
+    with pytest.raises(TooLarge, match="GET /large: the answer would take more than 10 bytes of memory"):
+        api.taking(client.Most(10**6, 10)).request("GET", "/large")
+    assert api.taking(client.Most(10**6, 10**6)).request("GET", "/large")[0] == 200
+
+
 def test_unreachable(api: Client, tmp_path: Path) -> None:
     """Neither a port where nobody listens nor a missing token is more than an error."""
     access = service_account("https://127.0.0.1:9", token_file=tmp_path / "token", ca_file=tmp_path / BUNDLE)

@@ -7,12 +7,13 @@ It implements :class:`resourceapi.api_client.Api` and what :class:`cluster.refle
 from __future__ import annotations
 
 import copy
+import json
 from collections.abc import Callable, Generator, Iterable, Mapping
 from threading import Condition, Event
 from typing import Any, NamedTuple, cast
 
-from cluster.client import Client, Interruption
-from resourceapi.api_client import Unavailable
+from cluster.client import Client, Interruption, Most
+from resourceapi.api_client import TooLarge, Unavailable
 from resourceapi.objects import Object
 from tests.scheduler.fake_faults import Fault, Gate, Killed, Request
 from tests.scheduler.fake_objects import Refusal, bound, merged, refuse_unless_current, with_status
@@ -30,6 +31,21 @@ class Change(NamedTuple):
     version: str
     resource: str
     object: Object
+
+
+class _Smaller(NamedTuple):
+    """A server for one who reads no answers above a size."""
+
+    api: FakeApi
+    most: Most
+
+    def request(
+        self, verb: str, path: str, body: object = None, query: Mapping[str, str] | None = None
+    ) -> Answer:
+        answer = self.api.request(verb, path, body, query)
+        if len(json.dumps(answer[1])) > self.most.bytes:
+            raise TooLarge(f"{verb} {path}: the answer has more than {self.most.bytes:,} bytes")
+        return answer
 
 
 class FakeApi:
@@ -193,6 +209,10 @@ class FakeApi:
     def within(self, budget: object) -> Client:
         """This server, which sends no more than a test wants."""
         return self.client()
+
+    def taking(self, most: Most) -> Client:
+        """This server for one who reads no larger answers."""
+        return cast(Client, _Smaller(self, most))
 
     def close(self) -> None:
         """Do nothing: there are no connections."""
