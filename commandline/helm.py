@@ -39,37 +39,35 @@ _ELSEWHERE = re.compile(
 def refer_elsewhere(chart: str) -> bool:
     """Whether a schema in a chart, or in a chart within it, may refer to something outside of itself, which Helm would fetch.
 
-    They are looked through as bytes, so that it does not matter who reads them how. What cannot be looked through counts as
-    referring to something else.
+    They are looked through as bytes, so that it does not matter who reads them how. What cannot be looked through, or not with
+    all else of the chart, counts as referring to something else.
     """
+    left = MAX_FILE_BYTES
     for parent, _, files in os.walk(chart):
         for name in files:
             path = os.path.join(parent, name)
-            if name == SCHEMA and _refers(path):
+            if name != SCHEMA and not name.endswith(_ARCHIVE):
+                continue
+            try:
+                with open(path, "rb") if name == SCHEMA else gzip.open(path) as stream:
+                    left -= os.path.getsize(path)  # archives may be long and contain little
+                    content = stream.read(max(left, 0) + 1)
+            except (OSError, EOFError, zlib.error):
                 return True
-            if name.endswith(_ARCHIVE) and _has_one_that_refers(path):
+            left -= len(content)
+            if left < 0 or (_refers(content) if name == SCHEMA else _has_one_that_refers(content)):
                 return True
     return False
 
 
-def _refers(path: str) -> bool:
-    try:
-        with open(path, "rb") as stream:
-            content = stream.read(MAX_FILE_BYTES + 1)
-    except OSError:
-        return True
-    return len(content) > MAX_FILE_BYTES or _ELSEWHERE.search(content) is not None
+def _refers(schema: bytes) -> bool:
+    return _ELSEWHERE.search(schema) is not None
 
 
-def _has_one_that_refers(archive: str) -> bool:
-    try:
-        with gzip.open(archive) as stream:
-            content = stream.read(MAX_FILE_BYTES + 1)
-    except (OSError, EOFError, zlib.error):
-        return True
-    if len(content) > MAX_FILE_BYTES or (_ARCHIVE.encode() in content and _GZIP in content):
+def _has_one_that_refers(content: bytes) -> bool:
+    if _ARCHIVE.encode() in content and _GZIP in content:
         return True  # an archive in it may have one
-    return SCHEMA.encode() in content and _ELSEWHERE.search(content) is not None
+    return SCHEMA.encode() in content and _refers(content)
 
 
 #: The time limit for one chart, in seconds.

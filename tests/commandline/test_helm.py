@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import shlex
 import sys
@@ -12,7 +13,7 @@ import pytest
 
 from claimcheck.answers.reading import Text
 from commandline.errors import UsageError
-from commandline.helm import render, render_all
+from commandline.helm import refer_elsewhere, render, render_all
 from commandline.main import main
 from documents import DocumentError
 from documents.source import MAX_FILE_BYTES
@@ -304,6 +305,27 @@ def test_schemas_that_refer_to_something_else(
     said = "values are not compared with a schema of the chart" in capsys.readouterr().err
     asked = Path("asked").read_text().split()
     assert (said, "--skip-schema-validation" in asked) == (not is_compared, not is_compared)
+
+
+def test_archives_are_looked_through_within_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many there are, and however little they contain: git keeps a thousand that are the same as one."""
+    looked_through: list[str] = []
+    opened = gzip.open
+
+    def noted(path: str) -> object:
+        looked_through.append(path)
+        return opened(path)
+
+    monkeypatch.setattr("commandline.helm.gzip.open", noted)
+    monkeypatch.setattr("commandline.helm.MAX_FILE_BYTES", 300_000)
+    for content in (gzip.compress(bytes(100_000)), gzip.compress(b"") * 5_000):
+        looked_through.clear()
+        charts = Path(f"of {len(content)}", "charts")
+        charts.mkdir(parents=True)
+        for number in range(10):
+            (charts / f"{number}.tgz").write_bytes(content)
+        assert refer_elsewhere(str(charts.parent))
+        assert 2 <= len(looked_through) <= 4
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits another process")
