@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import random
 import socket
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -154,6 +156,43 @@ def test_names_that_are_taken(environment: Environment) -> None:
     generated = claim_of("", [exactly("gpu")])
     generated["metadata"] = {"generateName": "g-"}
     assert [create(environment, "taken", generated).code for _ in range(3)] == [201, 201, 403]
+
+
+def test_no_race_admits_too_much(environment: Environment) -> None:
+    """Eight clients create, apply, delete and change claims of the same names in all versions; at no moment is there too much."""
+    add_namespace(environment.client, "race", {f"gpu{DEVICES}": "6"})
+    with ThreadPoolExecutor(8) as pool:
+        worst = max(pool.map(lambda seed: _race(environment, random.Random(seed)), range(8)))
+    assert 0 < worst <= 6
+
+
+def _race(environment: Environment, chance: random.Random) -> int:
+    """The most devices that are asked for at a time, as one client sees it after each of its requests."""
+    client, worst = environment.client, 0
+    for _ in range(50):
+        name, version = f"c{chance.randrange(5)}", chance.choice(VERSIONS)
+        wanted, at = claim_of(name, [exactly("gpu", chance.randint(1, 5))], version), path_of("race", version)
+        match chance.choice(["create", "generate", "dry run", "apply", "delete", "delete", "update"]):
+            case "create":
+                client.ask("POST", at, wanted)
+            case "generate":
+                client.ask("POST", at, {**wanted, "metadata": {"generateName": "c"}})
+            case "dry run":
+                client.ask("POST", at, wanted, {"dryRun": "All"})
+            case "apply":
+                query = {"fieldManager": "race", "force": "true"}
+                client.ask("PATCH", f"{at}/{name}", wanted, query, "application/apply-patch+yaml")
+            case "delete":
+                for each in client.ask("GET", at).body["items"][:2]:
+                    client.ask("DELETE", f"{at}/{each['metadata']['name']}")
+            case "update":
+                stored = client.ask("GET", f"{at}/{name}")
+                if stored.code == 200:
+                    client.ask("PUT", f"{at}/{name}", {**stored.body, "spec": wanted["spec"]})
+        stored = client.ask("GET", path_of("race"))
+        requests = [each for one in stored.body["items"] for each in one["spec"]["devices"]["requests"]]
+        worst = max(worst, sum(each["exactly"]["count"] for each in requests))
+    return worst
 
 
 @pytest.mark.parametrize("version", VERSIONS)
