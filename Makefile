@@ -74,6 +74,7 @@ bench: setup ## time against other tools, side by side
 	$(BIN)/python -m tests.bench.patches
 	$(BIN)/python -m tests.bench.scheduling
 	$(BIN)/python -m tests.bench.page
+	$(BIN)/python -m tests.bench.viewers
 
 release: setup ## VERSION=1.38.0: record what a release of Kubernetes answers, and list what to do about it
 	@test -n "$(VERSION)" || { echo "name a release: make release VERSION=1.38.0" >&2; exit 2; }

@@ -142,10 +142,9 @@ def _check(options: Namespace) -> None:
 
 
 async def _show(listener: socket.socket, pages: ClusterPages, *, opens: bool) -> None:
-    from serving.browser_pages import Visitor, browser_served
+    from serving.browser_pages import browser_served
 
-    visitor = Visitor("", pages.answers, pages.version)
-    async with browser_served(listener, _site(), visitor) as address:
+    async with browser_served(listener, _site(), pages.visitor("")) as address:
         await _shown(address, opens=opens)
 
 

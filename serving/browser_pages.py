@@ -16,9 +16,11 @@ import json
 import logging
 import secrets
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from aiohttp import web
@@ -32,6 +34,7 @@ from serving.http_server import GeneralHTTP, Response, StreamedResponse
 from serving.listening import most_connections
 from serving.pages import Pages, accepted
 from serving.routes import HTTPError, json_bytes
+from serving.slots import FairSlot
 
 if TYPE_CHECKING:
     from serving.tls import ServerTLS
@@ -46,6 +49,8 @@ CHANGE_SECONDS, SILENT_SECONDS = 0.2, 15.0
 #: From how many bytes on an answer is compressed.
 COMPRESSED_BYTES = 1024
 CHANGES = "/api/v1/changes"
+#: Questions of one person that wait, and streams of changes, one for each page that is looked at.
+MOST_ASKED, MOST_STREAMS = 50, 20
 #: How often it is looked whether there is another certificate.
 CERTIFICATE_SECONDS = 1.0
 PROBED = ("/healthz", "/readyz")
@@ -73,17 +78,54 @@ class File(NamedTuple):
     content: bytes
 
 
+class Rendered(NamedTuple):
+    """The bytes of an answer.
+
+    :param compressed: the same by gzip; None if it is short.
+    """
+
+    content: bytes
+    compressed: bytes | None = None
+
+    @property
+    def bytes(self) -> int:
+        """How many there are."""
+        return len(self.content) + len(self.compressed or b"")
+
+
+def rendered(text: str) -> Rendered:
+    """An answer in JSON, compressed once for all who get it."""
+    content = json_bytes(text)
+    is_long = len(content) >= COMPRESSED_BYTES
+    return Rendered(content, gzip.compress(content, 5, mtime=0) if is_long else None)
+
+
+Make = Callable[[Query], Rendered]
+
+
+def _none_kept(path: str, query: Query) -> Rendered | None:
+    return None
+
+
+def _one_lane(path: str) -> str:
+    return ""
+
+
 class Visitor(NamedTuple):
     """What somebody sees.
 
-    :param name: who it is.
-    :param answers: by path; each makes the JSON text of its answer, one after the other in one thread, or raises :class:`HTTPError`.
+    :param name: who it is: people take turns.
+    :param answers: by path; each makes its answer, or raises :class:`HTTPError`.
     :param version: another one after each change of what is seen; None for who is told of none.
+    :param kept: an answer that is there already, by path and question, if there is; at once.
+    :param lane_of: the lane of a path, one of a few: answers of one lane are made one after the other, in a thread of its own.
     """
 
     name: str
-    answers: Mapping[str, Callable[[Query], str]]
+    answers: Mapping[str, Make]
     version: Callable[[], int] | None
+    kept: Callable[[str, Query], Rendered | None] = _none_kept
+    lane_of: Callable[[str], str] = _one_lane
 
 
 class NotSignedIn(HTTPError):
@@ -129,13 +171,17 @@ class BrowserPages:
         self._door = door
         self._scheme = scheme
         self._hosts = hosts
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="answers")
+        self._lanes: dict[str, _Lane] = {}
+        #: how many questions of whom are not answered yet, and how many streams are open
+        self._asked: Counter[str] = Counter()
+        self._streams: Counter[str] = Counter()
         self._closing = asyncio.Event()
 
     def close(self) -> None:
-        """End the thread, and streams of changes."""
+        """End the threads, and streams of changes."""
         self._closing.set()
-        self._thread.shutdown(wait=False, cancel_futures=True)
+        for each in self._lanes.values():
+            each.close()
 
     async def answer(self, request: web.BaseRequest) -> web.StreamResponse:
         """The page, file or answer that a request asks for, or an error."""
@@ -193,17 +239,28 @@ class BrowserPages:
         make = visitor.answers.get(request.path)
         if make is None:
             raise HTTPError(self._site.refusal, 403)
-        made = await asyncio.get_running_loop().run_in_executor(
-            self._thread, _made, make, query, _may_be_compressed(request)
-        )
-        return _response(request, made, JSON)
+        found = visitor.kept(request.path, query)
+        if found is None:
+            lane = self._lanes.setdefault(visitor.lane_of(request.path), _Lane())
+            with _counted(self._asked, visitor.name, MOST_ASKED, "you ask too much at the same time"):
+                found = await lane.made(visitor.name, partial(_made, make, query))
+        is_compressed = found.compressed is not None and _may_be_compressed(request)
+        content = found.compressed if is_compressed and found.compressed is not None else found.content
+        return _response(request, _Answer(content, is_compressed), JSON)
 
     async def _changes(self, request: web.BaseRequest, token: str, visitor: Visitor) -> web.StreamResponse:
         """A stream of the versions to come; it ends with the connection, or when the token no longer counts."""
         if visitor.version is None:
             raise HTTPError(self._site.refusal, 403)
+        with _counted(self._streams, visitor.name, MOST_STREAMS, "you have too many pages open"):
+            return await self._told(request, token, visitor.version)
+
+    async def _told(
+        self, request: web.BaseRequest, token: str, seen: Callable[[], int] | None
+    ) -> web.StreamResponse:
+        assert seen is not None
         stream = StreamedResponse(headers=_HEADERS | {"Content-Type": "text/event-stream"})
-        known, silent = visitor.version(), 0.0
+        known, silent = seen(), 0.0
         with suppress(ConnectionError, HTTPError):  # whoever asks may leave at any time
             await stream.prepare(request)
             await stream.write(b": changes are told here\n\n")
@@ -240,18 +297,59 @@ def _may_be_compressed(request: web.BaseRequest) -> bool:
     return "gzip" in request.headers.get("Accept-Encoding", "")
 
 
-def _made(make: Callable[[Query], str], query: Query, compressed: bool) -> _Answer:
+def _made(make: Make, query: Query) -> Rendered:
     """An answer, or an error that says nothing about the inside."""
     try:
-        content = json_bytes(make(query))
+        return make(query)
     except HTTPError:
         raise
     except Exception:  # noqa: BLE001 - whatever it is, others get their answers
         LOGGER.exception("no answer")
         raise HTTPError("internal error", 500) from None
-    if compressed and len(content) >= COMPRESSED_BYTES:
-        return _Answer(gzip.compress(content, 5, mtime=0), is_compressed=True)
-    return _Answer(content)
+
+
+class _Lane:
+    """A thread that makes one answer after the other; people take turns."""
+
+    def __init__(self) -> None:
+        self._turns = FairSlot(1)
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="answers")
+
+    def close(self) -> None:
+        self._thread.shutdown(wait=False, cancel_futures=True)
+
+    async def made(self, name: str, make: Callable[[], Rendered]) -> Rendered:
+        """The answer for somebody, once it is their turn; it is not begun for who has gone."""
+        await self._turns.acquire(name)
+        loop = asyncio.get_running_loop()
+        try:
+            future = self._thread.submit(make)
+        except RuntimeError:  # it has just been closed
+            raise HTTPError("the page ends", 503) from None
+
+        def ended(_: object) -> None:
+            with suppress(RuntimeError):  # there is no loop at the very end
+                loop.call_soon_threadsafe(self._turns.release, name)
+
+        future.add_done_callback(ended)  # also if who asked does not wait for it
+        return await asyncio.wrap_future(future)
+
+
+@contextmanager
+def _counted(counts: Counter[str], name: str, most: int, refusal: str) -> Iterator[None]:
+    """Count somebody in the block.
+
+    :raises HTTPError: if there are too many already.
+    """
+    if counts[name] >= most:
+        raise HTTPError(refusal, 503)
+    counts[name] += 1
+    try:
+        yield
+    finally:
+        counts[name] -= 1
+        if not counts[name]:
+            del counts[name]
 
 
 def _response(request: web.BaseRequest, answer: _Answer, content_type: str, status: int = 200) -> Response:

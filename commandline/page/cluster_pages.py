@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from functools import cached_property, partial
 from itertools import islice
+from threading import Lock
 from time import monotonic
 from typing import Any
 
@@ -37,10 +39,11 @@ from documents.manifest import Manifest
 from resourceapi.manifests import name_of, namespace_of
 from resourceapi.objects import Object
 from resourceapi.records.pools import DeviceId, PoolId
-from serving.browser_pages import Query
+from serving.browser_pages import Query, Rendered, Visitor, rendered
 from serving.routes import HTTPError
 
 Json = dict[str, Any]
+Make = Callable[["_Look", Query], Json]
 Objects = tuple[ClusterState, list[Manifest]]
 """A cluster, and those of its objects that request devices (see :meth:`ClusterState.learn`)."""
 
@@ -51,14 +54,14 @@ CAPACITY_SECONDS = 4.0
 #: Objects that are listed to choose one from.
 MOST_REQUESTING = 1_000
 #: After a change it is not looked anew before so many times as long have passed as the last look took.
-REST = 2.0
-#: Answers that are kept until something changes, and how many characters they have at most.
-MOST_KEPT, MOST_KEPT_CHARACTERS = 100, 64 << 20
+REST = 3.0
+#: Answers that are kept until something changes, and how many bytes they have at most.
+MOST_KEPT, MOST_KEPT_BYTES = 100, 64 << 20
 
 
-def as_text(make: Callable[[Query], Json]) -> Callable[[Query], str]:
+def as_rendered(make: Callable[[Query], Json]) -> Callable[[Query], Rendered]:
     """The same answer as JSON text."""
-    return lambda query: _text(make(query))
+    return lambda query: rendered(_text(make(query)))
 
 
 def _text(answer: Json) -> str:
@@ -81,8 +84,8 @@ class _Look:
             self.examined.devices if has_holders else PublishedDevices(self.state, TimeLimit(seconds))
         )
         self.devices.evictions()  # while there is time
-        self.kept: dict[str, str] = {}
-        self.kept_characters = 0
+        self.kept: dict[str, Rendered] = {}
+        self.kept_bytes = 0
         self._changed: tuple[Query, DevicesAfterwards] | None = None
 
     def changed(self, query: Query) -> DevicesAfterwards:
@@ -94,12 +97,12 @@ class _Look:
             self._changed = change, planning.changed(self.devices, change)
         return self._changed[1]
 
-    def keep(self, key: str, answer: str) -> None:
+    def keep(self, key: str, answer: Rendered) -> None:
         """Keep an answer instead of the oldest ones."""
         self.kept[key] = answer
-        self.kept_characters += len(answer)
-        while len(self.kept) > MOST_KEPT or self.kept_characters > MOST_KEPT_CHARACTERS:
-            self.kept_characters -= len(self.kept.pop(next(iter(self.kept))))
+        self.kept_bytes += answer.bytes
+        while len(self.kept) > MOST_KEPT or self.kept_bytes > MOST_KEPT_BYTES:
+            self.kept_bytes -= self.kept.pop(next(iter(self.kept))).bytes
 
     @cached_property
     def examination(self) -> Examination:
@@ -143,8 +146,55 @@ class _Look:
         return Selectors(self.state.profile.minor)
 
 
+class _Lane:
+    """The looks of questions that wait for each other, one after the other; for one thread, and :meth:`version` for any.
+
+    :param take: looks at a version.
+    :param newest: which one there is.
+    :param slow: what is said if a look takes too long.
+    """
+
+    def __init__(self, take: Callable[[int], _Look], newest: Callable[[], int], slow: str) -> None:
+        self._take = take
+        self._newest = newest
+        self._slow = slow
+        self.look: _Look | None = None
+        self.not_before = float("-inf")
+
+    def version(self) -> int:
+        """The version that is shown to whoever asks now."""
+        look = self.look
+        return self._newest() if look is None or monotonic() >= self.not_before else look.version
+
+    @contextmanager
+    def resting(self) -> Iterator[None]:
+        """Take no other look before some time, which is longer if the block takes long."""
+        begun = monotonic()
+        try:
+            yield
+        finally:
+            self.not_before = max(self.not_before, monotonic() + REST * (monotonic() - begun))
+
+    def current(self) -> _Look:
+        """The look at the version that is shown."""
+        version = self.version()
+        if self.look is None or self.look.version != version:
+            if monotonic() < self.not_before:
+                raise HTTPError(self._slow, 503)
+            with self.resting():
+                try:
+                    self.look = self._take(version)
+                except OutOfTime:
+                    raise HTTPError(self._slow, 503) from None
+        return self.look
+
+
+#: Questions that wait for others of their lane: those about all that is wrong, those that search for places, and all others.
+EXAMINATION, SEARCH, OTHERS = LANES = ("examination", "search", "others")
+
+
 class ClusterPages:
-    """Looks at a cluster when it is asked, and again when it has changed; for one thread.
+    """Looks at a cluster when it is asked, and again when it has changed; for one thread for each lane.
 
     :param source: where the objects come from, for people.
     :param read: reads them; raises :class:`HTTPError` while they are not all there.
@@ -166,17 +216,29 @@ class ClusterPages:
         self._source = source
         self._has_holders = has_holders
         self._read = read
-        self._newest = version
         self._is_live = is_live
         self._seconds = seconds
-        self._slow = f"looking at the devices took longer than {seconds:g} s (--timeout)"
-        self._look: _Look | None = None
-        self._not_before = float("-inf")
+        slow = f"looking at the devices took longer than {seconds:g} s (--timeout)"
+        self._lanes = {each: _Lane(self._take, version, slow) for each in LANES}
+        self._reading = Lock()
+        self._objects: tuple[int, Objects] | None = None
+
+    def visitor(self, name: str) -> Visitor:
+        """Somebody who sees all of it."""
+        answers = {path: partial(self._answer, path, make) for path, make in self._made.items()}
+        return Visitor(name, answers, self.version, self.kept, lane_of)
 
     @property
     def answers(self) -> Mapping[str, Callable[[Query], str]]:
-        """What is answered, by path."""
-        kept = {
+        """What is answered, as text, by path."""
+        return {path: partial(self._text, path, make) for path, make in self._made.items()}
+
+    def _text(self, path: str, make: Make, query: Query) -> str:
+        return self._answer(path, make, query).content.decode()
+
+    @property
+    def _made(self) -> Mapping[str, Make]:
+        return {
             "/api/v1/cluster": self._cluster,
             "/api/v1/doctor": self._doctor,
             "/api/v1/explain": self._explain,
@@ -209,37 +271,41 @@ class ClusterPages:
             ),
             SELECT: self._select,
         }
-        return {path: partial(self._answer, path, make) for path, make in kept.items()}
 
     def devices(self) -> int:
         """How many devices there are."""
-        return sum(map(len, self._current().map.kinds))
+        return sum(map(len, self._lanes[OTHERS].current().map.kinds))
 
     def version(self) -> int:
-        """The version that is shown to whoever asks now; may be called by any thread."""
-        look = self._look
-        return self._newest() if look is None or monotonic() >= self._not_before else look.version
+        """Another one when there is something new to show, in any lane that has been asked; may be called by any thread."""
+        asked = [each for each in self._lanes.values() if each.look is not None]
+        return sum(each.version() for each in asked or [self._lanes[OTHERS]])
 
-    def _current(self) -> _Look:
-        version = self.version()
-        if self._look is None or self._look.version != version:
-            begun = monotonic()
-            if begun < self._not_before:
-                raise HTTPError(self._slow, 503)
-            try:
-                self._look = _Look(self._read(), version, self._seconds, has_holders=self._has_holders)
-            except OutOfTime:
-                self._not_before = monotonic() + REST * (monotonic() - begun)
-                raise HTTPError(self._slow, 503) from None
-            self._not_before = monotonic() + REST * (monotonic() - begun)
-        return self._look
+    def kept(self, path: str, query: Query) -> Rendered | None:
+        """An answer that has been given since the last change; may be called by any thread."""
+        lane = self._lanes[lane_of(path)]
+        look = lane.look
+        return (
+            look.kept.get(_key(path, query)) if look is not None and look.version == lane.version() else None
+        )
 
-    def _answer(self, path: str, make: Callable[[_Look, Query], Json], query: Query) -> str:
-        look = self._current()
-        key = json.dumps([path, sorted(query.items())])
+    def _take(self, version: int) -> _Look:
+        """Look at a version, of which the objects are read once for all lanes."""
+        with self._reading:
+            if self._objects is None or self._objects[0] != version:
+                self._objects = version, self._read()
+            objects = self._objects[1]
+        return _Look(objects, version, self._seconds, has_holders=self._has_holders)
+
+    def _answer(self, path: str, make: Make, query: Query) -> Rendered:
+        lane = self._lanes[lane_of(path)]
+        look = lane.current()
+        key = _key(path, query)
         found = look.kept.get(key)
         if found is None:
-            found = _text(make(look, query))
+            # what one person asks for keeps nothing from being looked at for others
+            with lane.resting() if lane is self._lanes[EXAMINATION] else nullcontext():
+                found = rendered(_text(make(look, query)))
             look.keep(key, found)
         return found
 
@@ -355,6 +421,15 @@ class ClusterPages:
         return {"kinds": chosen, "failing": failing, "error": None}
 
 
+def lane_of(path: str) -> str:
+    """The lane of a question."""
+    return _LANE_OF.get(path, OTHERS)
+
+
+def _key(path: str, query: Query) -> str:
+    return json.dumps([path, sorted(query.items())])
+
+
 SELECT, BESIDE, ROOM, CHANGED, NEW_NODES, VALIDATE, FIX, EXPLAIN_TEXT = (
     f"/api/v1/{name}"
     for name in (
@@ -370,3 +445,6 @@ SELECT, BESIDE, ROOM, CHANGED, NEW_NODES, VALIDATE, FIX, EXPLAIN_TEXT = (
 )
 #: What is asked by POST: expressions and manifests may be long.
 POSTED = frozenset((SELECT, BESIDE, ROOM, CHANGED, NEW_NODES, VALIDATE, FIX, EXPLAIN_TEXT))
+_LANE_OF = {"/api/v1/cluster": EXAMINATION, "/api/v1/doctor": EXAMINATION}
+_LANE_OF |= {f"/api/v1/{name}": SEARCH for name in ("explain", "remedy", "capacity", "capacity.csv")}
+_LANE_OF |= dict.fromkeys((ROOM, CHANGED, NEW_NODES, EXPLAIN_TEXT), SEARCH)

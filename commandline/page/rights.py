@@ -43,5 +43,5 @@ class Welcome:
             return may_list(self._api, person, resource, namespace)
 
         if all(may(each, "") for each in self._for_tenants.followed.collections):
-            return Visitor(person.name, self._pages.answers, self._pages.version)
+            return self._pages.visitor(person.name)
         return self._for_tenants.visitor(person.name, may)

@@ -21,13 +21,13 @@ from cluster.event_writer import Subject
 from cluster.live_objects import Resource
 from cluster.objects import CLAIM
 from commandline import doctor_report
-from commandline.page.cluster_pages import FIX, SELECT, VALIDATE, ClusterPages, as_text
+from commandline.page.cluster_pages import FIX, SELECT, VALIDATE, ClusterPages, as_rendered
 from commandline.page.questions import given
 from commandline.watch import keep_looking
 from resourceapi.api_client import Unavailable
 from resourceapi.kinds import RESOURCE_SLICE
 from resourceapi.manifests import full_name
-from serving.browser_pages import Query, Visitor
+from serving.browser_pages import Query, Rendered, Visitor
 from serving.routes import HTTPError
 
 Json = dict[str, Any]
@@ -44,6 +44,8 @@ NOT_ALL = "You see the pods of namespaces in which you may list pods and resourc
 NOT_YOURS = "only who may list pods and resourceclaims in a namespace is told why its pods wait"
 _NOT_YET = "it has not been looked at yet, or there is room for it"
 _PODS = ("Pod", CLAIM)
+#: Their questions wait for each other, and for nobody else's.
+LANE = "tenants"
 #: What is shown of devices to who may list ResourceSlices; the others show nothing of the cluster but to who asks about a text of their own.
 _OF_DEVICES = frozenset((*(f"/api/v1/{name}" for name in ("map", "node", "device", "pools", "pool")), SELECT))
 _OF_TEXTS = frozenset((VALIDATE, FIX, "/api/v1/openapi.json"))
@@ -142,12 +144,14 @@ class _Tenant:
             "/api/v1/explain": self._explain,
         }
         shown = _OF_TEXTS | (_OF_DEVICES if RESOURCE_SLICE.name in self._kinds else frozenset())
-        answers: Mapping[str, Callable[[Query], str]] = {
-            path: answer for path, answer in self._devices.answers.items() if path in shown
-        }
-        return Visitor(
-            name, {**answers, **{path: as_text(make) for path, make in own.items()}}, self._version
-        )
+        devices = self._devices.visitor(name)
+        answers = {path: answer for path, answer in devices.answers.items() if path in shown}
+        answers |= {path: as_rendered(make) for path, make in own.items()}
+
+        def kept(path: str, query: Query) -> Rendered | None:
+            return devices.kept(path, query) if path in shown else None
+
+        return Visitor(name, answers, self._version, kept, lambda _: LANE)
 
     def _version(self) -> int:
         followed = self._pages.followed

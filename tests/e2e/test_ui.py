@@ -72,13 +72,13 @@ class Page(NamedTuple):
             for own in (True, False):
                 if method == "post":
                     schema = described["requestBody"]["content"]["application/json"]["schema"]
-                    asked = {name: _VALUES[own][name] for name in schema["properties"]}
+                    asked = {name: _VALUES[own].get(name, "gpu-0") for name in schema["properties"]}
                     for kept in ({"text"}, asked.keys() - {"text"}):
                         given = {name: value for name, value in asked.items() if name in kept}
                         yield (f"{path} {given}", *self.ask(path[1:], token, given))
                     continue
                 names = [each["name"] for each in described.get("parameters", ())]
-                query = "&".join(f"{name}={_VALUES[own][name]}" for name in names)
+                query = "&".join(f"{name}={_VALUES[own].get(name, 'gpu-0')}" for name in names)
                 yield (f"{path}?{query}", *self.ask(f"{path[1:]}?{query}", token))
 
 

@@ -5,15 +5,27 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
+import threading
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import NamedTuple
 
 import aiohttp
 import pytest
+from aiohttp.test_utils import make_mocked_request
 
 from serving import browser_pages
-from serving.browser_pages import CHANGES, File, Query, Site, Visitor, browser_served
+from serving.browser_pages import (
+    CHANGES,
+    BrowserPages,
+    File,
+    Query,
+    Rendered,
+    Site,
+    Visitor,
+    browser_served,
+    rendered,
+)
 from serving.listening import listen
 from serving.routes import HTTPError
 
@@ -21,12 +33,12 @@ PAGE, LONG = "<!doctype html>", "x" * 5_000
 JSON_BODY = {"Content-Type": "application/json"}
 
 
-def _echoed(query: Query) -> str:
+def _echoed(query: Query) -> Rendered:
     if "wrong" in query:
         raise HTTPError("this is wrong", 404)
     if "broken" in query:
         raise RuntimeError("secret")
-    return json.dumps(dict(query) | ({"long": LONG} if "long" in query else {}))
+    return rendered(json.dumps(dict(query) | ({"long": LONG} if "long" in query else {})))
 
 
 class Served(NamedTuple):
@@ -232,3 +244,109 @@ def test_it_ends_while_changes_are_followed() -> None:
             return await answer.content.read()
 
     assert b"data:" not in asyncio.run(end())
+
+
+class Slow:
+    """A site with two lanes, for whoever names themselves; answers of one of them wait until they may be given."""
+
+    def __init__(self) -> None:
+        self.may_go_on = threading.Event()
+        self.has_begun = threading.Event()
+        self.made: list[str] = []
+
+    async def door(self, name: str) -> Visitor:
+        def slow(query: Query) -> Rendered:
+            self.has_begun.set()
+            assert self.may_go_on.wait(120)
+            self.made.append(f"{name} {query['n']}")
+            return rendered("{}")
+
+        answers = {"/slow": slow, "/quick": lambda _: rendered("{}")}
+        return Visitor(name, answers, lambda: 0, self._kept, lambda path: path)
+
+    @staticmethod
+    def _kept(path: str, query: Query) -> Rendered | None:
+        return rendered("{}") if "kept" in query else None
+
+
+async def _asked(slow: Slow, *asked: tuple[str, str]) -> list[asyncio.Task[int]]:
+    """The first question, which has begun, and then the others in their order."""
+    site = Site({}, frozenset(("/slow", "/quick")), frozenset())
+    pages = BrowserPages(site, slow.door, "http")
+
+    async def ask(name: str, path: str) -> int:
+        request = make_mocked_request("GET", path, headers={"Authorization": f"Bearer {name}"})
+        return (await pages.answer(request)).status
+
+    tasks = []
+    for name, path in asked:
+        tasks.append(asyncio.create_task(ask(name, path)))
+        await asyncio.sleep(0)
+        if len(tasks) == 1:
+            await asyncio.to_thread(slow.has_begun.wait, 120)
+    return tasks
+
+
+def test_a_slow_answer_keeps_nobody_from_others() -> None:
+    """Neither from those that are made elsewhere, nor from those that are there; and nobody gets a second one before others have had one."""
+    slow = Slow()
+
+    async def ask() -> None:
+        tasks = await _asked(
+            slow,
+            *[("ann", f"/slow?n={number}") for number in range(3)],
+            ("ben", "/slow?n=0"),
+            ("ben", "/quick"),
+            ("ann", "/quick"),
+            ("ben", "/slow?kept="),
+        )
+        assert await asyncio.gather(*tasks[-3:]) == [200] * 3
+        assert not slow.made
+        slow.may_go_on.set()
+        assert await asyncio.gather(*tasks) == [200] * 7
+
+    asyncio.run(ask())
+    assert slow.made == ["ann 0", "ben 0", "ann 1", "ann 2"]
+
+
+def test_what_nobody_waits_for_is_not_made() -> None:
+    slow = Slow()
+
+    async def ask() -> None:
+        tasks = await _asked(slow, *[("ann", f"/slow?n={number}") for number in range(3)])
+        for each in tasks[:2]:
+            each.cancel()
+        await asyncio.sleep(0)
+        slow.may_go_on.set()
+        assert await tasks[2] == 200
+
+    asyncio.run(ask())
+    assert slow.made == ["ann 0", "ann 2"]
+
+
+def test_nobody_asks_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever has many questions open is refused another one; others are not."""
+    monkeypatch.setattr(browser_pages, "MOST_ASKED", 2)
+    slow = Slow()
+
+    async def ask() -> list[int]:
+        asked = [(name, f"/slow?n={number}") for name in ("ann", "ben") for number in range(3)]
+        tasks = await _asked(slow, *asked)
+        slow.may_go_on.set()
+        return await asyncio.gather(*tasks)
+
+    assert asyncio.run(ask()) == [200, 200, 503] * 2
+
+
+def test_nobody_has_pages_open_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(browser_pages, "MOST_STREAMS", 1)
+
+    async def follow() -> list[int]:
+        async with (
+            served() as site,
+            site.client.get(site.origin + CHANGES, headers=site.token) as first,
+            site.client.get(site.origin + CHANGES, headers=site.token) as second,
+        ):
+            return [first.status, second.status]
+
+    assert asyncio.run(follow()) == [200, 503]

@@ -11,7 +11,7 @@ import pytest
 
 from resourceapi.api_client import Unavailable
 from serving import browser_pages, sign_in
-from serving.browser_pages import CHANGES, NotSignedIn, Site, Visitor, people_served
+from serving.browser_pages import CHANGES, NotSignedIn, Site, Visitor, people_served, rendered
 from serving.listening import listen
 from serving.routes import HTTPError
 from serving.sign_in import SECONDS, SignIn
@@ -27,7 +27,7 @@ class Cluster:
         self.asked: list[str] = []
         self.now = 0.0
         self.version = 1
-        self.answers = {"/api/short": lambda _: '{"a": 1}'}
+        self.answers = {"/api/short": lambda _: rendered('{"a": 1}')}
 
     def welcome(self, token: str) -> Visitor | None:
         self.asked.append(token)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import socket
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +15,10 @@ import yaml
 
 from allocator.time_limit import OutOfTime
 from claimcheck.answers.cluster_state import ClusterState
+from claimcheck.answers.doctor.examination import examine
 from commandline.main import main
-from commandline.page import cluster_pages
-from commandline.page.cluster_pages import ClusterPages
+from commandline.page import cluster_pages, openapi
+from commandline.page.cluster_pages import EXAMINATION, LANES, OTHERS, ClusterPages, lane_of
 from commandline.reading import read_named
 from resourceapi.releases import Profile
 from serving.routes import HTTPError
@@ -203,7 +206,7 @@ def test_changes_are_seen_after_a_rest(
     shown = pages(_node("n0"), _slice("n0", GPU), version=lambda: newest[0])
     monkeypatch.setattr(cluster_pages, "REST", 2.0)
     shown_versions = [ask(shown, "cluster")["version"]]
-    shown._not_before = 10.0
+    shown._lanes[EXAMINATION].not_before = 10.0
     newest[0] = 2
     shown_versions += [shown.version(), ask(shown, "cluster")["version"]]
     now[0] = 10.0
@@ -251,9 +254,68 @@ def test_newest_answers_are_kept(pages: Callable[..., ClusterPages], monkeypatch
     shown = pages(_node("n0"), _slice("n0", GPU))
     for number in range(3):
         ask(shown, "select", expression=f"{number} == 1")
-    look = shown._look
+    look = shown._lanes[OTHERS].look
     assert look is not None
     assert [json.loads(key)[1] for key in look.kept] == [
         [["expression", f"{number} == 1"]] for number in (1, 2)
     ]
-    assert look.kept_characters == sum(map(len, look.kept.values()))
+    assert look.kept_bytes == sum(each.bytes for each in look.kept.values())
+
+
+def test_what_takes_long_keeps_nobody_from_the_rest(
+    pages: Callable[..., ClusterPages], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While all that is wrong is looked for, devices are shown and searched: each lane has a look of its own."""
+    has_begun, may_go_on = threading.Event(), threading.Event()
+
+    def slowly(*arguments: Any) -> Any:
+        has_begun.set()
+        assert may_go_on.wait(120)
+        return examine(*arguments)
+
+    monkeypatch.setattr(cluster_pages, "examine", slowly)
+    shown = pages(_node("n0"), _slice("n0", GPU))
+    with ThreadPoolExecutor(1) as thread:
+        slow = thread.submit(ask, shown, "doctor")
+        assert has_begun.wait(120)
+        assert ask(shown, "map")["groups"]
+        assert ask(shown, "capacity")["models"]
+        assert not slow.done()
+        may_go_on.set()
+        assert slow.result(120)["findings"] == []
+
+
+def test_answers_are_made_once_for_all(
+    pages: Callable[..., ClusterPages], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And compressed once, until something changes; then an old one is not taken for a new one."""
+    compressed: list[int] = []
+
+    def compress(content: bytes, *_: object, **__: object) -> bytes:
+        compressed.append(len(content))
+        return b"compressed"
+
+    monkeypatch.setattr(cluster_pages, "REST", 0.0)
+    monkeypatch.setattr("serving.browser_pages.gzip.compress", compress)
+    monkeypatch.setattr("serving.browser_pages.COMPRESSED_BYTES", 1)
+    newest = [1]
+    shown = pages(_node("n0"), _slice("n0", GPU), version=lambda: newest[0])
+    people = [shown.visitor(name) for name in ("ann", "ben")]
+    assert people[0].kept("/api/v1/map", {}) is None
+    answers = [each.answers["/api/v1/map"]({}) for each in people for _ in range(2)]
+    assert len(compressed) == 1
+    assert [each.kept("/api/v1/map", {}) for each in people] == answers[:2]
+    assert people[0].kept("/api/v1/map", {"other": ""}) is None
+    newest[0] = 2
+    assert people[0].kept("/api/v1/map", {}) is None
+    assert people[0].answers["/api/v1/map"]({}) != answers[0]
+
+
+def test_every_lane_is_one_of_a_few() -> None:
+    """What searches for places, or looks at all that waits, is in none with the map."""
+    slow = ("doctor", "cluster", "explain", "remedy", "capacity", "capacity.csv")
+    posted = (cluster_pages.ROOM, cluster_pages.CHANGED, cluster_pages.NEW_NODES, cluster_pages.EXPLAIN_TEXT)
+    paths = [f"/api/v1/{name}" for name in openapi.PATHS]
+    others = {each for each in paths if lane_of(each) == OTHERS}
+    assert others == set(paths) - {f"/api/v1/{name}" for name in slow} - set(posted)
+    assert {lane_of(each) for each in paths} == set(LANES)

@@ -100,7 +100,7 @@ class Page:
         if make is None:
             return 403, ""
         try:
-            return json.loads(make(query))
+            return json.loads(make(query).content)
         except HTTPError as error:
             return error.code, error.message
 
