@@ -9,6 +9,7 @@ from allocator.scheduling import SchedulingState
 from cluster.store import Change, VersionedCollection
 from resourceapi.objects import Object
 from resourceapi.records.claims import Allocation, Claim
+from resourceapi.records.pools import DeviceId
 
 
 class Assumed(NamedTuple):
@@ -43,6 +44,8 @@ class ClaimLedger:
         self._state = state
         self._claims = claims
         self._assumed: dict[str, Assumed] = {}
+        #: the claims, by key, for which it is assumed that they have a device
+        self._assumed_for: dict[DeviceId, str] = {}
         #: grows whenever a claim lets go of devices, or of nodes to which it was bound
         self.releases = 0
         #: told of each claim that has changed, with the claim before and after
@@ -83,7 +86,9 @@ class ClaimLedger:
         :param allocation: an AllocationResult in normal form.
         :returns: what to name when it is to count no longer: a claim of the same name may have another by then.
         """
+        self._drop(key)
         assumed = self._assumed[key] = Assumed(uid, Allocation(allocation))
+        self._assumed_for.update(dict.fromkeys(_whole_devices(assumed.allocation), key))
         self._tell(key)
         return assumed
 
@@ -96,8 +101,15 @@ class ClaimLedger:
     def withdraw(self, key: str, assumed: Assumed) -> None:
         """The same of an allocation that nobody but its own pods was refused for: it helps no other."""
         if self._assumed.get(key) is assumed:
-            del self._assumed[key]
+            self._drop(key)
             self._tell(key)
+
+    def _drop(self, key: str) -> None:
+        """Assume nothing of a claim any more."""
+        assumed = self._assumed.pop(key, None)
+        for device in () if assumed is None else _whole_devices(assumed.allocation):
+            if self._assumed_for.get(device) == key:
+                del self._assumed_for[device]
 
     def stored(self, key: str) -> Claim | None:
         """A claim as the API server has it; None if there is none."""
@@ -116,6 +128,7 @@ class ClaimLedger:
         for change in changes:
             if self._confirm(change) or _lets_go(change):
                 self._state.remove_claim(*_names(change.key))
+            self._give_way(change)
         for change in changes:
             self.releases += _lets_go(change)
             self._tell(change.key)
@@ -131,8 +144,20 @@ class ClaimLedger:
         held = after.allocation if after is not None and is_same else None
         if held is None and is_same:
             return False  # not written yet
-        del self._assumed[change.key]
+        self._drop(change.key)
         return held != assumed.allocation
+
+    def _give_way(self, change: Change[Claim]) -> None:
+        """Assume no longer that other claims have the devices of one that has been allocated: another leader has given them away.
+
+        They would be free otherwise as soon as one of the two lets go of them.
+        """
+        held = None if change.after is None else change.after.allocation
+        for device in () if held is None else _whole_devices(held):
+            other = self._assumed_for.get(device, change.key)
+            if other != change.key:
+                self._drop(other)
+                self._tell(other)
 
     def _tell(self, key: str) -> None:
         claim = self.get(key)
@@ -157,6 +182,11 @@ def _lets_go(change: Change[Claim]) -> bool:
     held = None if change.before is None else change.before.allocation
     kept = None if change.after is None else change.after.allocation
     return held is not None and _is_wanted(held) and held != kept
+
+
+def _whole_devices(allocation: Allocation) -> list[DeviceId]:
+    """Those that no other claim can have as well."""
+    return [each.device for each in allocation.results if each.share is None and not each.is_admin]
 
 
 def _is_wanted(allocation: Allocation) -> bool:

@@ -60,6 +60,26 @@ def test_allocation_that_another_one_has_written() -> None:
     assert picture.claims.assumed == 0
 
 
+@pytest.mark.parametrize("is_dropped_first", [False, True])
+def test_devices_that_another_leader_has_given_away(is_dropped_first: bool) -> None:
+    """What a replica has assumed that leads no longer gives way: whenever it is dropped, the devices are those of the other claim.
+
+    They were free for a third one once the replica led again.
+    """
+    picture = ClusterPicture(Profile())
+    picture.claim_objects.replace(listed({"a": "", "b": "", "c": ""}, 1, "abc"))
+    (mine,) = (each["status"]["allocation"] for each in listed({"a": "gpu-0"}, 2, "a"))
+    with picture.lock:
+        assumed = picture.claims.assume("ns/a", "a", mine)
+        if is_dropped_first:
+            picture.claims.forget("ns/a", assumed)
+    picture.claim_objects.replace(listed({"a": "", "b": "gpu-0", "c": ""}, 2, "abc"))
+    with picture.lock:
+        picture.claims.forget("ns/a", assumed)
+    assert {device.device for device in picture.state.allocated.whole} == {"gpu-0"}
+    assert picture.claims.assumed == 0
+
+
 @pytest.mark.parametrize(
     ("allocation", "gains"),
     [
