@@ -146,6 +146,7 @@ class PodOnNode(NamedTuple):
     :param containers: those of its containers that use each claim, by `namespace/name`, in the order of the claims.
     :param uid: its `metadata.uid`.
     :param fits_itself: whether its own needs are no matter, as it has been found out where they are met.
+    :param pending: the claims, by `namespace/name`, that other pods of its PodGroup have got in the same attempt.
     """
 
     spec: Mapping[str, Any] = MappingProxyType({})
@@ -156,6 +157,7 @@ class PodOnNode(NamedTuple):
     containers: Mapping[str, Sequence[str]] = MappingProxyType({})
     uid: str = ""
     fits_itself: bool = False
+    pending: AbstractSet[str] = frozenset()
 
     @property
     def kind(self) -> object:
@@ -196,13 +198,17 @@ class PodOnNode(NamedTuple):
             return None
         mapped = {each.claim for each in footprints if each.mapping}
         for claim in claims:
-            if claim.name in mapped and claim.consumers and not self._has_reserved(claim):
+            if claim.name in mapped and self._is_of_others(claim):
                 return Outcome(error=_not_shared(claim), error_kind=UNRESOLVABLE)
         needs = with_footprints(self.needs or PodNeeds(), footprints)
         for resource, room in needs.room.items():
             if needs.by_devices.get(resource, 0) > room:
                 return Outcome(error=_beyond_pod_level(resource), error_kind=UNRESOLVABLE)
         return None if self.resources is None else _lack(self.resources, node, needs)
+
+    def _is_of_others(self, claim: Claim) -> bool:
+        """Whether a claim is reserved for others, or has been found for a pod of its PodGroup that is not bound."""
+        return claim.key in self.pending or bool(claim.consumers and not self._has_reserved(claim))
 
     def _has_reserved(self, claim: Claim) -> bool:
         """Whether a claim is reserved for the pod or its PodGroup, of which the pod says no more than the name."""

@@ -125,6 +125,8 @@ class Simulation:
         #: claims of pods with what they have been allocated
         self._claims: dict[str, Claim] = {}
         self._held: set[str] = set()
+        #: the claims that pods of a gang have got while others are tried
+        self._pending: set[str] = set()
         #: pods with certain needs on nodes, and how many they are
         self._taken: dict[tuple[str, object], tuple[PodNeeds, int]] = {}
         #: the pods of gangs that are placed, by the names of these
@@ -145,6 +147,7 @@ class Simulation:
                 else self._place_together(gang, unit, mode, is_brief=is_brief)
             )
             found.update(zip(places, placed, strict=True))
+            self._pending.clear()
         return [found[place] for place in range(len(pods))]
 
     def _place_together(
@@ -163,6 +166,8 @@ class Simulation:
             on_its_node = bool(named_node(pod.spec))
             remaining -= 1
             scheduled += bool(placement.node) or on_its_node
+            # once the gang is bound, the others are tried again
+            self._pending = self._pending | placement.results.keys() if scheduled < gang.min_count else set()
             undecided += placement.undecided
             if shortage:
                 continue  # kube-scheduler has stopped; how many would fit is known only if all are tried
@@ -271,7 +276,16 @@ class Simulation:
 
     def _on_node(self, pod: Pod) -> PodOnNode:
         resources, name = self._resources, pod.name
-        return PodOnNode(pod.spec, pod.needs, resources, pod.closed, pod.rejections, pod.containers, name)
+        return PodOnNode(
+            pod.spec,
+            pod.needs,
+            resources,
+            pod.closed,
+            pod.rejections,
+            pod.containers,
+            name,
+            pending=frozenset(self._pending),
+        )
 
     def _take(self, node: str, needs: PodNeeds | None, count: int = 1) -> None:
         """Count a pod on a node; with `count` -1, it does not count any more."""

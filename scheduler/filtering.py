@@ -284,6 +284,8 @@ class Filter:
         if made is not None and not needs.by_node:
             return self._refused_by_left_over(pod, candidates, stored, made)
         waiting = self._waiting(pod, claims)
+        if pod.group and on_node is not NO_POD:
+            on_node = on_node._replace(pending=self._picture.group_devices.found_for_others(pod))
         asked = candidates._replace(nodes=(planned,)) if planned else candidates
         answer = self._decide(pod, on_node, term, claims, asked, needs, is_binding=not waiting)
         if planned and not self._verdicts(answer, asked, needs).fitting:

@@ -163,12 +163,12 @@ class GangPlans:
 
     def torn(self, pod: Pod, term: int) -> list[str]:
         """The gangs of which a bind has failed, or that another leader has begun to bind, but for that of a pod; each once."""
-        devices = self._picture.group_devices
+        devices, waiting = self._picture.group_devices, self._picture.waiting
         if term != self._term:
             self._term = term
-            devices.torn |= set(filter(self._is_begun, self._picture.waiting))
+            devices.torn.update(filter(self._is_begun, list(waiting)))
         # of one whose bind has just failed, it may not have been seen yet that others are bound
-        devices.torn &= self._picture.waiting.keys()
+        devices.torn = {key for key in devices.torn if key in waiting}
         found = {key for key in devices.torn - {pod.group_key} if self._is_begun(key)}
         devices.torn -= found
         return list(found)

@@ -184,6 +184,12 @@ class GroupDevices:
         """Note that enough pods fit: kube-scheduler binds them."""
         self._is_complete = True
 
+    def found_for_others(self, pod: Pod) -> frozenset[str]:
+        """The claims of a pod, by key, for which devices have been found for other pods of the group in this attempt."""
+        others = [held for name, held in self._held.items() if name != pod.key]
+        assumed = [key for key in pod.claim_keys if self._claims.is_assumed(key)]
+        return frozenset([key for key in assumed if any(key in held for held in others)])
+
     def is_filtered(self, pod: Pod) -> bool:
         """Whether kube-scheduler has asked about a pod of the group in this attempt."""
         return pod.key in self._pods

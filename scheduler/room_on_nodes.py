@@ -158,7 +158,13 @@ class RoomOnNodes:
         needs = PodNeeds()
         with suppress(QuantityError, AttributeError, TypeError):
             needs = needs_of(spec, self._profile)
-        return PodOnNode(needs=needs, resources=self.resources, containers=dict(containers), uid=pod.uid)
+        return PodOnNode(
+            {"schedulingGroup": mapping(spec, "schedulingGroup")},
+            needs,
+            self.resources,
+            containers=dict(containers),
+            uid=pod.uid,
+        )
 
     def short_beside_bindings(self, pod: PodOnNode, nodes: Iterable[str]) -> dict[str, str]:
         """The nodes that have too little for what a pod itself needs, in kube-scheduler's words.

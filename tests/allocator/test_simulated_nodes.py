@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from allocator.gangs import Gang
 from allocator.node_resources import NodeResources, PodNeeds
 from allocator.packing import pack
 from allocator.pod_claims import ClaimsOnNodes
@@ -12,7 +13,7 @@ from allocator.simulation import UNHURRIED, Pod, Simulation
 from resourceapi.quantity import amounts_of
 from resourceapi.records.claims import Claim
 from resourceapi.records.nodes import Node
-from tests.allocator.objects import claim, cluster, exactly, node, slice_of
+from tests.allocator.objects import claim, cluster, device, exactly, node, slice_of
 
 GPU = "example.com/gpu"
 MODES = [Mode.ATTEMPT, Mode.BEST_FIT]
@@ -66,6 +67,30 @@ def test_batch() -> None:
     """A batch is placed within what nodes have."""
     placed = pack(Simulation(two_nodes(), UNHURRIED), [pod("a", 1), pod("b", 3), pod("c", 3), pod("d", 1)])
     assert sorted(each.node for each in placed) == ["n1", "n1", "n2", "n2"]
+
+
+@pytest.mark.parametrize(
+    ("how", "least", "placed"), [("mapping", 2, 0), ("overhead", 2, 2), ("mapping", 1, 2)]
+)
+def test_claim_that_a_gang_shares(how: str, least: int, placed: int) -> None:
+    """Of pods that are tried together one alone may have a claim whose device stands for CPU; kube-scheduler says so of the others."""
+    takes = {
+        "cpu": {"mapping": {"deviceMultiplier": "1"}} if how == "mapping" else {"overhead": {"perPod": "1"}}
+    }
+    slices = slice_of(device("d0", nodeAllocatableResources=takes), name="s", pool="p", nodeName="n1")
+    state = cluster(slices, nodes=[node("n1", declared=["DRANodeAllocatableResources"])])
+    state.resources = NodeResources()
+    state.resources.put(Node("n1", allocatable=amounts_of({"cpu": "8", "pods": "9"})))
+    shared, spec = Claim(claim(exactly(), name="s")), {"schedulingGroup": {"podGroupName": "g"}}
+    reserved = {"ns/s": {"apiGroup": "scheduling.k8s.io", "resource": "podgroups", "name": "g", "uid": "u"}}
+    pods = [
+        Pod(name, {"ns/s": shared}, spec=spec, needs=PodNeeds(), gang=Gang("ns/g", least), shared=reserved)
+        for name in "ab"
+    ]
+    found = Simulation(state, UNHURRIED).run(pods, Mode.ATTEMPT)
+    assert sum(bool(each.node) for each in found) == placed
+    if not placed:
+        assert "cannot be shared across pods" in found[1].reason
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -19,6 +19,7 @@ from scheduler.room_on_nodes import BINDING_SECONDS, LATER_SECONDS, MOST_RESOURC
 from tests.scheduler.fake_api import FakeApi
 from tests.scheduler.fake_places import CORE
 from tests.scheduler.small_cluster import GATES, PODS, Sidecar, claim, cluster, node_of, pod, traces
+from tests.scheduler.test_pod_groups import GATES as GROUP_GATES
 from tests.scheduler.test_pod_groups import group
 
 GATE = {"DRANodeAllocatableResources": True}
@@ -103,6 +104,28 @@ def test_pod_is_refused_until_there_is_room() -> None:
     sidecar.sync()
     assert sidecar.picture.gains_for(seen[0].helped_by) > gains
     assert sidecar.schedule("p") == ""
+
+
+@pytest.mark.parametrize(("mapped", "fitting"), [(True, False), (False, True)])
+def test_claim_that_a_gang_shares(mapped: bool, fitting: bool) -> None:
+    """Pods that are tried together cannot share what stands for CPU, as with the plugin; half of the gang was bound."""
+    how: Object = {"mapping": {"deviceMultiplier": "1"}} if mapped else {"overhead": {"perPod": "1"}}
+    pods = [asks(name, "s", schedulingGroup={"podGroupName": "g"}) for name in "pq"]
+    api = scene(group("g", "s"), claim("s"), *pods, nodeAllocatableResources={"cpu": how})
+    sidecar = Sidecar(api, {**GATE, **GROUP_GATES})
+    assert [bool(sidecar.decide(name)) for name in "pq"] == [True, fitting]
+    if fitting:
+        assert [sidecar.bind(name) for name in "qp"] == ["", ""]
+
+
+def test_claim_that_the_group_has_already() -> None:
+    """A pod that comes later may use it: it is reserved for its PodGroup."""
+    api = scene(group("g", "s"), claim("s"), asks("p", "s", schedulingGroup={"podGroupName": "g"}))
+    sidecar = Sidecar(api, {**GATE, **GROUP_GATES})
+    assert sidecar.schedule("p") == ""
+    api.add(asks("q", "s", schedulingGroup={"podGroupName": "g"}))
+    sidecar.sync()
+    assert sidecar.schedule("q") == ""
 
 
 class TestWhileAPodIsBeingBound:
