@@ -54,11 +54,10 @@ GANGS = {
     "tight-gang": Gang(2, 2, "one", "one"),
     "tight-net-gang": Gang(3, 3, "net", "pair"),
 }
-WITH_GANGS = (*MIX, *EXTENDED, "gang", "sharing-gang")
+WITH_GANGS = (*MIX, *EXTENDED, *GANGS)
 """What needs the gates of PodGroups and their claims.
 
-The pods of a tight gang all need devices of one node, where their claim is allocated. If whoever allocated it is stopped then,
-others may get these devices first: such a gang may wait for ever, or stay bound in part, with kube-scheduler's own plugin, too.
+The pods of a tight gang all need devices of one node, where the claim that they share is allocated.
 """
 HARD = "hard"
 """9 GPUs as 9 requests: no node has them."""

@@ -1,6 +1,6 @@
 """Lets a real kube-scheduler place the pods of random clusters, and asks `explain`, `simulate` and FakeCluster about them before.
 
-python -m tests.e2e.live_outcomes --seed 7 --count 50
+python -m tests.e2e.live_outcomes --seed 7 --count 50 [--sidecar | --beside]
 
 The clusters are side by side in one control plane, kept apart by labels of their nodes. Of each, a pod or a gang comes after
 the other; what waits is taken away again.
@@ -14,7 +14,7 @@ import re
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from allocator.explaining.explanation import FITS
@@ -24,14 +24,17 @@ from claimcheck import Cluster, FakeCluster
 from claimcheck.answers.explain import explain_all
 from claimcheck.answers.simulate import simulate
 from claimcheck.inputs import values_in
-from resourceapi.manifests import name_of
+from resourceapi.manifests import mapping, name_of
 from resourceapi.records.claims import Allocation
 from tests.claimcheck.outcome_objects import NAMESPACE, Object
+from tests.claimcheck.outcomes import decision
 from tests.claimcheck.random_outcomes import GATES, RandomCase, pods_in, random_case
 from tests.claimcheck.test_outcomes import scheduled
 from tests.e2e.asked_outcomes import CLAIMS, PODS, all_of, make, outcome_of, server_with
 from tests.e2e.client import Client
+from tests.e2e.pod_group_setup import rights_to_groups
 from tests.e2e.scheduled import settle, state_of
+from tests.e2e.scheduling_cluster import SCHEDULER_NAME, SERVER_FLAGS, scheduling_cluster, until
 
 ON = dict.fromkeys(GATES, True)
 STEADY, PATIENCE = 4.0, 90.0
@@ -63,49 +66,42 @@ class Difference(NamedTuple):
     ours: object
 
 
-class Hunt:
-    """Random clusters at one server."""
+class Live:
+    """Random clusters at one server, and who schedules their pods."""
 
-    def __init__(self, client: Client) -> None:
-        self.counted: Counter[str] = Counter()
-        self._client = client
+    def __init__(self, client: Client, scheduler: str = "default-scheduler") -> None:
+        self.client = client
+        self._scheduler = scheduler
+        self._uids: dict[str, str] = {}
 
-    def differences(self, cases: Sequence[RandomCase]) -> Iterator[Difference]:
-        """All that is not as it was said."""
-        uids: dict[str, str] = {}
+    def prepare(self, cases: Sequence[RandomCase]) -> None:
+        """Make all but the pods."""
         for case in cases:
-            for each in case.objects:
-                make(self._client, each, uids)
-        settle(self._client)
-        for turn in range(max(len(case.units) for case in cases)):
-            coming = [(case, case.units[turn]) for case in cases if turn < len(case.units)]
-            there = self._there()
-            before = {case.name: there[case.name] for case, _ in coming}
-            for _, unit in coming:
-                for each in unit:
-                    make(self._client, each, uids)
-            self._wait(coming)
-            after = self._there()
-            for case, unit in coming:
-                yield from self._compared(case, unit, before[case.name], after[case.name])
-            self._take_away(coming)
+            self.make(case.objects)
+        settle(self.client, self._scheduler)
 
-    def _there(self) -> dict[str, list[Object]]:
+    def make(self, objects: Iterable[Object]) -> None:
+        """Make objects."""
+        for each in objects:
+            if each["kind"] == "Pod":
+                each = {**each, "spec": {**each["spec"], "schedulerName": self._scheduler}}
+            make(self.client, each, self._uids)
+
+    def there(self) -> dict[str, list[Object]]:
         """The objects of each case as they are now."""
         found: dict[str, list[Object]] = {}
         for kind, path in _PATHS.items():
-            for each in all_of(self._client, path):
+            for each in all_of(self.client, path):
                 version = _VERSIONS.get(kind, "resource.k8s.io/v1")
                 name = name_of(each).partition("-")[0]
                 found.setdefault(name, []).append({**each, "apiVersion": version, "kind": kind})
         return found
 
-    def _wait(self, coming: Sequence[tuple[RandomCase, list[Object]]]) -> None:
-        """Until something is known of every pod, and nothing changes any more."""
-        names = {name_of(pod) for _, unit in coming for pod in pods_in(unit)}
+    def wait(self, names: Collection[str]) -> None:
+        """Until something is known of every one of these pods, and nothing changes any more."""
         deadline, since, last = time.monotonic() + PATIENCE, time.monotonic(), object()
         while time.monotonic() < deadline:
-            pods = {name_of(each): each for each in all_of(self._client, PODS)}
+            pods = {name_of(each): each for each in all_of(self.client, PODS)}
             found = {name: state_of(pods[name])[:2] for name in names if name in pods}
             said = [name for name in names if name in pods and _said(pods[name])]
             now = time.monotonic()
@@ -117,15 +113,63 @@ class Hunt:
                 return
             time.sleep(0.5)
 
-    def _take_away(self, coming: Sequence[tuple[RandomCase, list[Object]]]) -> None:
-        """Delete what waits, so that it does not come in between."""
-        pods = {name_of(each): each for each in all_of(self._client, PODS)}
-        for _, unit in coming:
-            for pod in pods_in(unit):
-                there = pods.get(name_of(pod))
-                if there is not None and not there["spec"].get("nodeName"):
-                    self._client.ask("DELETE", f"{PODS}/{name_of(pod)}")
+    def take_away(self, names: Collection[str]) -> None:
+        """Delete those of these pods that wait, so that they do not come in between."""
+        for each in all_of(self.client, PODS):
+            if name_of(each) in names and not each["spec"].get("nodeName"):
+                self.client.ask("DELETE", f"{PODS}/{name_of(each)}")
         time.sleep(0.5)
+
+    def delete(self, objects: Iterable[Object]) -> None:
+        """Delete pods and PodGroups, and wait until nothing is held for them."""
+        names = set()
+        for each in objects:
+            names.add(name_of(each))
+            self.client.ask("DELETE", f"{_PATHS[each['kind']]}/{name_of(each)}")
+
+        def are_free() -> bool:
+            users = [
+                user["name"]
+                for claim in all_of(self.client, CLAIMS)
+                for user in (claim.get("status") or {}).get("reservedFor") or ()
+            ]
+            return names.isdisjoint(users)
+
+        if names:
+            until(are_free, "claims are held for pods that are gone")
+
+
+def coming(cases: Sequence[RandomCase]) -> Iterator[list[tuple[RandomCase, list[Object]]]]:
+    """The units of all cases that come at the same time."""
+    for turn in range(max(len(case.units) for case in cases)):
+        yield [(case, case.units[turn]) for case in cases if turn < len(case.units)]
+
+
+def names_in(units: Iterable[tuple[RandomCase, list[Object]]]) -> set[str]:
+    """Of the pods."""
+    return {name_of(pod) for _, unit in units for pod in pods_in(unit)}
+
+
+class Hunt:
+    """Compares what becomes of pods with what is said before."""
+
+    def __init__(self, live: Live) -> None:
+        self.counted: Counter[str] = Counter()
+        self._live = live
+
+    def differences(self, cases: Sequence[RandomCase]) -> Iterator[Difference]:
+        """All that is not as it was said."""
+        self._live.prepare(cases)
+        for units in coming(cases):
+            there = self._live.there()
+            before = {case.name: there[case.name] for case, _ in units}
+            for _, unit in units:
+                self._live.make(unit)
+            self._live.wait(names_in(units))
+            after = self._live.there()
+            for case, unit in units:
+                yield from self._compared(case, unit, before[case.name], after[case.name])
+            self._live.take_away(names_in(units))
 
     # --- comparison
 
@@ -259,6 +303,153 @@ class Hunt:
             yield Difference(name, "devices", (nodes, got), [*map(_short, there)])
 
 
+class HuntBeside:
+    """Compares what becomes of pods with the sidecar with what becomes of the same pods with kube-scheduler's own plugin.
+
+    A pod that the plugin has put on a node has to be there with the sidecar as well, with the same devices, and so from turn to turn
+    both have to choose in the same cluster; which node is preferred is asked without that (`--sidecar`). What the sidecar alone
+    binds, as docs say, is counted and deleted again. A case ends with its first difference.
+    """
+
+    def __init__(self, plugin: Live, sidecar: Live) -> None:
+        self.counted: Counter[str] = Counter()
+        self._plugin = plugin
+        self._sidecar = sidecar
+
+    def differences(self, cases: Sequence[RandomCase]) -> Iterator[Difference]:
+        """All that is not the same with both."""
+        for each in (self._plugin, self._sidecar):
+            each.prepare(cases)
+        over: set[str] = set()
+        for every in coming(cases):
+            units = [(case, unit) for case, unit in every if case.name not in over]
+            names = names_in(units)
+            for _, unit in units:
+                self._plugin.make(unit)
+            self._plugin.wait(names)
+            theirs = self._plugin.there()
+            for case, unit in units:
+                self._sidecar.make(_placed_alike(unit, theirs[case.name]))
+            self._sidecar.wait(names)
+            ours = self._sidecar.there()
+            alone: list[Object] = []
+            for case, unit in units:
+                pair = _Pair(case, unit, theirs[case.name], ours[case.name])
+                if why := pair.why_alone():
+                    self.counted[why] += 1
+                    alone += unit
+                    continue
+                self.counted.update(pair.counts())
+                found = [*pair.differences()]
+                yield from found
+                if found:
+                    over.add(case.name)
+            for each in (self._plugin, self._sidecar):
+                each.take_away(names)
+            self._sidecar.delete(alone)
+        self.counted["clusters alike to the end"] = len(cases) - len(over)
+
+
+class _Pair:
+    """What has become of a unit with the plugin, and with the sidecar."""
+
+    def __init__(
+        self, case: RandomCase, unit: list[Object], theirs: list[Object], ours: list[Object]
+    ) -> None:
+        self._case = case
+        self._new = sorted(name_of(each) for each in pods_in(unit))
+        self._is_gang = unit[0]["kind"] == "PodGroup"
+        self._least = _least(unit[0])
+        self._theirs, self._ours = theirs, ours
+        self._there, self._here = (
+            {name_of(each): each for each in them if each["kind"] == "Pod"} for them in (theirs, ours)
+        )
+
+    def _bound(self, pods: dict[str, Object]) -> int:
+        return sum(name in pods and bool(pods[name]["spec"].get("nodeName")) for name in self._new)
+
+    def why_alone(self) -> str:
+        """Why the sidecar alone has bound the unit, where that is meant to be; empty if it has not."""
+        if self._there.keys() != self._here.keys() or self._bound(self._there) or not self._bound(self._here):
+            return ""
+        if self._is_gang and self._bound(self._here) >= self._least:
+            return "gangs that only the sidecar places, as a whole"
+        said = [state_of(self._there[name]).message for name in self._new]
+        return "pods that kube-scheduler never binds" if any(_NEVER_BOUND in each for each in said) else ""
+
+    def counts(self) -> Iterator[str]:
+        """What it was."""
+        what = "gangs" if self._is_gang else "pods"
+        yield f"{what} bound" if self._bound(self._there) else f"{what} refused"
+        if self._there.keys().isdisjoint(self._new):
+            yield "evicted at once"
+
+    def differences(self) -> Iterator[Difference]:
+        """All pods of the case that are there, as some may have been evicted, and what the new ones have got."""
+        there, here = self._there, self._here
+        words = [[_in_words(pods.get(name)) for name in self._new] for pods in (there, here)]
+        if there.keys() != here.keys():
+            theirs, ours = sorted(there.keys() - here), sorted(here.keys() - there)
+            yield Difference(", ".join(self._new), "stays", (theirs, words[0]), (ours, words[1]))
+            return
+        for name, said, answer in zip(self._new, *words, strict=True):
+            if name in there:
+                decided = (
+                    _decided(self._case, there[name], self._theirs),
+                    _decided(self._case, here[name], self._ours),
+                )
+                if decided[0] != decided[1]:
+                    yield Difference(name, "outcome", (decided[0], said), (decided[1], answer))
+
+
+def _least(group: Object) -> int:
+    """How many pods of a PodGroup have to fit."""
+    return int(mapping(group, "spec", "schedulingPolicy", "gang").get("minCount", 1))
+
+
+def _in_words(pod: Object | None) -> str:
+    """Where a pod is, or why nowhere."""
+    if pod is None:
+        return "gone"
+    state = state_of(pod)
+    return state.node or f"{mapping(pod, 'status').get('nominatedNodeName', '')}: {state.message}"
+
+
+def _decided(case: RandomCase, pod: Object, there: list[Object]) -> Object:
+    """The node of a pod, what its claims have got, and what that takes of the node."""
+    claims = {name_of(each): each for each in there if each["kind"] == "ResourceClaim"}
+    found = decision(outcome_of(case, pod, claims))  # type: ignore[arg-type]
+    return _unnamed(found)
+
+
+def _placed_alike(unit: list[Object], there: list[Object]) -> list[Object]:
+    """The objects of a unit; pods that are on a node there may only go to the same one."""
+    nodes = {name_of(each): each["spec"].get("nodeName", "") for each in there if each["kind"] == "Pod"}
+    return [
+        _pinned(each, nodes[name_of(each)]) if each["kind"] == "Pod" and nodes.get(name_of(each)) else each
+        for each in unit
+    ]
+
+
+@contextlib.contextmanager
+def cluster_with(replicas: int) -> Iterator[Live]:
+    """A server with a scheduler as it is deployed: so many sidecars give out the devices, or with none its own plugin."""
+    gates = f"--feature-gates={','.join(f'{each}=true' for each in GATES)}"
+    with scheduling_cluster(
+        replicas=replicas,
+        server_flags=[*SERVER_FLAGS, gates, "--runtime-config=api/all=true"],
+        config={"apiServer": {"featureGates": ON}},
+        controllers=["resourceclaim-controller", "garbage-collector-controller"],
+        controller_flags=[gates],
+        scheduler_flags=[gates],
+        beside=rights_to_groups,
+    ) as cluster:
+        label = {"metadata": {"labels": {"resource.kubernetes.io/admin-access": "true"}}}
+        path = f"/api/v1/namespaces/{NAMESPACE}"
+        cluster.client.ask("PATCH", path, label, content_type="application/merge-patch+json")
+        yield Live(cluster.client, SCHEDULER_NAME)
+
+
 def _said(pod: Object) -> bool:
     return bool(pod["spec"].get("nodeName")) or any(
         each["type"] == "PodScheduled" and each["status"] == "False"
@@ -317,11 +508,22 @@ def main() -> int:
     )
     parser.add_argument("--seed", type=int, required=True)
     parser.add_argument("--count", type=int, default=20, metavar="N", help="clusters")
+    parser.add_argument("--sidecar", action="store_true", help="the sidecar gives out the devices")
+    parser.add_argument(
+        "--beside", action="store_true", help="compare the sidecar with kube-scheduler's own plugin"
+    )
     options = parser.parse_args()
     cases = [random_case(seed) for seed in range(options.seed, options.seed + options.count)]
     found = 0
-    with contextlib.suppress(KeyboardInterrupt), server_with(GATES) as client:
-        hunt = Hunt(client)
+    with contextlib.suppress(KeyboardInterrupt), contextlib.ExitStack() as stack:
+        hunt: Hunt | HuntBeside
+        if options.beside:
+            plugin, sidecar = (stack.enter_context(cluster_with(replicas)) for replicas in (0, 1))
+            hunt = HuntBeside(plugin, sidecar)
+        elif options.sidecar:
+            hunt = Hunt(stack.enter_context(cluster_with(1)))
+        else:
+            hunt = Hunt(Live(stack.enter_context(server_with(GATES))))
         for each in hunt.differences(cases):
             found += 1
             print(*each, sep=" | ", flush=True)

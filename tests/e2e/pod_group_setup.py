@@ -39,7 +39,8 @@ def rights_to_groups(server: ApiServer) -> Iterator[None]:
 WITH_POD_GROUPS: dict[str, Any] = {
     "server_flags": [*SERVER_FLAGS, *SERVER],
     "config": {"apiServer": {"featureGates": GATES}},
-    "controller_flags": [FLAG, f"--controllers={','.join((*CONTROLLERS, 'podgroup-protection-controller'))}"],
+    "controllers": [*CONTROLLERS, "podgroup-protection-controller"],
+    "controller_flags": [FLAG],
     "scheduler_flags": [FLAG],
     "beside": rights_to_groups,
 }

@@ -44,12 +44,19 @@ CONTROLLERS = (
     "namespace-controller",
     "device-taint-eviction-controller",
 )
-CONTROLLER_FLAGS = [
-    f"--controllers={','.join(CONTROLLERS)}",
-    f"--kube-api-qps={QUERIES_PER_SECOND}",
-    f"--kube-api-burst={QUERIES_PER_SECOND}",
-    "--concurrent-resourceclaim-syncs=50",
-]
+
+
+def controller_flags_for(controllers: Sequence[str]) -> list[str]:
+    """Of a kube-controller-manager with these controllers."""
+    return [
+        f"--controllers={','.join(controllers)}",
+        f"--kube-api-qps={QUERIES_PER_SECOND}",
+        f"--kube-api-burst={QUERIES_PER_SECOND}",
+        "--concurrent-resourceclaim-syncs=50",
+    ]
+
+
+CONTROLLER_FLAGS = controller_flags_for(CONTROLLERS)
 SERVER_FLAGS = [STORES_JSON, KEEPS_HISTORY]
 
 
@@ -139,6 +146,7 @@ def scheduling_cluster(
     config: dict[str, Any] | None = None,
     address: Callable[[ApiServer, int], str] | None = None,
     beside: Callable[[ApiServer], AbstractContextManager[object]] = contextlib.nullcontext,
+    controllers: Sequence[str] = CONTROLLERS,
     controller_flags: Sequence[str] = (),
     scheduler_flags: Sequence[str] = (),
     probe_seconds: float = PERIOD_SECONDS,
@@ -150,7 +158,8 @@ def scheduling_cluster(
     :param config: what the sidecars' configuration says besides.
     :param address: where a replica, by its number, is to reach the API server, if not directly.
     :param beside: what is there before anything else asks the API server.
-    :param controller_flags: further ones of kube-controller-manager.
+    :param controllers: those of kube-controller-manager.
+    :param controller_flags: further flags of it.
     :param scheduler_flags: further ones of kube-scheduler.
     :param probe_seconds: how often the sidecars are asked whether they are ready.
     """
@@ -159,11 +168,9 @@ def scheduling_cluster(
         server = stack.enter_context(control_plane("1.37", flags=server_flags))
         stack.enter_context(beside(server))
         common = [f"--kubeconfig={server.kubeconfig}", "--leader-elect=false", "--secure-port=0"]
-        controllers = stack.enter_context(
-            running(
-                [str(tool("kube-controller-manager")), *common, *CONTROLLER_FLAGS, *controller_flags],
-                directory / "controllers.log",
-            )
+        flags = [*controller_flags_for(controllers), *controller_flags]
+        manager = stack.enter_context(
+            running([str(tool("kube-controller-manager")), *common, *flags], directory / "controllers.log")
         )
         add_accounts(server.client, CRD_SERVED if _is_crd_served(config or {}) else BUILT_IN_GUARD)
         sidecars = []
@@ -183,7 +190,7 @@ def scheduling_cluster(
         file.write_text(yaml.safe_dump(whole))
         command = [str(tool("kube-scheduler")), f"--config={file}", "--secure-port=0", *scheduler_flags]
         scheduler = stack.enter_context(running(command, directory / "scheduler.log"))
-        cluster = SchedulingCluster(server, controllers, scheduler, sidecars, service)
+        cluster = SchedulingCluster(server, manager, scheduler, sidecars, service)
         if sidecars:
             cluster.leader()
         yield cluster
