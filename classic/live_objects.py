@@ -8,20 +8,34 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple, TypeVar
 
-from classic.claims import finalizer_of, has_finalizer, is_allocated, is_leaving, namespace_of
-from cluster.budget import Holdings
+from classic.claims import (
+    finalizer_of,
+    has_finalizer,
+    is_allocated,
+    is_leaving,
+    namespace_of,
+    with_finalizer,
+    without_finalizer,
+)
+from cluster.budget import Holdings, text_bytes
 from cluster.client import Client, Most
 from cluster.leading import Fence
 from cluster.reflector import Reflector
-from cluster.store import VersionedCollection
+from cluster.store import VersionedCollection, version_of
 from resourceapi.api_client import CONFLICT, NOT_FOUND, OK, Api, Unavailable, expect, expect_object
 from resourceapi.errors import WriteConflict
 from resourceapi.logs import log
-from resourceapi.manifests import entries, full_name, mapping, name_of, text
+from resourceapi.manifests import entries, full_name, mapping, name_of, text, uid_of
 from resourceapi.model.versions import CLASSIC_API_VERSION, CLASSIC_PATH
 from resourceapi.objects import Object
 
 _Result = TypeVar("_Result")
+#: The bytes of an object's metadata above which it is held as an outline, and the characters of a text in its spec: longer than
+#: any name.
+MOST_METADATA_BYTES, MOST_TEXT = 8 * 1024, 1_000
+#: A field that outlines have.
+IS_OUTLINE = "isOutline"
+_OUTLINED = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp", "deletionTimestamp")
 #: What is read of a pod, which is held as long as drivers are asked about it, as many others are: an API server stores some
 #: that take thirty megabytes.
 MOST_OF_POD = Most(256 * 1024, 8 * 1024 * 1024)
@@ -43,18 +57,25 @@ class _Kind(NamedTuple):
 
 
 class LiveObjects:
-    """Implements :class:`classic.writes.Objects`. What has been written is held at once, without the watch."""
+    """Implements :class:`classic.writes.Objects`. What has been written is held at once, without the watch.
 
-    def __init__(self, client: Client, writers: int) -> None:
+    Tenants may give claims and contexts a megabyte of metadata each. Of such objects an outline is held, and what is written of
+    them is written into what is stored.
+    """
+
+    def __init__(self, client: Client, writers: int, finalizer: str) -> None:
         """Make it ready; :attr:`reflectors` are to be run.
 
         :param writers: how many requests are under way at most.
+        :param finalizer: that of the driver.
         """
+        self._finalizer = finalizer
+        self._one_outlined = asyncio.Lock()
         self._client = client
         self._pods = client.taking(MOST_OF_POD)
-        self._claims = _Kind("ResourceClaim", "resourceclaims", _collection())
-        self._classes = _Kind("ResourceClass", "resourceclasses", _collection())
-        self._contexts = _Kind("PodSchedulingContext", "podschedulingcontexts", _collection())
+        self._claims = _Kind("ResourceClaim", "resourceclaims", self._collection())
+        self._classes = _Kind("ResourceClass", "resourceclasses", self._collection())
+        self._contexts = _Kind("PodSchedulingContext", "podschedulingcontexts", self._collection())
         self.claims, self.classes, self.contexts = (
             each.held for each in (self._claims, self._classes, self._contexts)
         )
@@ -103,18 +124,56 @@ class LiveObjects:
         return await self._put(self._contexts, context, "/status")
 
     async def _put(self, kind: _Kind, obj: Object, subresource: str = "") -> Object:
-        path = kind.path_of(obj) + subresource
-        body = {**obj, "apiVersion": CLASSIC_API_VERSION, "kind": kind.name}
-        return await self._in_thread(lambda: self._written(kind, path, body))
+        if obj.get(IS_OUTLINE):
+            async with self._one_outlined:  # the whole object takes room as long as it is written
+                return await self._in_thread(lambda: self._written_into(kind, obj, subresource))
+        return await self._in_thread(lambda: self._written(kind, kind.path_of(obj) + subresource, obj))
+
+    def _written_into(self, kind: _Kind, outline: Object, subresource: str) -> Object:
+        """Write what an outline says into the object that is stored, if that is the version of which it is one."""
+        path = kind.path_of(outline)
+        answer = self._client.request("GET", path)
+        if answer[0] == NOT_FOUND:
+            raise WriteConflict(f"GET {path}: the object has been deleted")
+        stored = expect_object(answer, f"GET {path}", kind.name, name_of(outline))
+        if uid_of(stored) != uid_of(outline) or version_of(stored) != version_of(outline):
+            raise WriteConflict(f"GET {path}: the object has been modified")
+        if subresource:
+            body = {**stored, "status": mapping(outline, "status")}
+        else:
+            body = without_finalizer(stored, self._finalizer)
+            if has_finalizer(outline, self._finalizer):
+                body = with_finalizer(body, self._finalizer)
+        return self._held_of(self._written(kind, path + subresource, body))
 
     def _written(self, kind: _Kind, path: str, body: Object) -> Object:
         # A field that does not exist, which a driver has written, would silently be left out.
+        body = {**body, "apiVersion": CLASSIC_API_VERSION, "kind": kind.name}
         answer = self._client.request("PUT", path, body, {"fieldValidation": "Strict"})
         if answer[0] in (CONFLICT, NOT_FOUND):
             raise WriteConflict(f"PUT {path}: the object has been modified")
         stored: Object = expect(answer, f"PUT {path}", OK)
         hold(kind.held, stored)
         return stored
+
+    def _collection(self) -> VersionedCollection[Object]:
+        return VersionedCollection(self._held_of, lambda held: held)
+
+    def _held_of(self, obj: Object) -> Object:
+        """An object without what nobody needs and what can be large."""
+        metadata = {key: value for key, value in mapping(obj, "metadata").items() if key != "managedFields"}
+        spec = mapping(obj, "spec")
+        bounded = _bounded(spec)
+        if text_bytes(metadata) <= MOST_METADATA_BYTES and bounded == spec:
+            return {**obj, "metadata": metadata}
+        kept = {key: metadata[key] for key in _OUTLINED if key in metadata}
+        if has_finalizer(obj, self._finalizer):
+            kept["finalizers"] = [self._finalizer]
+        owners = entries(metadata, "ownerReferences")
+        kept["ownerReferences"] = [
+            _bounded(each) for each in owners if mapping(each).get("controller") is True
+        ]
+        return {**obj, "metadata": kept, **({"spec": bounded} if spec else {}), IS_OUTLINE: True}
 
     async def _in_thread(self, work: Callable[[], _Result]) -> _Result:
         return await asyncio.get_running_loop().run_in_executor(self._threads, work)
@@ -128,14 +187,13 @@ def hold(held: VersionedCollection[Object], stored: Object) -> None:
         held.update(stored)
 
 
-def _collection() -> VersionedCollection[Object]:
-    return VersionedCollection(_as_it_is, lambda held: held)
-
-
-def _as_it_is(obj: Any) -> Object:
-    """An object without what nobody needs and what can be large."""
-    metadata = {key: value for key, value in mapping(obj, "metadata").items() if key != "managedFields"}
-    return {**obj, "metadata": metadata}
+def _bounded(value: Any) -> Any:
+    """A value without what is too long for a name in its texts: they name nothing as it is, and nothing then."""
+    if isinstance(value, str):
+        return value[:MOST_TEXT]
+    if isinstance(value, dict):
+        return {key: _bounded(each) for key, each in value.items()}
+    return [_bounded(each) for each in value] if isinstance(value, list) else value
 
 
 # What the controller of a driver does before anything else: see all claims, and have late writes of the

@@ -19,7 +19,7 @@ from threading import Event, Thread
 from typing import Any, NamedTuple
 from zlib import crc32
 
-from classic.claims import NotYet, SyncError, allocation_mode, class_name_of, is_allocated
+from classic.claims import NotYet, SyncError, allocation_mode, class_name_of, finalizer_of, is_allocated
 from classic.controller import Controller, Next
 from classic.driver import Driver, Restored
 from classic.driver_calls import CALL_SECONDS
@@ -125,7 +125,8 @@ class _Service:
     ) -> None:
         self._driver_name, self._driver, self._client = driver_name, driver, client
         self._options = options
-        self._live = LiveObjects(client, writers=min(options.workers, MOST_REQUESTS))
+        writers = min(options.workers, MOST_REQUESTS)
+        self._live = LiveObjects(client, writers, finalizer_of(driver_name))
         self._take_over = TakeOver(client, self._live, driver_name, candidate.identity)
         self._writer = EventWriter(client, f"{driver_name}/resource-driver", candidate.identity)
         self._leadership = Leadership(

@@ -24,7 +24,7 @@ class Successor:
 
     def __init__(self) -> None:
         self.api = FakeApi()
-        self.live = LiveObjects(self.api.client(), writers=1)
+        self.live = LiveObjects(self.api.client(), writers=1, finalizer=FINALIZER)
         self.ending = Event()
         self.threads = [
             Thread(target=each.run, args=(self.ending,), daemon=True) for each in self.live.reflectors

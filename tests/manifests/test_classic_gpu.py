@@ -11,7 +11,8 @@ NAMESPACE, NODE_NAMESPACE = "claimcheck-classic-gpu", "claimcheck-classic-gpu-no
 NEEDED = (
     ("", "nodes", "list watch"),
     ("", "pods", "get"),
-    ("resource.k8s.io", "resourceclasses podschedulingcontexts", "list watch"),
+    ("resource.k8s.io", "resourceclasses", "list watch"),
+    ("resource.k8s.io", "podschedulingcontexts", "get list watch"),
     ("resource.k8s.io", "resourceclaims", "get list watch update patch"),
     ("resource.k8s.io", "resourceclaims/status podschedulingcontexts/status", "update"),
     ("gpu.example.com", "gpurequirements gpuinits", "get"),
