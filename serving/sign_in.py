@@ -1,7 +1,7 @@
 """People who sign in with a bearer token of the cluster: who they are, and what they may see, is asked once in a while.
 
 What the cluster has said about a token counts for :data:`SECONDS`, also that it does not take it: whoever loses a right sees what it was
-for no longer than that. Nobody who has no token that counts makes others wait: those that are refused are remembered apart.
+for no longer than that. Nobody who has no token that counts makes those wait who are known already: they are remembered and asked about apart.
 """
 
 from __future__ import annotations
@@ -54,7 +54,9 @@ class SignIn:
     ) -> None:
         self._welcome = welcome
         self._clock = clock
-        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="sign-in")
+        self._threads, self._strangers = (
+            ThreadPoolExecutor(THREADS, thread_name_prefix=name) for name in ("people", "strangers")
+        )
         self._taken: OrderedDict[bytes, _Known] = OrderedDict()
         self._refused: OrderedDict[bytes, _Known] = OrderedDict()
         self._asking: dict[bytes, asyncio.Task[Visitor | None]] = {}
@@ -62,7 +64,8 @@ class SignIn:
 
     def close(self) -> None:
         """End the threads."""
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        for each in (self._threads, self._strangers):
+            each.shutdown(wait=False, cancel_futures=True)
 
     async def __call__(self, token: str) -> Visitor:
         """Who has a token.
@@ -84,15 +87,16 @@ class SignIn:
     async def _ask(self, key: bytes, token: str) -> Visitor | None:
         task = self._asking.get(key)
         if task is None:
-            if len(self._asking) >= MOST_ASKED:
+            if len(self._asking) >= MOST_ASKED and key not in self._taken:
                 raise HTTPError(_CROWDED, 503)
             task = self._asking[key] = asyncio.create_task(self._find_out(key, token))
         return await asyncio.shield(task)  # whoever goes does not take it from others with this token
 
     async def _find_out(self, key: bytes, token: str) -> Visitor | None:
         until = self._clock() + SECONDS
+        threads = self._threads if key in self._taken else self._strangers
         try:
-            visitor = await asyncio.get_running_loop().run_in_executor(self._threads, self._welcome, token)
+            visitor = await asyncio.get_running_loop().run_in_executor(threads, self._welcome, token)
         except Unavailable as error:
             self._forget(key)
             if self._log_limit.left_out("") is not None:

@@ -38,6 +38,8 @@ MayList = Callable[[Resource, str], bool]
 ASKED_SECONDS = 120.0
 #: Namespaces with waiting pods about which it is asked whether somebody may read them; others can be asked for by name.
 MOST_NAMESPACES = 200
+#: Namespaces of which it is counted what their pods have been told.
+MOST_TOLD = 10_000
 #: Pictures of devices that are kept: for those who may read other kinds of what belongs to no namespace.
 MOST_PICTURES = 4
 NOT_ALL = "You see the pods of namespaces in which you may list pods and resourceclaims, and of devices only what is published."
@@ -95,6 +97,8 @@ class TenantPages:
             self.waiting.look()
 
     def _tell(self, subject: Subject, _: str) -> None:
+        if len(self.told) > MOST_TOLD and subject.namespace not in self.told:  # namespaces come and go
+            self.told.clear()
         self.told[subject.namespace] += 1
 
     def _devices(self, resources: frozenset[Resource]) -> ClusterPages:

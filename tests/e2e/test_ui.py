@@ -20,9 +20,11 @@ from resourceapi.objects import Object
 from serving.sign_in import SECONDS
 from tests.e2e import live_impact
 from tests.e2e.control_plane import ApiServer
+from tests.e2e.deployed import apply
 from tests.e2e.live_objects import LiveObjects
 from tests.e2e.programs import Program
 from tests.e2e.scheduling_cluster import until
+from tests.e2e.test_manifests import render as kustomized
 from tests.serving.test_tls import write_pair
 
 ACCOUNT = "system:serviceaccount:claimcheck-system:claimcheck-ui"
@@ -328,6 +330,25 @@ def test_a_token_that_is_revoked(page: Page) -> None:
     until(lambda: page.ask("api/v1/capacity", demoted)[0] == 403, "the right still counts", 4 * SECONDS)
     print(f"revoked after {time.monotonic() - begun:.1f} s")
     assert page.ask("api/v1/changes", token)[0] == 401
+
+
+def test_the_manifests_are_taken(page: Page) -> None:
+    """As kubectl renders them, with no unknown field and no warning; the pod fulfils the restricted standard."""
+    client, objects = page.server.client, kustomized(DIRECTORY / "ui")
+    assert sorted(objects, key=_named) == sorted(render(DIRECTORY / "ui"), key=_named)
+    [namespace] = [each for each in objects if each["kind"] == "Namespace"]
+    assert apply(client, namespace).code in (200, 201)
+    [deployment] = [each for each in objects if each["kind"] == "Deployment"]
+    metadata = {"name": "ui", "namespace": namespace["metadata"]["name"]}
+    pod = {"apiVersion": "v1", "kind": "Pod", **deployment["spec"]["template"], "metadata": metadata}
+    for each in (*objects, pod):
+        answer = apply(client, each, dryRun="All", force="true")
+        assert answer.code in (200, 201), (each["kind"], answer.body)
+        assert answer.warnings == [], each["kind"]
+
+
+def _named(obj: Object) -> tuple[str, str]:
+    return obj["kind"], obj["metadata"]["name"]
 
 
 def test_it_may_do_nothing_else(page: Page) -> None:

@@ -145,6 +145,31 @@ def test_too_many_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert asyncio.run(enter()) == ["ann", "503"]
 
 
+def test_strangers_keep_nobody_from_being_asked_about_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many of their tokens the cluster is asked about, and however long that takes."""
+    monkeypatch.setattr(sign_in, "MOST_ASKED", 2)
+    monkeypatch.setattr(sign_in, "THREADS", 1)
+    cluster, may_answer = Cluster("ann"), threading.Event()
+
+    def slowly(token: str) -> Visitor | None:
+        assert token == "ann" or may_answer.wait(120)
+        return cluster.welcome(token)
+
+    async def enter() -> list[str]:
+        door = SignIn(slowly, lambda: cluster.now)
+        found = [await _enter(door, "ann")]
+        cluster.now = SECONDS
+        strangers = [asyncio.create_task(_enter(door, each)) for each in ("x", "y", "z")]
+        await asyncio.sleep(0)
+        found.append(await _enter(door, "ann"))
+        may_answer.set()
+        found += await asyncio.gather(*strangers)
+        door.close()
+        return found
+
+    assert asyncio.run(enter()) == ["ann", "ann", "401", "401", "503"]
+
+
 def test_tokens_are_no_part_of_what_is_remembered() -> None:
     cluster = Cluster("secret")
 

@@ -386,6 +386,26 @@ test("people sign in with a token, which is tried before it is kept, and see wha
   await page.getByText("this is not for you").waitFor();
 });
 
+test("a tenant is shown what there is, and no more", async (t) => {
+  const { cluster, doctor, map } = clusters.one;
+  const published = (answer) => ({ ...answer, groups: answer.groups.map((each) => ({ ...each, devices: each.devices.map((device) => ({ ...device, status: "published" })) })), elsewhere: [] });
+  const answers = {
+    cluster: () => ({ ...cluster(), nodes: null, free: null, notes: ["You see what is published."] }),
+    doctor: () => ({ ...doctor(), unread: ["You see what is published."] }),
+    explain: ({ namespace, name }) => ({ objects: [{ kind: "Pod", namespace, name, verdict: "waits", said: "does not fit on n1" }], notes: [], failures: [] }),
+    map: (asked) => published(map(asked)),
+  };
+  const { page } = await open(t, await serve(answers), "");
+  await page.getByRole("heading", { name: "1 pod waits" }).waitFor();
+  assert.doesNotMatch(await page.locator(".counts").innerText(), /free|node|null/);
+  await page.getByRole("link", { name: "team-a/train" }).click();
+  await page.getByRole("heading", { name: "Does not fit on n1" }).waitFor();
+  assert.deepEqual(await inaccessible(page), []);
+  await page.getByRole("link", { name: "Devices" }).click();
+  await page.getByText("published; who holds it is not shown to you").waitFor();
+  assert.deepEqual(await inaccessible(page), []);
+});
+
 test("what was said stays when the server has gone, and a new run of it asks for its address", async (t) => {
   const { page, server } = await open(t, "busy", "");
   await server.close();
