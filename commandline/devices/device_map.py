@@ -7,7 +7,8 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from allocator.devices import Device
-from claimcheck.answers.devices.cluster_devices import MOST_LISTED, ClusterDevices
+from claimcheck.answers.devices.cluster_devices import MOST_LISTED, SHARED, ClusterDevices
+from claimcheck.answers.devices.fills import fills
 from resourceapi.records.pools import DeviceId
 
 Json = dict[str, Any]
@@ -20,17 +21,20 @@ class Square(NamedTuple):
 
     :param kind: the number of its kind, see :attr:`DeviceMap.kinds`.
     :param tainted: whether requests without tolerations do not get it.
+    :param used: of a device that claims share, how much of its fullest capacity they use, from 0 to 1.
     """
 
     kind: int
     status: str
     tainted: bool
+    used: float | None = None
     name: str = ""
 
     @property
     def words(self) -> str:
         """The same as people say it."""
-        return f"{self.name}: {self.status}{', tainted' if self.tainted else ''}"
+        share = "" if self.used is None else f", {self.used:.0%} in use"
+        return f"{self.name}: {self.status}{share}{', tainted' if self.tainted else ''}"
 
 
 class Group(NamedTuple):
@@ -111,7 +115,8 @@ class DeviceMap:
 
     def _square(self, device: Device) -> Square:
         status, tainted = self._devices.status(device), self._devices.is_tainted(device)
-        return Square(self._kind_of[device.id], status, tainted)
+        used = [each.used for each in fills(self._devices, device)] if status == SHARED else []
+        return Square(self._kind_of[device.id], status, tainted, round(max(used), 2) if used else None)
 
 
 def _group(group: Group) -> Json:

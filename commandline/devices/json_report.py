@@ -16,6 +16,7 @@ from claimcheck.answers.devices.cluster_devices import (
     ClusterDevices,
     Use,
 )
+from claimcheck.answers.devices.fills import fills
 from claimcheck.answers.devices.pool_left import CounterLeft, GroupsOn
 from claimcheck.answers.evictions import when
 from commandline.devices.options import YAML
@@ -89,6 +90,22 @@ def device_document(devices: ClusterDevices, device: Device) -> Json:
     if leaving := devices.evicted_from(device):
         document["evictions"] = [eviction(each, when(each.when, devices.now)) for each in leaving]
     return document
+
+
+def fills_document(devices: ClusterDevices, device: Device) -> list[Json]:
+    """How full the capacities are that claims share, as plain data."""
+    return [
+        {
+            "capacity": each.capacity,
+            "total": str(each.total),
+            "used": each.used,
+            "step": None if each.step is None else str(each.step),
+            "ticks": [
+                {"kind": tick.kind, "amount": str(tick.amount), "place": tick.place} for tick in each.ticks
+            ],
+        }
+        for each in fills(devices, device)
+    ]
 
 
 def eviction(found: Eviction, when: str) -> Json:

@@ -46,15 +46,18 @@ def _looks() -> Any:
     return json.loads((files("commandline.devices") / "looks.json").read_text("utf-8"))
 
 
-def mark(status: str, *, tainted: bool, title: str = "", **place: str) -> Element:
-    """A square that says the status of a device."""
+def mark(status: str, *, tainted: bool, used: float | None = None, title: str = "", **place: str) -> Element:
+    """A square that says the status of a device, and how full it is."""
     looks = _looks()
     look = looks["statuses"].get(status) or looks["statuses"][_STRANGE]
+    level = round(16 * (0.5 if used is None else used), 1)
     return node(
         "svg",
         node("title", title) if title else None,
         node("rect", class_="ground", width="16", height="16", rx="2"),
-        node("rect", class_="level", y="8", width="16", height="8") if status == "shared" else None,
+        node("rect", class_="level", y=f"{16 - level:g}", width="16", height=f"{level:g}")
+        if status == "shared"
+        else None,
         node("path", class_="sign", d=look["sign"]) if "sign" in look else None,
         node("rect", class_="edge", x="1", y="1", width="14", height="14", rx="1.5"),
         node("path", class_="taint", d=looks["taint"]) if tainted else None,

@@ -30,7 +30,7 @@ from claimcheck.answers.validate.beside_state import BesideState
 from commandline import doctor_report
 from commandline.devices import capacity_report
 from commandline.devices.device_map import DeviceMap
-from commandline.devices.json_report import device_document
+from commandline.devices.json_report import device_document, fills_document
 from commandline.explain import json_report
 from commandline.page import openapi, planning, pools, remedies, texts
 from commandline.page.questions import given
@@ -269,6 +269,9 @@ class ClusterPages:
             EXPLAIN_TEXT: lambda look, query: texts.explained(
                 look.state, look.devices.snapshot, given(query, "text")
             ),
+            SIMULATE_TEXT: lambda look, query: texts.simulated(
+                look.state, look.devices.snapshot, given(query, "text")
+            ),
             SELECT: self._select,
         }
 
@@ -395,7 +398,7 @@ class ClusterPages:
         return planning.new_nodes(look.devices, look.requesting, query)
 
     def _of(self, look: _Look, device: Device) -> Json:
-        return device_document(look.devices, device)
+        return {**device_document(look.devices, device), "fills": fills_document(look.devices, device)}
 
     def _select(self, look: _Look, query: Query) -> Json:
         """The kinds of devices that a selector chooses, and those on which it fails."""
@@ -430,7 +433,7 @@ def _key(path: str, query: Query) -> str:
     return json.dumps([path, sorted(query.items())])
 
 
-SELECT, BESIDE, ROOM, CHANGED, NEW_NODES, VALIDATE, FIX, EXPLAIN_TEXT = (
+SELECT, BESIDE, ROOM, CHANGED, NEW_NODES, VALIDATE, FIX, EXPLAIN_TEXT, SIMULATE_TEXT = (
     f"/api/v1/{name}"
     for name in (
         "select",
@@ -441,10 +444,11 @@ SELECT, BESIDE, ROOM, CHANGED, NEW_NODES, VALIDATE, FIX, EXPLAIN_TEXT = (
         "validate",
         "fix",
         "explain-text",
+        "simulate-text",
     )
 )
 #: What is asked by POST: expressions and manifests may be long.
-POSTED = frozenset((SELECT, BESIDE, ROOM, CHANGED, NEW_NODES, VALIDATE, FIX, EXPLAIN_TEXT))
+POSTED = frozenset((SELECT, BESIDE, ROOM, CHANGED, NEW_NODES, VALIDATE, FIX, EXPLAIN_TEXT, SIMULATE_TEXT))
 _LANE_OF = {"/api/v1/cluster": EXAMINATION, "/api/v1/doctor": EXAMINATION}
 _LANE_OF |= {f"/api/v1/{name}": SEARCH for name in ("explain", "remedy", "capacity", "capacity.csv")}
-_LANE_OF |= dict.fromkeys((ROOM, CHANGED, NEW_NODES, EXPLAIN_TEXT), SEARCH)
+_LANE_OF |= dict.fromkeys((ROOM, CHANGED, NEW_NODES, EXPLAIN_TEXT, SIMULATE_TEXT), SEARCH)

@@ -83,6 +83,9 @@ PATHS = {
     "explain-text": Path(
         "a text explained, as claimcheck explain -f -o json", records.Report, ("text",), is_posted=True
     ),
+    "simulate-text": Path(
+        "all of it placed, as claimcheck simulate -f -o json", records.Report, ("text",), is_posted=True
+    ),
 }
 
 

@@ -44,6 +44,7 @@ class Square(TypedDict):
     kind: int
     status: str
     tainted: bool
+    used: float | None
     name: str
 
 

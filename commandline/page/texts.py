@@ -6,12 +6,14 @@ from typing import Any
 
 from advice.findings import Finding, Result
 from allocator.explaining.snapshot import Snapshot
-from allocator.time_limit import OutOfTime, TimeLimit
+from allocator.simulation import Limits
+from allocator.time_limit import POD_SECONDS, OutOfTime, TimeLimit
 from claimcheck.answers.cluster_state import ClusterState
 from claimcheck.answers.explain import explain_all
 from claimcheck.answers.outcome import Outcome
 from claimcheck.answers.reading import Text, read_files
 from claimcheck.answers.scenario import Reader, Scenario
+from claimcheck.answers.simulate import simulate
 from claimcheck.answers.validate.beside_state import BesideState
 from claimcheck.answers.validate.fixes import fixed, text_with
 from cluster.workloads import Workload
@@ -20,16 +22,21 @@ from commandline.page.questions import numbered
 from commandline.reports.structured import finding_document
 from commandline.reports.text import summary
 from commandline.reports.writing import failure_documents
+from commandline.simulate import json_report as simulate_report
 from documents import Document, DocumentError
 from serving.routes import HTTPError
 
 Json = dict[str, Any]
 #: What files are called in which there is a text.
 NAME = "text"
-#: How long explaining a text may take.
+#: How long explaining or simulating a text may take.
 SECONDS = 5.0
 #: Findings, and workloads, of which the page is told.
 MOST_FINDINGS, MOST_WORKLOADS = 500, 20
+#: Pods of which it is told where they would be.
+MOST_PLACEMENTS = 200
+#: How pods are placed in a simulation.
+OBJECTIVES = ("kube-scheduler", "best-fit")
 
 
 def named(text: str) -> list[Text]:
@@ -105,13 +112,31 @@ def workloads_in(state: ClusterState, text: str, limit: TimeLimit) -> list[Workl
     return found
 
 
-def explained(state: ClusterState, snapshot: Snapshot, text: str) -> Json:
-    """Where what is in a text would get its devices, or what is in the way."""
-    limit, copy = TimeLimit(SECONDS), state.copy()
+def _scenario(state: ClusterState, snapshot: Snapshot, text: str, limit: TimeLimit) -> tuple[Scenario, int]:
+    """The first workloads of a text in a cluster, and how many others there are."""
+    copy = state.copy()
     try:
         found = workloads_in(copy, text, limit)
     except OutOfTime:
         raise HTTPError(f"reading it took longer than {SECONDS:g} s", 503) from None
-    scenario = Scenario(copy, snapshot, found[:MOST_WORKLOADS])
-    more = max(0, len(found) - MOST_WORKLOADS)
+    return Scenario(copy, snapshot, found[:MOST_WORKLOADS]), max(0, len(found) - MOST_WORKLOADS)
+
+
+def simulated(state: ClusterState, snapshot: Snapshot, text: str) -> Json:
+    """Where all pods of a text would be placed, one after the other, and what would be left of the devices."""
+    limit = TimeLimit(SECONDS)
+    scenario, more = _scenario(state, snapshot, text, limit)
+    limits = Limits(limit, POD_SECONDS)
+    report = simulate(scenario, OBJECTIVES, batch=False, templates=(), limits=limits)
+    found = simulate_report.document(report)
+    for run in found["runs"]:
+        run["morePlacements"] = max(0, len(run["placements"]) - MOST_PLACEMENTS)
+        run["placements"] = run["placements"][:MOST_PLACEMENTS]
+    return {**found, "moreObjects": more}
+
+
+def explained(state: ClusterState, snapshot: Snapshot, text: str) -> Json:
+    """Where what is in a text would get its devices, or what is in the way."""
+    limit = TimeLimit(SECONDS)
+    scenario, more = _scenario(state, snapshot, text, limit)
     return {**json_report.document(explain_all(scenario, limit=limit)), "moreObjects": more}

@@ -122,7 +122,8 @@ export interface Square {
   name: string;
   status: Status;
   tainted?: boolean;
-  used?: number;
+  /** of a device that claims share: how much of its fullest capacity they use, from 0 to 1 */
+  used?: number | null;
   parent?: string;
 }
 
@@ -154,6 +155,15 @@ export interface Giver {
 /** A value as in the API under the name of its type, who gives it, and what it hides. */
 export type Given = Record<string, unknown> & { from: Giver; hides?: Given[]; hidesMore?: number; left?: string };
 
+/** How much of a capacity claims use that share it, and which amounts a request can take; from 0 to 1. */
+export interface Fill {
+  capacity: string;
+  total: string;
+  used: number;
+  step: string | null;
+  ticks: { kind: string; amount: string; place: number }[];
+}
+
 export interface Device {
   driver: string;
   pool: string;
@@ -171,6 +181,7 @@ export interface Device {
   counters: { counterSet: string; counter: string; takes: string; left: string | null; total: string | null }[];
   taints: Given[];
   moreTaints?: number;
+  fills: Fill[];
   claims: { namespace: string; name: string; request: string; pods: string[]; others: string[] }[];
   [more: string]: unknown;
 }
@@ -342,6 +353,30 @@ export interface Validated {
   findings: TextFinding[];
   moreFindings: number;
   failures: Failure[];
+}
+
+export interface Placement {
+  pod: string;
+  node: string | null;
+  devices?: { claim: string; request: string; driver: string; pool: string; device: string }[];
+}
+
+/** All pods of a text, placed. */
+export interface Simulated {
+  pods: number;
+  runs: {
+    objective: string;
+    placed: number;
+    nodesUsed: number;
+    placements: Placement[];
+    morePlacements: number;
+    fragmentation: Capacity["fragmentation"];
+  }[];
+  problems: { object: string; problem: string }[];
+  waiting: { object: string; missing: string }[];
+  unplaced?: { pods: string[]; reason: string; causes?: string[] }[];
+  notes: string[];
+  moreObjects: number;
 }
 
 /** A remedy that has been tried. */

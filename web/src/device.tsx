@@ -1,6 +1,7 @@
 // A device: who holds it, what it has, and who says so.
 import type { ComponentChildren } from "preact";
 import type { Device, Given, Giver } from "./api.ts";
+import { Fills } from "./fill.tsx";
 import { Answer, useAnswer, useTitle } from "./parts.tsx";
 import { to } from "./routes.ts";
 import { Mark } from "./status.tsx";
@@ -24,7 +25,7 @@ export function DevicePage({ driver, pool, name }: { driver: string; pool: strin
 const ABOUT_VALUES = ["from", "hides", "hidesMore", "left"];
 const SHOWN = new Set([
   "driver", "pool", "device", "resourceSlice", "generation", "status", "problem", "nodeName", "nodeClosed", "attributes",
-  "moreAttributes", "capacity", "moreCapacity", "counters", "taints", "moreTaints", "claims",
+  "moreAttributes", "fills", "capacity", "moreCapacity", "counters", "taints", "moreTaints", "claims",
 ]);
 
 /** The value, without who gives it. */
@@ -38,11 +39,14 @@ function typeOf(given: Given): string {
   return Object.keys(given).find((key) => !ABOUT_VALUES.includes(key)) ?? "";
 }
 
+/** How much of its fullest capacity is in use. */
+export const usedOf = ({ fills }: Device) => (fills.length > 0 ? Math.max(...fills.map(({ used }) => used)) : null);
+
 function Facts({ of }: { of: Device }) {
   const rest = Object.fromEntries(Object.entries(of).filter(([key]) => !SHOWN.has(key)));
   return (
     <>
-      <p class="state"><Mark status={of.status} tainted={of.taints.length > 0} /> <b><Said>{of.status}</Said></b>{of.problem && <>: <Said>{of.problem}</Said></>}</p>
+      <p class="state"><Mark status={of.status} used={usedOf(of)} tainted={of.taints.length > 0} /> <b><Said>{of.status}</Said></b>{of.problem && <>: <Said>{of.problem}</Said></>}</p>
       <dl class="facts">
         <Fact name="Driver">{of.driver}</Fact>
         <Fact name="Pool">{of.pool}</Fact>
@@ -76,6 +80,7 @@ function Facts({ of }: { of: Device }) {
           </>
         )}
       </Rows>
+      <Fills of={of.fills} />
       <Rows title="Capacity" columns={["Capacity", "Value", "Left", "From"]} of={Object.entries(of.capacity)} more={of.moreCapacity}>
         {([name, given]) => (
           <>

@@ -12,6 +12,8 @@ import { counted, number, Said, shown } from "./text.tsx";
 const isTable = signal(false);
 const driver = signal("");
 const wanted = signal("");
+/** The attribute by whose values the devices of each node are apart; empty for none. */
+const by = signal("");
 
 export function Devices() {
   const answer = useAnswer<ClusterMap>("map");
@@ -21,7 +23,7 @@ export function Devices() {
 
 function Overview({ map }: { map: ClusterMap }) {
   const drivers = map.kinds.map((kind) => kind.driver);
-  const tiles = chosenTiles(map, drivers);
+  const tiles = chosenTiles(map, drivers).flatMap((tile) => apart(tile, map));
   const kinds = selected.value && !selected.value.error ? new Set(selected.value.kinds) : null;
   const lit: Lit = { drivers, isLit: (device) => kinds === null || kinds.has(device.kind) };
   return (
@@ -36,6 +38,13 @@ function Overview({ map }: { map: ClusterMap }) {
             {[...new Set(drivers)].toSorted().map((name) => <option value={name}>{shown(name)}</option>)}
           </select>
         </label>
+        <label>
+          Apart by{" "}
+          <select value={by.value} onChange={(event) => (by.value = event.currentTarget.value)}>
+            <option value="">nothing</option>
+            {attributesOf(map).map((name) => <option value={name}>{shown(name)}</option>)}
+          </select>
+        </label>
         <label>Node <input type="search" value={wanted.value} onInput={(event) => (wanted.value = event.currentTarget.value)} /></label>
         <div class="switch" role="group" aria-label="View">
           <button type="button" aria-pressed={!isTable.value} onClick={() => (isTable.value = false)}>Map</button>
@@ -44,7 +53,7 @@ function Overview({ map }: { map: ClusterMap }) {
       </form>
       <Legend tiles={tiles} />
       {tiles.length === 0 && <p class="quiet">There are no such devices.</p>}
-      {isTable.value ? <Table key={driver.value + wanted.value} tiles={tiles} lit={lit} /> : <DeviceMap tiles={tiles} lit={lit} />}
+      {isTable.value ? <Table key={driver.value + wanted.value + by.value} tiles={tiles} lit={lit} /> : <DeviceMap tiles={tiles} lit={lit} />}
     </>
   );
 }
@@ -61,6 +70,32 @@ function chosenTiles(map: ClusterMap, drivers: string[]): Tile[] {
     .map((tile) => (named ? { ...tile, names: tile.names.filter((name) => name.includes(named)) } : tile))
     .map((tile) => (named ? { ...tile, count: tile.names.length } : tile))
     .filter((tile) => tile.devices.length > 0 && tile.names.length > 0);
+}
+
+const MOST_ATTRIBUTES = 200;
+/** By these one looks for devices that are near each other. */
+const PLACES = ["resource.kubernetes.io/pcieRoot", "resource.kubernetes.io/numaNode", "numaNode"];
+
+/** What the devices have attributes of, places first. */
+function attributesOf({ kinds }: ClusterMap): string[] {
+  const names = new Set(kinds.flatMap(({ attributes }) => Object.keys(attributes)));
+  const rank = (name: string) => (PLACES.includes(name) ? PLACES.indexOf(name) : PLACES.length);
+  return [...names].toSorted((one, other) => rank(one) - rank(other) || (one < other ? -1 : 1)).slice(0, MOST_ATTRIBUTES);
+}
+
+/** A tile for each value of the attribute that devices of a tile have. */
+function apart(tile: Tile, { kinds }: ClusterMap): Tile[] {
+  if (by.value === "") return [tile];
+  const parts = new Map<string, Tile["devices"]>();
+  for (const device of tile.devices) {
+    const attributes = kinds[device.kind]?.attributes ?? {};
+    const value = Object.hasOwn(attributes, by.value) ? attributes[by.value] : undefined;
+    const part = value === undefined ? "without it" : typeof value === "string" ? value : JSON.stringify(value);
+    const known = parts.get(part);
+    if (known) known.push(device);
+    else parts.set(part, [device]);
+  }
+  return [...parts].toSorted(([one], [other]) => one.localeCompare(other, "en", { numeric: true })).map(([part, devices]) => ({ ...tile, devices, part }));
 }
 
 function statuses(tile: Tile): Map<Status, number> {
@@ -107,6 +142,7 @@ function Table({ tiles, lit }: { tiles: Tile[]; lit: Lit }) {
                 <Some of={tile.names} most={2}>
                   {(name) => (tile.isElsewhere ? <span>pool <Said>{name}</Said> </span> : <><a href={to.node(name)}><Said>{name}</Said></a> </>)}
                 </Some>
+                {tile.part !== undefined && <span class="quiet"><Said>{tile.part}</Said></span>}
                 {tile.count > tile.names.length && ` and ${counted(tile.count - tile.names.length, "more")}`}
                 {tile.closed && <p class="quiet small">closed: <Said>{tile.closed}</Said></p>}
               </th>

@@ -8,7 +8,11 @@ import { counted, number, Said, shown } from "./text.tsx";
 export interface Tile extends Group {
   /** whether the name is that of a pool whose devices are not on one node */
   isElsewhere: boolean;
+  /** the value that these devices of it have in common */
+  part?: string;
 }
+
+const nameOf = ({ names, part }: Tile) => (part === undefined ? (names[0] ?? "") : `${names[0] ?? ""} ${part}`);
 
 /** For each kind of devices its driver, and whether the selector chooses it. */
 export interface Lit {
@@ -30,6 +34,7 @@ function TileBox({ tile, lit }: { tile: Tile; lit: Lit }) {
   const about = (
     <>
       <span class="name"><Said>{first}</Said></span>
+      {tile.part !== undefined && <span class="of small"><Said>{tile.part}</Said></span>}
       {tile.count > 1 && <span class="many">{counted(tile.count, "node")}</span>}
       <span class="quiet small">{number(free)} of {number(tile.devices.length)} free</span>
       {tile.closed && <span class="quiet small closed">closed: <Said>{tile.closed}</Said></span>}
@@ -171,7 +176,7 @@ function Drawn({ tiles, squares, lit }: { tiles: Tile[]; squares: number; lit: L
   const point = (event: MouseEvent) => {
     const { x, y, tile, device } = hit(event);
     if (tile === undefined) return setAbout(undefined);
-    const name = tile.count > 1 ? `${tile.names[0]} and ${counted(tile.count - 1, "other")}` : (tile.names[0] ?? "");
+    const name = tile.count > 1 ? `${nameOf(tile)} and ${counted(tile.count - 1, "other")}` : nameOf(tile);
     setAbout({ text: device ? `${name} – ${inWords(device)}` : name, x, y });
   };
   const open = (event: MouseEvent) => {
@@ -251,7 +256,7 @@ function draw(canvas: HTMLCanvasElement, { from, until }: Band, plan: Plan, lit:
   context.textBaseline = "top";
   for (const { tile, x, y } of tiles) {
     const count = tile.count > 1 ? `${number(tile.count)} × ` : "";
-    const label = fitting(context, count + shown(tile.names[0] ?? ""), pixels(plan.width - BETWEEN));
+    const label = fitting(context, count + shown(nameOf(tile)), pixels(plan.width - BETWEEN));
     context.fillText(label, pixels(x), pixels(y));
   }
 }

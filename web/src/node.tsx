@@ -4,7 +4,7 @@ import { Answer, Some, useAnswer, useTitle } from "./parts.tsx";
 import { to } from "./routes.ts";
 import { Mark } from "./status.tsx";
 import { counted, Said } from "./text.tsx";
-import { valueOf } from "./device.tsx";
+import { usedOf, valueOf } from "./device.tsx";
 import { PoolTiles } from "./partitions.tsx";
 
 export function NodePage({ name }: { name: string }) {
@@ -47,7 +47,7 @@ function Row({ of }: { of: Device }) {
         <a href={to.device(of.driver, of.pool, of.device)}><Said>{of.device}</Said></a>
         <p class="quiet small"><Said>{of.driver}</Said></p>
       </th>
-      <td><span class="status"><Mark status={of.status} tainted={of.taints.length > 0} /> <Said>{of.status}</Said>{of.taints.length > 0 && ", tainted"}</span></td>
+      <td><span class="status"><Mark status={of.status} used={usedOf(of)} tainted={of.taints.length > 0} /> <Said>{of.status}</Said>{of.taints.length > 0 && ", tainted"}</span></td>
       <td>{of.claims.map((claim) => <p>{[...claim.pods, ...claim.others].map((each) => <><Said>{each}</Said> </>)}<span class="quiet small">claim <Said>{`${claim.namespace}/${claim.name}`}</Said></span></p>)}</td>
       <td class="wide small">
         {Object.entries(of.attributes).slice(0, 4).map(([key, given]) => <span class="status"><span class="quiet"><Said>{key}</Said></span> <Said>{valueOf(given)}</Said> </span>)}

@@ -20,19 +20,20 @@ const lookOf = (status: Status) => LOOKS[Object.hasOwn(LOOKS, status) ? status :
 export const toneOf = (status: Status) => lookOf(status).tone;
 
 export function inWords({ name, status, tainted, used }: Square): string {
-  const share = used === undefined ? "" : `, ${number(Math.round(100 * used))}% in use`;
+  const share = used == null ? "" : `, ${number(Math.round(100 * used))}% in use`;
   return `${name}: ${status}${share}${tainted ? ", tainted" : ""}`;
 }
 
 type Drawn = Pick<Square, "status" | "tainted" | "used">;
 
-export function Mark({ status, tainted, used = 0.5, title }: Drawn & { title?: string }) {
+export function Mark({ status, tainted, used, title }: Drawn & { title?: string }) {
   const look = lookOf(status);
+  const level = used ?? 0.5;
   return (
     <svg class={`mark ${look.tone}`} viewBox="0 0 16 16" aria-hidden="true">
       {title && <title>{title}</title>}
       <rect class="ground" width="16" height="16" rx="2" />
-      {status === "shared" && <rect class="level" y={16 * (1 - used)} width="16" height={16 * used} />}
+      {status === "shared" && <rect class="level" y={16 * (1 - level)} width="16" height={16 * level} />}
       {look.sign && <path class="sign" d={look.sign} />}
       <rect class="edge" x="1" y="1" width="14" height="14" rx="1.5" />
       {tainted && <path class="taint" d={TAINT} />}

@@ -1,12 +1,13 @@
 // A text to try: what the server would answer to it, and whether it would fit in the cluster that is shown. It is kept in the address alone.
 import { signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { ask, type Explanation, Refused, type TextFinding, type Validated } from "./api.ts";
+import { ask, type Explanation, Refused, type Simulated, type TextFinding, type Validated } from "./api.ts";
 import type { Editor } from "./editor.ts";
 import { pack, unpack } from "./packing.ts";
 import { Notes, SeverityTag, Some, useAsked, useTitle } from "./parts.tsx";
 import { Explained } from "./pod.tsx";
 import { to } from "./routes.ts";
+import { SimulatedText } from "./simulated.tsx";
 import { Code, counted, Said, sentence, shown } from "./text.tsx";
 
 const MOST_BYTES = 60_000;
@@ -51,6 +52,8 @@ export function Try({ packed }: { packed: string }) {
   const question = isEmpty || isLong ? null : { text: text.value };
   const validated = useAsked<Validated>("validate", question, 300);
   const explained = useAsked<Explanation & { moreObjects: number }>("explain-text", question, 900);
+  const [isPlaced, setPlaced] = useState(false);
+  const simulated = useAsked<Simulated>("simulate-text", isPlaced ? question : null, 900);
   const editor = useRef<Editor>(null);
   const findings = (question && validated.value?.findings) || [];
   return (
@@ -81,6 +84,13 @@ export function Try({ packed }: { packed: string }) {
           </article>
         ))}
         {question && explained.value && <Notes of={explained.value.notes} />}
+      </section>
+      <section>
+        <h2>Where would all of it be placed?</h2>
+        <p><button type="button" aria-expanded={isPlaced} onClick={() => setPlaced(!isPlaced)}>Simulate</button> <span class="quiet">One pod after the other, in the cluster that is shown.</span></p>
+        {isPlaced && simulated.error && <p class="quiet" role="status"><Said>{sentence(simulated.error.message)}</Said></p>}
+        {isPlaced && question && !simulated.error && !simulated.value && <p class="quiet" role="status">Placing…</p>}
+        {isPlaced && question && simulated.value && <SimulatedText of={simulated.value} />}
       </section>
     </>
   );

@@ -43,8 +43,8 @@ const OTHERS = [
 
 const STATUSES = ["free", "allocated", "allocated", "shared", "counters used up", "other groups in use", "incomplete pool", "invalid pool", "feature gate off"];
 const KINDS = [
-  { driver: "gpu.example.com", count: 0, attributes: { "gpu.example.com/model": "H100" } },
-  { driver: "gpu.example.com", count: 0, attributes: { "gpu.example.com/model": "a100" } },
+  { driver: "gpu.example.com", count: 0, attributes: { "gpu.example.com/model": "H100", "resource.kubernetes.io/pcieRoot": "pci0000:00" } },
+  { driver: "gpu.example.com", count: 0, attributes: { "gpu.example.com/model": "a100", "resource.kubernetes.io/pcieRoot": "pci0000:10" } },
   { driver: "nic.example.com", count: 0, attributes: {} },
 ];
 
@@ -96,6 +96,10 @@ const device = (driver, pool, name, status = "allocated") => ({
     isOld: { null: {}, ...from("ResourceSlicePatch", "versions") },
   },
   capacity: { memory: { value: "80Gi", left: "10Gi", requestPolicy: { default: "10Gi" }, ...from("ResourceSlice", `${pool}-${driver}`) } },
+  fills: [
+    { capacity: "memory", total: "80Gi", used: 0.875, step: "10Gi", ticks: [["default", "10Gi"], ["min", "10Gi"], ["step", "20Gi"], ["step", "30Gi"], ["max", "40Gi"]].map(([kind, amount]) => ({ kind, amount, place: parseInt(amount) / 80 })) },
+    { capacity: "lanes", total: "16", used: 0, step: null, ticks: [["value", "4"], ["value", "8"]].map(([kind, amount]) => ({ kind, amount, place: amount / 16 })) },
+  ],
   counters: [{ counterSet: "gpu-0", counter: "memory", takes: "30Gi", left: "10Gi", total: "40Gi" }],
   taints: [{ key: "example.com/overheated", effect: "NoSchedule", ...from("DeviceTaintRule", "hot") }],
   claims: status === "allocated" ? [{ namespace: "team-b", name: "api-gpu", request: "gpu", pods: ["team-b/api-5d-x"], others: [] }] : [],
@@ -205,6 +209,20 @@ const partitions = ({ driver, pool }) => ({
 });
 const beside = ({ devices }) => ({ refused: devices.includes("half-0") ? ["full", "quarter-0", "quarter-1"].map((device) => ({ device, reason: "gpu-0: slice-0 needs 1, 0 left" })) : [], moreRefused: 0 });
 
+const run = (objective, placed, more) => ({
+  objective, placed, nodesUsed: 2, fragmentation: FRAGMENTATION, morePlacements: 3,
+  placements: [{ pod: "Deployment default/d-0", node: "n1", devices: ["gpu-0", "gpu-1"].map((device) => ({ claim: "default/g", request: "gpu", driver: "gpu.example.com", pool: "n1", device })) }, { pod: "Deployment default/d-1", node: null, reason: "0/3 nodes are available" }],
+  ...more,
+});
+const simulateText = ({ text }) =>
+  text.includes("kind")
+    ? {
+        pods: 5, runs: [run("kube-scheduler", 4), run("best-fit", 5, { fragmentation: null })], problems: [{ object: "Pod default/p", problem: "has no name" }],
+        waiting: [{ object: "Pod default/q", missing: "ResourceClaim x" }], unplaced: [{ pods: ["Deployment default/d-1"], reason: "0/3 nodes are available", causes: ["request gpu finds 1 of 2 devices"] }],
+        notes: ["Checked: devices."], moreObjects: 2, unknownClasses: [], failures: [],
+      }
+    : { refused: 422, error: "nothing in it requests devices" };
+
 function answers(found, devices, more = {}) {
   const waiting = found.findings.filter((each) => each.code === "CD001").reduce((sum, each) => sum + each.objects.length, 0);
   return {
@@ -220,6 +238,7 @@ function answers(found, devices, more = {}) {
     validate,
     fix,
     "explain-text": explainText,
+    "simulate-text": simulateText,
     remedy,
     pools,
     pool,
@@ -264,6 +283,7 @@ function hostile() {
     problem: EVIL.join(" "),
     attributes: Object.fromEntries(EVIL.map((each) => [each, { string: each, ...from(each, each), hides: [{ string: each, ...from(each, each) }] }])),
     capacity: Object.fromEntries(EVIL.map((each) => [each, { value: each, left: each, ...from(each, each) }])),
+    fills: EVIL.map((each) => ({ capacity: each, total: each, used: 0.5, step: each, ticks: [each, "default", "min", "max", "value"].map((kind) => ({ kind, amount: each, place: 0.5 })) })),
     counters: EVIL.map((each) => ({ counterSet: each, counter: each, takes: each, left: each, total: null })),
     taints: EVIL.map((each) => ({ key: each, value: each, effect: each, ...from(each, each) })),
     claims: EVIL.map((each) => ({ namespace: each, name: each, request: each, pods: [each], others: [each] })),
@@ -315,6 +335,11 @@ function hostile() {
       findings: EVIL.map((each) => ({ resourceSlice: each, severity: each, rule: each, field: each, message: each, hint: each })),
       releases: EVIL,
       dropped: EVIL.map((each) => ({ release: each, fields: EVIL.map((field) => ({ field, places: 1 })) })),
+    }),
+    "simulate-text": () => ({
+      ...simulateText({ text: "kind" }),
+      runs: EVIL.map((each) => run(each, 1, { placements: EVIL.map((pod) => ({ pod, node: pod, devices: EVIL.map((device) => ({ driver: device, pool: device, device })) })), fragmentation: { partitions: EVIL.map((partition) => ({ driver: partition, partition, placeable: 1 })), shares: [] } })),
+      problems: EVIL.map((each) => ({ object: each, problem: each })), waiting: EVIL.map((each) => ({ object: each, missing: each })), unplaced: EVIL.map((each) => ({ pods: EVIL, reason: each, causes: EVIL })), notes: EVIL,
     }),
     partitions: ({ driver, pool }) => ({
       driver, pool,

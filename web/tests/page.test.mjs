@@ -51,6 +51,8 @@ ASKED["#/try"] = async (page) => {
   await page.locator(".cm-content").fill("kind: ResourceClaim\nspec:\n  a: deviceClassname\n");
   await page.getByRole("button", { name: "Fix it" }).first().waitFor();
   await page.locator("article .sentence").first().waitFor();
+  await page.getByRole("button", { name: "Simulate" }).click();
+  await page.getByRole("table", { name: "How many would be placed" }).waitFor();
 };
 
 const text = (page, selector = "main") => page.locator(selector).first().innerText();
@@ -105,7 +107,7 @@ const SAYS = [
   ["busy", "#/devices", "Devices", ["n2", "96 nodes", "3 of 8 free", "counters used up 2", "tainted 112", "closed: taint"]],
   ["busy", "#/devices/node/n110", "Node n110", ["taint node.kubernetes.io/unschedulable", "8 devices", "gpu-0", "counters used up, tainted", "team-b/api-5d-x", "model H100"]],
   ["busy", "#/devices/node/n1", "Node n1", ["Partitions of n1", "gpu-0 memory 40Gi, slice-0 1", "quarter-3"]],
-  ["busy", "#/devices/device/gpu.example.com/n1/gpu-0", "Device gpu-0", ["allocated", "team-b/api-gpu", "12.4.1 version", "instead of 12.4.0 from ResourceSlice", "ResourceSlicePatch versions", "80Gi", "10Gi", "40Gi", "example.com/overheated:NoSchedule"]],
+  ["busy", "#/devices/device/gpu.example.com/n1/gpu-0", "Device gpu-0", ["allocated", "team-b/api-gpu", "12.4.1 version", "instead of 12.4.0 from ResourceSlice", "ResourceSlicePatch versions", "80Gi", "88% of 80Gi in use", "A request takes 10Gi if it does not say how much; from 10Gi to 40Gi in steps of 10Gi.", "0% of 16 in use", "A request takes 4 and 8.", "40Gi", "example.com/overheated:NoSchedule"]],
   ["busy", "#/findings", "Findings", ["6 findings", "Errors 4", "Warnings 1", "Notes 1", "CD010 incomplete-pool", "claimcheck devices --driver=gpu.example.com"]],
   ["busy", "#/capacity", "Capacity", ["H100 gpu.example.com", "8 on a node", "2 on a pcieRoot", "3 node cordoned", "big-gpu", "no time to ask the selectors of slow", "1g.10gb"]],
   ["busy", "#/pools", "Pools", ["6 pools", "n1 gpu.example.com", "1 of 2", "All slices of generation 3 are there: no", "and 4 others"]],
@@ -257,6 +259,19 @@ test("what is typed is checked as one types, fixed on a click, and kept in the a
   assert.ok((await wrong.locator(".cm-content").innerText()).length < 1_000);
 });
 
+test("all of what is typed is placed when one asks for it", async (t) => {
+  const { page } = await open(t, "busy", "#/try");
+  await page.locator(".cm-content").fill("kind: ResourceClaim\n");
+  await page.getByRole("button", { name: "Simulate" }).click();
+  await page.getByRole("row", { name: "kube-scheduler 4 of 5 2 9" }).waitFor();
+  await page.getByRole("row", { name: "best-fit 5 of 5 2 ?" }).waitFor();
+  await page.getByRole("row", { name: "Deployment default/d-0 n1 gpu-0 gpu-1" }).waitFor();
+  await page.getByText("Request gpu finds 1 of 2 devices.").waitFor();
+  await page.getByText("2 other objects were not looked at.").waitFor();
+  await page.locator(".cm-content").fill("else\n");
+  await page.getByText("Nothing in it requests devices.").nth(1).waitFor();
+});
+
 test("a remedy of a pod is tried on the map", async (t) => {
   const { page } = await open(t, "busy", "#/waiting/team-a/train");
   await page.getByRole("link", { name: "Try it on the map" }).first().click();
@@ -308,9 +323,23 @@ test("the map can be narrowed to a driver and to nodes, and leads to nodes and d
   await page.getByRole("heading", { name: "gpu-2" }).waitFor();
   await page.goBack();
   await page.getByRole("link", { name: /^n110/ }).click();
-  await page.getByRole("heading", { name: "n110" }).waitFor();
+  await page.getByRole("heading", { name: "n110", exact: true }).waitFor();
   await page.getByRole("link", { name: "gpu-3" }).click();
   await page.getByRole("heading", { name: "gpu-3" }).waitFor();
+});
+
+test("devices are shown apart by an attribute", async (t) => {
+  const { page } = await open(t, "busy", "#/devices");
+  await page.getByLabel("Apart by").selectOption("resource.kubernetes.io/pcieRoot");
+  const tile = (name) => page.locator("a.tile").filter({ has: page.locator(".name", { hasText: /^n2$/ }) }).filter({ has: page.locator(".of", { hasText: name }) });
+  assert.equal(await tile("pci0000:00").locator(".mark").count(), 4);
+  assert.equal(await tile("pci0000:10").locator(".mark").count(), 3);
+  assert.equal(await tile("without it").locator(".mark").count(), 1);
+  await page.getByRole("button", { name: "Table" }).click();
+  await page.getByRole("row", { name: /^n2 n3 94 others? pci0000:10 288 / }).waitFor();
+  await page.getByRole("button", { name: "Map" }).click();
+  await page.getByLabel("Apart by").selectOption("nothing");
+  assert.equal(await page.locator("a.tile").count(), 5);
 });
 
 test("the table has what the map has, a hundred rows at a time", async (t) => {
@@ -321,7 +350,7 @@ test("the table has what the map has, a hundred rows at a time", async (t) => {
   await page.getByRole("button", { name: "Next" }).click();
   await page.getByText("101 to 200 of 5,000").waitFor();
   await page.getByRole("link", { name: "n100", exact: true }).click();
-  await page.getByRole("heading", { name: "n100" }).waitFor();
+  await page.getByRole("heading", { name: "n100", exact: true }).waitFor();
 });
 
 test("a square of a drawn map says what it is, and leads to its node", async (t) => {
@@ -330,7 +359,7 @@ test("a square of a drawn map says what it is, and leads to its node", async (t)
   await map.hover({ position: { x: 3, y: 3 } });
   await page.getByText("n0 – gpu-0: free").waitFor();
   await map.click({ position: { x: 3, y: 3 } });
-  await page.getByRole("heading", { name: "n0" }).waitFor();
+  await page.getByRole("heading", { name: "n0", exact: true }).waitFor();
 });
 
 test("what is shown changes with the cluster", async (t) => {
@@ -439,6 +468,7 @@ for (const hash of STRANGE) {
       await page.locator(".caret").waitFor();
       await page.getByLabel("Selector in CEL").fill("a");
       await page.getByText("Chooses").waitFor();
+      await page.getByLabel("Apart by").selectOption({ index: 1 });
     }
     for (const isTable of hash === "#/devices" ? [false, true] : [false]) {
       if (isTable) await page.getByRole("button", { name: "Table" }).click();
@@ -483,11 +513,12 @@ for (const colorScheme of ["light", "dark"]) {
   test(`axe finds nothing in any view when it is ${colorScheme}`, async (t) => {
     for (const [cluster, hash] of [...VIEWS.map((hash) => ["busy", hash]), ["quiet", ""], ["large", "#/devices"], ["different", "#/devices"], ["empty", "#/devices"]]) {
       const { page } = await open(t, cluster, hash, { colorScheme });
-      for (const state of hash === "#/devices" ? ["map", "wrong", "chosen", "table"] : [""]) {
+      for (const state of hash === "#/devices" ? ["map", "wrong", "chosen", "apart", "table"] : [""]) {
         if (state === "wrong") await page.getByLabel("Selector in CEL").fill("a ? b");
         if (state === "wrong") await page.locator(".caret").waitFor();
         if (state === "chosen") await page.getByLabel("Selector in CEL").fill("true");
         if (state === "chosen") await page.getByText("Chooses").waitFor();
+        if (state === "apart") await page.getByLabel("Apart by").selectOption({ index: Math.min(1, await page.getByLabel("Apart by").locator("option").count() - 1) });
         if (state === "table") await page.getByRole("button", { name: "Table" }).click();
         await ASKED[hash]?.(page);
         assert.deepEqual(await inaccessible(page), [], `${cluster} ${hash} ${state}`);

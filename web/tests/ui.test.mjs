@@ -56,6 +56,11 @@ test("claimcheck ui checks, fixes and explains what is typed", async (t) => {
   await page.getByRole("button", { name: "Fix it" }).click();
   await page.getByText("1 object: 1 valid, 0 invalid").waitFor();
   await page.getByText("ResourceClaim default/c").first().waitFor();
+  await page.getByRole("button", { name: "Simulate" }).click();
+  await page.getByRole("row", { name: /^best-fit 0 of 1 0/ }).waitFor();
+  await page.locator(".cm-content").fill(claim.replace("deviceClassname: gpu", "deviceClassName: gpu.example.com"));
+  await page.getByRole("row", { name: /^best-fit 1 of 1 1/ }).waitFor();
+  await page.getByRole("row", { name: /^ResourceClaim default\/c n1 / }).waitFor();
   assert.deepEqual(await inaccessible(page), []);
 });
 

@@ -10,6 +10,7 @@ from allocator.devices import Device
 from allocator.rules.standing import is_selectable
 from allocator.time_limit import OutOfTime, TimeLimit
 from claimcheck.answers.devices.cluster_devices import GATE_OFF, ClusterDevices
+from claimcheck.answers.devices.fills import share
 from claimcheck.answers.devices.pool_left import PoolLeft
 from resourceapi.quantity import Quantity
 from resourceapi.records.claims import Allocation
@@ -64,17 +65,12 @@ def counter_sets(devices: ClusterDevices, id: PoolId) -> list[CounterSet]:
             if name in found:
                 totals = found[name].counters
                 shares = {
-                    counter: _share(amount, totals[counter])
+                    counter: share(amount, totals[counter])
                     for counter, amount in takes.items()
                     if counter in totals
                 }
                 taken[name].append(Partition(device, shares, groups))
     return [each._replace(partitions=taken[name]) for name, each in found.items()]
-
-
-def _share(amount: Quantity, total: Quantity) -> float:
-    whole = total.approximate_float()
-    return min(1.0, max(0.0, amount.approximate_float() / whole)) if whole > 0 else 1.0
 
 
 class Together:

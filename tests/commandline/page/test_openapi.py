@@ -29,6 +29,7 @@ QUESTIONS: dict[str, dict[str, str]] = {
     "new-nodes": {"text": json.dumps(_claim(1)), "copies": "9"},
     "validate": {"text": WRONG},
     "fix": {"text": WRONG, "finding": ""},
+    "simulate-text": {"text": json.dumps(_claim(1))},
     "explain-text": {"text": json.dumps(_claim(1))},
 }
 

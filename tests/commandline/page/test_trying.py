@@ -106,6 +106,30 @@ def test_texts_are_explained_in_bounded_time(pages: ClusterPages, monkeypatch: p
     assert error.value.code == 503
 
 
+def test_a_text_is_simulated_in_the_cluster_that_is_shown(
+    pages: ClusterPages, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As `simulate -f` does; of many, the others are counted, and where the time is over, it is said."""
+    claims = [{**_claim(2), "metadata": {"name": f"c{place}", "namespace": "team"}} for place in range(3)]
+    text = yaml.safe_dump_all(claims)
+    found = ask(pages, "simulate-text", text=text)
+    (tmp_path / "text.yaml").write_text(text, encoding="utf-8")
+    given = ["-f", str(tmp_path / "text.yaml"), "--inventory", str(tmp_path / "cluster.yaml")]
+    main(["simulate", *given, "--compare", "kube-scheduler,best-fit", "-o", "json"])
+    assert found.pop("moreObjects") == 0
+    assert [each.pop("morePlacements") for each in found["runs"]] == [0, 0]
+    assert found == json.loads(capsys.readouterr().out)
+    assert [each["placed"] for each in found["runs"]] == [2, 2]
+    monkeypatch.setattr(texts, "MOST_PLACEMENTS", 1)
+    monkeypatch.setattr(texts, "MOST_WORKLOADS", 2)
+    found = ask(pages, "simulate-text", text=f"{text}\n")
+    assert (found["moreObjects"], found["runs"][0]["morePlacements"]) == (1, 1)
+    monkeypatch.setattr(texts, "SECONDS", 1e-9)
+    with pytest.raises(HTTPError) as error:
+        ask(pages, "simulate-text", text=f"{text}\n\n")
+    assert error.value.code == 503
+
+
 @pytest.mark.parametrize("case", CASES, ids=[each["case"] for each in CASES])
 def test_each_remedy_can_be_tried(case: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The pod gets devices that it did not have on a node on which the remedy helps; the map is that of the cluster after it."""
