@@ -115,7 +115,8 @@ class DeviceMap:
 
     def _square(self, device: Device) -> Square:
         status, tainted = self._devices.status(device), self._devices.is_tainted(device)
-        used = [each.used for each in fills(self._devices, device)] if status == SHARED else []
+        found = fills(self._devices, device) if status == SHARED else []
+        used = [each.used for each in found if each.used is not None]
         return Square(self._kind_of[device.id], status, tainted, round(max(used), 2) if used else None)
 
 

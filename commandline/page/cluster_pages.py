@@ -450,5 +450,7 @@ SELECT, BESIDE, ROOM, CHANGED, NEW_NODES, VALIDATE, FIX, EXPLAIN_TEXT, SIMULATE_
 #: What is asked by POST: expressions and manifests may be long.
 POSTED = frozenset((SELECT, BESIDE, ROOM, CHANGED, NEW_NODES, VALIDATE, FIX, EXPLAIN_TEXT, SIMULATE_TEXT))
 _LANE_OF = {"/api/v1/cluster": EXAMINATION, "/api/v1/doctor": EXAMINATION}
-_LANE_OF |= {f"/api/v1/{name}": SEARCH for name in ("explain", "remedy", "capacity", "capacity.csv")}
+_LANE_OF |= {
+    f"/api/v1/{name}": SEARCH for name in ("explain", "remedy", "partitions", "capacity", "capacity.csv")
+}
 _LANE_OF |= dict.fromkeys((ROOM, CHANGED, NEW_NODES, EXPLAIN_TEXT, SIMULATE_TEXT), SEARCH)

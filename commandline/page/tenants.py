@@ -21,7 +21,7 @@ from cluster.event_writer import Subject
 from cluster.live_objects import Resource
 from cluster.objects import CLAIM
 from commandline import doctor_report
-from commandline.page.cluster_pages import FIX, SELECT, VALIDATE, ClusterPages, as_rendered
+from commandline.page.cluster_pages import BESIDE, FIX, SELECT, VALIDATE, ClusterPages, as_rendered
 from commandline.page.questions import given
 from commandline.watch import keep_looking
 from resourceapi.api_client import Unavailable
@@ -49,7 +49,13 @@ _PODS = ("Pod", CLAIM)
 #: Their questions wait for each other, and for nobody else's.
 LANE = "tenants"
 #: What is shown of devices to who may list ResourceSlices; the others show nothing of the cluster but to who asks about a text of their own.
-_OF_DEVICES = frozenset((*(f"/api/v1/{name}" for name in ("map", "node", "device", "pools", "pool")), SELECT))
+_OF_DEVICES = frozenset(
+    (
+        *(f"/api/v1/{name}" for name in ("map", "node", "device", "pools", "pool", "partitions")),
+        SELECT,
+        BESIDE,
+    )
+)
 _OF_TEXTS = frozenset((VALIDATE, FIX, "/api/v1/openapi.json"))
 
 

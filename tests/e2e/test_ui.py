@@ -33,7 +33,8 @@ _RBAC = "/apis/rbac.authorization.k8s.io/v1"
 #: What nobody may be told who may read only `team`.
 _HIDDEN = "hidden"
 _WAITING = 7
-_DEVICES = {"map", "node", "device", "pools", "pool", "select", "validate", "fix", "openapi.json"}
+_OF_SLICES = {"map", "node", "device", "pools", "pool", "partitions", "beside", "select"}
+_DEVICES = {*_OF_SLICES, "validate", "fix", "openapi.json"}
 _OF_TENANTS = {"cluster", "doctor", "explain", *_DEVICES}
 
 
@@ -88,13 +89,24 @@ def _text(namespace: str) -> str:
     return json.dumps({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
 
 
-_COMMON = {"number": "0", "driver": DRIVER, "device": "gpu-0", "expression": "true", "finding": ""}
+_CHANGE = {"applied": "", "like": "", "nodes": "1", "count": "1", "copies": "1", "template": ""}
+_COMMON = {
+    **_CHANGE,
+    "deviceClass": "gpu",
+    "devices": "gpu-0",
+    "number": "0",
+    "driver": DRIVER,
+    "device": "gpu-0",
+    "expression": "true",
+    "finding": "",
+}
 _VALUES = {
     True: {
         **_COMMON,
         "namespace": "team",
         "name": "mine",
         "pool": "node-1",
+        "cordon": "node-1",
         "kind": "ResourceClaim",
         "text": _text("team"),
     },
@@ -103,6 +115,7 @@ _VALUES = {
         "namespace": "hidden-namespace",
         "name": "hidden-0",
         "pool": "node-2",
+        "cordon": "node-2",
         "kind": "ResourceClaim",
         "text": _text("x"),
     },
@@ -270,7 +283,7 @@ def test_a_tenant_is_told_nothing_of_others(page: Page, sees_devices: bool) -> N
             answered.add(question.split()[0].partition("?")[0].removeprefix("/api/v1/"))
         else:
             assert status in (400, 403, 404, 422), (question, status, text)
-    without = _OF_TENANTS - {"map", "node", "device", "pools", "pool", "select"}
+    without = _OF_TENANTS - _OF_SLICES
     assert answered <= (_OF_TENANTS if sees_devices else without), answered
     assert {"cluster", "doctor", "explain"} <= answered
     own = [

@@ -159,7 +159,8 @@ export type Given = Record<string, unknown> & { from: Giver; hides?: Given[]; hi
 export interface Fill {
   capacity: string;
   total: string;
-  used: number;
+  /** null if it is not known */
+  used: number | null;
   step: string | null;
   ticks: { kind: string; amount: string; place: number }[];
 }

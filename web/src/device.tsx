@@ -40,7 +40,7 @@ function typeOf(given: Given): string {
 }
 
 /** How much of its fullest capacity is in use. */
-export const usedOf = ({ fills }: Device) => (fills.length > 0 ? Math.max(...fills.map(({ used }) => used)) : null);
+export const usedOf = ({ fills }: Device) => (fills.length > 0 ? Math.max(...fills.map(({ used }) => used ?? 0)) : null);
 
 function Facts({ of }: { of: Device }) {
   const rest = Object.fromEntries(Object.entries(of).filter(([key]) => !SHOWN.has(key)));

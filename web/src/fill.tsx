@@ -13,9 +13,9 @@ function FillOf({ of: { capacity, total, used, step, ticks } }: { of: Fill }) {
   const [values, [least], [most], [usual]] = [of("value"), of("min"), of("max"), of("default")];
   return (
     <figure class="parts fill">
-      <figcaption><b><Said>{capacity}</Said></b> <span class="quiet">{number(Math.round(100 * used))}% of <Said>{total}</Said> in use</span></figcaption>
+      <figcaption><b><Said>{capacity}</Said></b> <span class="quiet">{used !== null && `${number(Math.round(100 * used))}% in use of `}<Said>{total}</Said></span></figcaption>
       <div class="row" aria-hidden="true">
-        <span class="level" style={{ width: `${100 * used}%` }} />
+        <span class="level" style={{ width: `${100 * (used ?? 0)}%` }} />
         {ticks.map(({ kind, amount, place }) => <span class={`tick ${Object.hasOwn(KINDS, kind) ? kind : ""}`} style={{ left: `${100 * place}%` }} title={shown(`${kind} ${amount}`)} />)}
       </div>
       {ticks.length > 0 && (

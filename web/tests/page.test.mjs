@@ -107,7 +107,7 @@ const SAYS = [
   ["busy", "#/devices", "Devices", ["n2", "96 nodes", "3 of 8 free", "counters used up 2", "tainted 112", "closed: taint"]],
   ["busy", "#/devices/node/n110", "Node n110", ["taint node.kubernetes.io/unschedulable", "8 devices", "gpu-0", "counters used up, tainted", "team-b/api-5d-x", "model H100"]],
   ["busy", "#/devices/node/n1", "Node n1", ["Partitions of n1", "gpu-0 memory 40Gi, slice-0 1", "quarter-3"]],
-  ["busy", "#/devices/device/gpu.example.com/n1/gpu-0", "Device gpu-0", ["allocated", "team-b/api-gpu", "12.4.1 version", "instead of 12.4.0 from ResourceSlice", "ResourceSlicePatch versions", "80Gi", "88% of 80Gi in use", "A request takes 10Gi if it does not say how much; from 10Gi to 40Gi in steps of 10Gi.", "0% of 16 in use", "A request takes 4 and 8.", "40Gi", "example.com/overheated:NoSchedule"]],
+  ["busy", "#/devices/device/gpu.example.com/n1/gpu-0", "Device gpu-0", ["allocated", "team-b/api-gpu", "12.4.1 version", "instead of 12.4.0 from ResourceSlice", "ResourceSlicePatch versions", "80Gi", "88% in use of 80Gi", "A request takes 10Gi if it does not say how much; from 10Gi to 40Gi in steps of 10Gi.", "0% in use of 16", "A request takes 4 and 8.", "40Gi", "example.com/overheated:NoSchedule"]],
   ["busy", "#/findings", "Findings", ["6 findings", "Errors 4", "Warnings 1", "Notes 1", "CD010 incomplete-pool", "claimcheck devices --driver=gpu.example.com"]],
   ["busy", "#/capacity", "Capacity", ["H100 gpu.example.com", "8 on a node", "2 on a pcieRoot", "3 node cordoned", "big-gpu", "no time to ask the selectors of slow", "1g.10gb"]],
   ["busy", "#/pools", "Pools", ["6 pools", "n1 gpu.example.com", "1 of 2", "All slices of generation 3 are there: no", "and 4 others"]],

@@ -49,6 +49,9 @@ class Use(NamedTuple):
 class ClusterDevices:
     """All devices in the slices of a cluster."""
 
+    #: whether it is known which claims there are
+    holders_are_known = True
+
     def __init__(self, state: ClusterState, limit: TimeLimit, snapshot: Snapshot | None = None) -> None:
         """Apply patches to them.
 

@@ -29,14 +29,14 @@ class Tick(NamedTuple):
 class Fill(NamedTuple):
     """A capacity of a device that claims share.
 
-    :param used: from 0 to 1.
+    :param used: from 0 to 1; None if it is not known what claims use.
     :param ticks: the default, then what the policy allows.
     :param step: by which amounts grow; None if any is allowed.
     """
 
     capacity: str
     total: Quantity
-    used: float
+    used: float | None
     ticks: Sequence[Tick]
     step: Quantity | None
 
@@ -49,11 +49,11 @@ def fills(devices: ClusterDevices, device: Device) -> list[Fill]:
     for name, capacity in device.capacity.items():
         total = value_of(capacity or EMPTY)
         if total.sign() > 0:
-            used = total.sub(left[name]) if name in left else None
+            used = share(total.sub(left[name]), total) if name in left else 0.0
             policy: Object = (capacity or EMPTY).get("requestPolicy") or EMPTY
             step = (policy.get("validRange") or EMPTY).get("step")
             ticks = list(_ticks(policy, total))
-            found.append(Fill(name, total, 0.0 if used is None else share(used, total), ticks, step))
+            found.append(Fill(name, total, used if devices.holders_are_known else None, ticks, step))
     return found
 
 

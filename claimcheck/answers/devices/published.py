@@ -13,6 +13,8 @@ PUBLISHED = "published"
 class PublishedDevices(ClusterDevices):
     """Those of a cluster of which neither pods nor claims are known."""
 
+    holders_are_known = False
+
     def status(self, device: Device) -> str:
         """Whether something in its slices is in the way of the device; who holds it is not known."""
         found = super().status(device)

@@ -8,8 +8,14 @@ from typing import Any
 import pytest
 import yaml
 
+from allocator.time_limit import UNLIMITED
+from claimcheck.answers.cluster_state import ClusterState
 from claimcheck.answers.devices import fills
+from claimcheck.answers.devices.published import PublishedDevices
+from commandline.devices.device_map import DeviceMap
 from commandline.page.cluster_pages import ClusterPages
+from documents.manifest import Unwritten
+from resourceapi.releases import Profile
 from tests.commandline.page.test_cluster_pages import _node, _of_command, _slice, ask
 
 Json = dict[str, Any]
@@ -115,3 +121,14 @@ def test_devices_of_one_claim(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     pages = _pages(tmp_path, monkeypatch, {"name": "nic", "capacity": {"bandwidth": {"value": "1"}}})
     assert ask(pages, "device", driver="nic.example.com", pool="n1", device="nic")["fills"] == []
     assert ask(pages, "map")["groups"][0]["devices"][0]["used"] is None
+
+
+def test_who_may_not_know() -> None:
+    """It is not said that nothing is in use to somebody who may not read claims."""
+    state = ClusterState(Profile(), "default")
+    state.learn([Unwritten("", each) for each in (_node("n1"), _slice("n1", _nic(None)))])
+    devices = PublishedDevices(state, UNLIMITED)
+    [device] = devices
+    assert [each.used for each in fills.fills(devices, device)] == [None]
+    [group] = DeviceMap(devices).document()["groups"]
+    assert [each["used"] for each in group["devices"]] == [None]
