@@ -313,8 +313,14 @@ def test_answers_are_made_once_for_all(
 
 def test_every_lane_is_one_of_a_few() -> None:
     """What searches for places, or looks at all that waits, is in none with the map."""
-    slow = ("doctor", "cluster", "explain", "remedy", "capacity", "capacity.csv")
-    posted = (cluster_pages.ROOM, cluster_pages.CHANGED, cluster_pages.NEW_NODES, cluster_pages.EXPLAIN_TEXT)
+    slow = ("doctor", "cluster", "explain", "remedy", "partitions", "capacity", "capacity.csv")
+    posted = (
+        cluster_pages.ROOM,
+        cluster_pages.CHANGED,
+        cluster_pages.NEW_NODES,
+        cluster_pages.EXPLAIN_TEXT,
+        cluster_pages.SIMULATE_TEXT,
+    )
     paths = [f"/api/v1/{name}" for name in openapi.PATHS]
     others = {each for each in paths if lane_of(each) == OTHERS}
     assert others == set(paths) - {f"/api/v1/{name}" for name in slow} - set(posted)

@@ -146,7 +146,7 @@ def test_who_may_not_list_one_of_them_is_no_administrator(missing: str) -> None:
 def test_every_other_answer_is_refused() -> None:
     """What tenants are shown is a list: an answer that is added is not on it."""
     shown = {each.removeprefix("/api/v1/") for each in Page(OWN | DEVICES).visitor.answers}
-    of_devices = {"map", "node", "device", "pools", "pool", "select"}
+    of_devices = {"map", "node", "device", "pools", "pool", "partitions", "beside", "select"}
     own = {"cluster", "doctor", "explain", "openapi.json", "validate", "fix"}
     assert shown == of_devices | own
     assert {each.removeprefix("/api/v1/") for each in Page(OWN).visitor.answers} == own
