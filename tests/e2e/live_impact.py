@@ -39,6 +39,7 @@ _CONTROLLERS = (
     "daemonset-controller",
     "resourceclaim-controller",
     "device-taint-eviction-controller",
+    "taint-eviction-controller",
     "garbage-collector-controller",
     "resourcequota-controller",
 )
@@ -213,12 +214,13 @@ class LiveCluster:
     def _is_settled(self) -> bool:
         """Whether all pods are there that are wanted, and kube-scheduler has placed or refused each that gets its claims."""
         pods, has_quota = self._pods(), bool(self.there.of("ResourceQuota"))
+        templates = {each["metadata"]["name"] for each in self.there.of("ResourceClaimTemplate")}
         owners = Counter(_owner(each) for each in pods)
         wanted = {each["metadata"]["name"]: each["spec"]["replicas"] for each in self.there.of("Deployment")}
         return all(owners[name] == count for name, count in wanted.items()) and all(
             text(each["spec"], "nodeName")
             or any(one["type"] == "PodScheduled" for one in entries(mapping(each, "status"), "conditions"))
-            or (has_quota and _has_no_claim(each))
+            or ((has_quota or _owner(each) not in templates) and _has_no_claim(each))
             for each in pods
         )
 
@@ -294,6 +296,26 @@ def _drain(random: Random, there: LiveObjects) -> Change:
     return Change(["--drain", node], [], make)
 
 
+def _template_deleted(random: Random, there: LiveObjects) -> Change:
+    """Together with a drain: whose pods come again, and find none."""
+    name = random.choice(there.of("ResourceClaimTemplate"))["metadata"]["name"]
+    drain = _drain(random, there)
+
+    def make(there: LiveObjects) -> None:
+        there.delete("ResourceClaimTemplate", name)
+        drain.make(there)
+
+    return Change([f"--delete=resourceclaimtemplate/{name}", *drain.arguments], [], make)
+
+
+def _node_taint(random: Random, there: LiveObjects) -> Change:
+    node = there.get("Node", random.choice(NODES))
+    name, effect = node["metadata"]["name"], random.choice(("NoExecute", "NoSchedule"))
+    tainted = {"spec": {"taints": [{"key": "maintenance", "effect": effect}]}}
+    known = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}, "status": node["status"]}
+    return Change([], [{**known, **tainted}], lambda there: there.patch("Node", name, tainted))
+
+
 def _cordon(random: Random, there: LiveObjects) -> Change:
     node = random.choice(NODES)
     return Change(
@@ -361,6 +383,8 @@ _CHANGES: dict[str, Callable[[Random, LiveObjects], Change]] = {
     "a taint rule": _taint,
     "a drain": _drain,
     "a cordon": _cordon,
+    "a template deleted and a drain": _template_deleted,
+    "a taint of a node": _node_taint,
     "a pod deleted": _pod_deleted,
     "a class changed": _class_changed,
     "a class deleted": _class_deleted,
