@@ -53,16 +53,18 @@ _OF_SERVICES: dict[str, object] = {
     "kube_scheduler_image": None,
     "failure_policy": [],
     "service_monitor": False,
+    "argument": [],
 }
 #: Of a component, whose options it does not have, and these with what they are if they are not given.
 _OF_OTHERS: dict[str, tuple[str, dict[str, object]]] = {
     SCHEDULER: (
         "the webhooks",
-        {"client_authority": None, "url": None, "authority": None, "failure_policy": []},
+        {"client_authority": None, "url": None, "authority": None, "failure_policy": [], "argument": []},
     ),
     WATCH: (
         "other components",
-        {name: value for name, value in _OF_SERVICES.items() if name != "service_monitor"} | {"replicas": 2},
+        {name: value for name, value in _OF_SERVICES.items() if name not in ("service_monitor", "argument")}
+        | {"replicas": 2},
     ),
     UI: (
         "other components",
@@ -105,10 +107,13 @@ def objects_of(options: Namespace) -> list[Object]:
         objects = render_value(classic_gpu_kustomization(options), DIRECTORY)
     elif options.component == WATCH:
         objects = render_value(watch_kustomization(options), DIRECTORY)
+        _add_arguments(objects, options.argument)
     elif options.component == UI:
         objects = render_value(ui_kustomization(options), DIRECTORY)
     elif options.kube_scheduler_image is not None:
         raise UsageError("manifests: --kube-scheduler-image is only for --component scheduler")
+    elif options.argument:
+        raise UsageError("manifests: --argument is only for --component watch")
     else:
         objects = _adapted(render_value(kustomization(options), DIRECTORY / "overlays"), options)
     if options.no_network_policy:
@@ -123,6 +128,14 @@ def classic_gpu_kustomization(options: Namespace) -> Object:
     """The kustomization, in ``manifests/``, for those options that kustomize can express."""
     replicas = [{"name": "claimcheck-classic-gpu", "count": options.replicas}]
     return {**_kustomization_of(_CLASSIC_GPU_DIRECTORY, options), "replicas": replicas}
+
+
+def _add_arguments(objects: list[Object], arguments: list[str]) -> None:
+    """Give the program further arguments."""
+    for obj in objects:
+        if obj["kind"] == "Deployment":
+            (container,) = obj["spec"]["template"]["spec"]["containers"]
+            container["args"] += arguments
 
 
 def watch_kustomization(options: Namespace) -> Object:

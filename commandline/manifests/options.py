@@ -26,7 +26,7 @@ EXAMPLES = """examples:
   claimcheck manifests --component ui --image IMAGE --certificates cert-manager | kubectl apply --server-side -f -
   claimcheck manifests --component classic-gpu --image IMAGE | kubectl apply --server-side -f -
 
-Without --namespace, --config, --failure-policy and --url, the result is what kustomize makes of manifests/overlays/MODE
+Without --namespace, --config, --argument, --failure-policy and --url, the result is what kustomize makes of manifests/overlays/MODE
 (manifests/overlays/scheduler for the scheduler, manifests/watch for events, manifests/ui for the page, manifests/classic-gpu
 for the example of a classic driver) with the components that the options choose.
 """
@@ -76,6 +76,13 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--service-monitor",
         action="store_true",
         help="add a ServiceMonitor for Prometheus (a PodMonitor for the scheduler and for watch)",
+    )
+    parser.add_argument(
+        "--argument",
+        metavar="ARGUMENT",
+        action="append",
+        default=[],
+        help="with --component watch: a further option of it, such as --argument=--report-port=8081; can be repeated",
     )
     parser.add_argument("--no-network-policy", action="store_true", help="leave out NetworkPolicies")
     add_output(parser, ("yaml", "json"))

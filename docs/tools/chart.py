@@ -62,6 +62,7 @@ KIND_CONDITIONS = {
 }
 # Texts that stand for values of the chart until everything is written. None of them needs quotes in YAML.
 _REPLICAS, _IMAGE, _LABELS = 987654321, "chart-image", "chart-labels"
+_ARGUMENTS = "chart-arguments"
 _AUTHORITY = "-----BEGIN CERTIFICATE-----"
 _POLICY = re.compile(r"chart-policy-(\w+)-(\w+)")
 
@@ -112,6 +113,8 @@ def _objects(case: Case) -> Iterator[Object]:
     add_arguments(parser)
     options = parser.parse_args(["--component", case.component, "--image", _IMAGE, "--service-monitor"])
     with NamedTemporaryFile("w", suffix=".crt") as file:
+        if case.component == WATCH:
+            options.argument = [_ARGUMENTS]
         if case.component == WEBHOOKS:
             options.mode, options.certificates, options.replicas = case.mode, case.certificates, _REPLICAS
         if case.component == WEBHOOKS and case.has_client_authority:
@@ -349,6 +352,14 @@ def _filled_in(text: str) -> str:
     text = re.sub(rf"(?<=[:-] ){NAMESPACE}$", "{{ .Release.Namespace | quote }}", text, flags=re.MULTILINE)
     text = text.replace(NAMESPACE, "{{ .Release.Namespace }}")
     text = text.replace(f"{_IMAGE}:latest", '{{ include "claimcheck.image" . | quote }}')
+    text = re.sub(
+        rf"^( *)- {_ARGUMENTS}$",
+        lambda found: (
+            f"{{{{- with .Values.arguments }}}}\n{{{{ toYaml . | indent {len(found[1])} }}}}\n{{{{- end }}}}"
+        ),
+        text,
+        flags=re.MULTILINE,
+    )
     text = text.replace(str(_REPLICAS), "{{ .Values.replicas }}")
     text = text.replace(f"'{_AUTHORITY}'", "{{ .Values.clientAuthority | quote }}")
     text = re.sub(

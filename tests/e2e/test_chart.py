@@ -35,6 +35,7 @@ policies:
 quota: {{mode: {quota}}}
 """
 GUARD = "policies: {adminAccess: {mode: Enforce, labels: [{key: %s}]}}"
+_ARGUMENTS = ["--report-port=8081", "--node-pool-label=a: b # {{c}}\n- d"]
 # What would be more than a text in the manifests that it is put into.
 ESCAPES = [
     *(
@@ -147,6 +148,11 @@ def test_each_value_is_an_option(values: list[str], options: list[str], namespac
         ([], ["--namespace", "monitored"], "monitored"),
         ([f"--set=image.digest={DIGEST}"], ["--image", f"{IMAGE[0]}@{DIGEST}"], "claimcheck-system"),
         (["--set=mode=crd-served", "--set=replicas=3"], [], "claimcheck-system"),
+        (
+            [f"--set-json=arguments={json.dumps(_ARGUMENTS)}"],
+            [f"--argument={each}" for each in _ARGUMENTS],
+            "claimcheck-system",
+        ),
     ],
 )
 def test_watch_is_what_the_command_prints(

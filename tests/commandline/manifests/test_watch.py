@@ -32,3 +32,14 @@ def test_prometheus_scrapes_the_port_that_there_is(
 def test_options_of_services_are_for_others(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["manifests", "--component", "watch", "--image", "i", "--certificates", "cert-manager"]) == 2
     assert "--certificates is for other components" in capsys.readouterr().err
+
+
+def test_further_options_come_last(capsys: pytest.CaptureFixture[str]) -> None:
+    """Only this component has them."""
+    plain = _printed(capsys)["Deployment"]["spec"]["template"]["spec"]["containers"][0]["args"]
+    found = _printed(capsys, "--argument=--report-port=8081", "--argument=--scheduler=a")["Deployment"]
+    (container,) = found["spec"]["template"]["spec"]["containers"]
+    assert container["args"] == [*plain, "--report-port=8081", "--scheduler=a"]
+    for others in ([], ["--component", "scheduler", "--kube-scheduler-image", "k"], ["--component", "ui"]):
+        assert main(["manifests", "--image", "i", *others, "--argument=--live"]) == 2
+        assert "--argument is " in capsys.readouterr().err
