@@ -28,6 +28,11 @@ class Turns(Generic[_T]):
     def __contains__(self, key: Hashable) -> bool:
         return key in self._home
 
+    def get(self, key: Hashable) -> _T | None:
+        """The value that waits with a key, if one does."""
+        namespace = self._home.get(key)
+        return None if namespace is None else self._namespaces[namespace][key]
+
     def put(self, namespace: str, key: Hashable, value: _T) -> None:
         """Let a value wait; one that waits already keeps its place.
 

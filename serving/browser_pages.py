@@ -16,10 +16,9 @@ import json
 import logging
 import secrets
 import socket
-from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -34,7 +33,7 @@ from serving.http_server import GeneralHTTP, Response, StreamedResponse
 from serving.listening import most_connections
 from serving.pages import Pages, accepted
 from serving.routes import HTTPError, json_bytes
-from serving.slots import FairSlot
+from serving.slots import FairSlot, Places
 
 if TYPE_CHECKING:
     from serving.tls import ServerTLS
@@ -49,8 +48,10 @@ CHANGE_SECONDS, SILENT_SECONDS = 0.2, 15.0
 #: From how many bytes on an answer is compressed.
 COMPRESSED_BYTES = 1024
 CHANGES = "/api/v1/changes"
-#: Questions of one person that wait, and streams of changes, one for each page that is looked at.
-MOST_ASKED, MOST_STREAMS = 50, 20
+#: Questions that are not answered yet, and streams of changes, one for each page that is looked at: of all, and of one person.
+#: Their connections are never closed to make room for others; together with those that sign in there are less of them than connections.
+MOST_ASKED, MOST_ASKED_BY_ONE = 250, 50
+MOST_STREAMS, MOST_STREAMS_OF_ONE = 400, 50
 #: How often it is looked whether there is another certificate.
 CERTIFICATE_SECONDS = 1.0
 PROBED = ("/healthz", "/readyz")
@@ -172,9 +173,8 @@ class BrowserPages:
         self._scheme = scheme
         self._hosts = hosts
         self._lanes: dict[str, _Lane] = {}
-        #: how many questions of whom are not answered yet, and how many streams are open
-        self._asked: Counter[str] = Counter()
-        self._streams: Counter[str] = Counter()
+        self._asked = Places(MOST_ASKED, MOST_ASKED_BY_ONE, "too much is asked at the same time")
+        self._streams = Places(MOST_STREAMS, MOST_STREAMS_OF_ONE, "too many pages are open")
         self._closing = asyncio.Event()
 
     def close(self) -> None:
@@ -210,13 +210,15 @@ class BrowserPages:
         visitor = await self._door(token)
         if request.path == CHANGES and request.method == "GET":
             return await self._changes(request, token, visitor)
-        if request.method == "POST":
-            return await self._posted(request, visitor)
-        if request.path in self._site.asked and request.path not in self._site.asked_by_post:
-            return await self._answered(request, visitor, request.query)
+        with self._asked.taken(visitor.name):
+            if request.method == "POST":
+                return await self._answered(request, token, await self._posted(request))
+            if request.path in self._site.asked and request.path not in self._site.asked_by_post:
+                return await self._answered(request, token, request.query)
         raise HTTPError("there is nothing here", 404)
 
-    async def _posted(self, request: web.BaseRequest, visitor: Visitor) -> Response:
+    async def _posted(self, request: web.BaseRequest) -> Query:
+        """The question in a body."""
         if request.headers.get("Origin") != f"{self._scheme}://{request.headers.get('Host')}":
             raise HTTPError("only pages of this origin may ask", 403)
         if request.path not in self._site.asked_by_post:
@@ -231,19 +233,27 @@ class BrowserPages:
         except JSONError as error:
             raise HTTPError(f"the body is not JSON: {error}") from None
         given = asked.items() if isinstance(asked, dict) else ()
-        return await self._answered(
-            request, visitor, {key: value for key, value in given if isinstance(value, str)}
-        )
+        return {key: value for key, value in given if isinstance(value, str)}
 
-    async def _answered(self, request: web.BaseRequest, visitor: Visitor, query: Query) -> Response:
-        make = visitor.answers.get(request.path)
-        if make is None:
-            raise HTTPError(self._site.refusal, 403)
-        found = visitor.kept(request.path, query)
+    async def _answered(self, request: web.BaseRequest, token: str, query: Query) -> Response:
+        path = request.path
+
+        async def may_ask() -> Visitor:
+            """Who asks, as they are now: their body, or their turn, may have come late."""
+            visitor = await self._door(token)
+            if path not in visitor.answers:
+                raise HTTPError(self._site.refusal, 403)
+            return visitor
+
+        visitor = await may_ask()
+        found = visitor.kept(path, query)
         if found is None:
-            lane = self._lanes.setdefault(visitor.lane_of(request.path), _Lane())
-            with _counted(self._asked, visitor.name, MOST_ASKED, "you ask too much at the same time"):
-                found = await lane.made(visitor.name, partial(_made, make, query))
+
+            async def begin() -> Callable[[], Rendered]:
+                return partial(_made, (await may_ask()).answers[path], query)
+
+            lane = self._lanes.setdefault(visitor.lane_of(path), _Lane())
+            found = await lane.made(visitor.name, begin)
         is_compressed = found.compressed is not None and _may_be_compressed(request)
         content = found.compressed if is_compressed and found.compressed is not None else found.content
         return _response(request, _Answer(content, is_compressed), JSON)
@@ -252,7 +262,7 @@ class BrowserPages:
         """A stream of the versions to come; it ends with the connection, or when the token no longer counts."""
         if visitor.version is None:
             raise HTTPError(self._site.refusal, 403)
-        with _counted(self._streams, visitor.name, MOST_STREAMS, "you have too many pages open"):
+        with self._streams.taken(visitor.name):
             return await self._told(request, token, visitor.version)
 
     async def _told(
@@ -318,9 +328,17 @@ class _Lane:
     def close(self) -> None:
         self._thread.shutdown(wait=False, cancel_futures=True)
 
-    async def made(self, name: str, make: Callable[[], Rendered]) -> Rendered:
-        """The answer for somebody, once it is their turn; it is not begun for who has gone."""
+    async def made(self, name: str, begin: Callable[[], Awaitable[Callable[[], Rendered]]]) -> Rendered:
+        """The answer for somebody, once it is their turn; it is not begun for who has gone.
+
+        :param begin: what makes it, asked for then.
+        """
         await self._turns.acquire(name)
+        try:
+            make = await begin()
+        except BaseException:
+            self._turns.release(name)
+            raise
         loop = asyncio.get_running_loop()
         try:
             future = self._thread.submit(make)
@@ -333,23 +351,6 @@ class _Lane:
 
         future.add_done_callback(ended)  # also if who asked does not wait for it
         return await asyncio.wrap_future(future)
-
-
-@contextmanager
-def _counted(counts: Counter[str], name: str, most: int, refusal: str) -> Iterator[None]:
-    """Count somebody in the block.
-
-    :raises HTTPError: if there are too many already.
-    """
-    if counts[name] >= most:
-        raise HTTPError(refusal, 503)
-    counts[name] += 1
-    try:
-        yield
-    finally:
-        counts[name] -= 1
-        if not counts[name]:
-            del counts[name]
 
 
 def _response(request: web.BaseRequest, answer: _Answer, content_type: str, status: int = 200) -> Response:

@@ -2,6 +2,8 @@
 
 What the cluster has said about a token counts for :data:`SECONDS`, also that it does not take it: whoever loses a right sees what it was
 for no longer than that. Nobody who has no token that counts makes those wait who are known already: they are remembered and asked about apart.
+Nor does somebody with thousands of tokens, or accounts, make others wait: what they may see is asked for one of their tokens after the other, and where there is no room to
+remember more, it is one of theirs that is forgotten.
 """
 
 from __future__ import annotations
@@ -11,19 +13,28 @@ import logging
 from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+from functools import partial
 from hashlib import sha256
 from time import monotonic
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
+from cluster.turns import Turns
 from resourceapi.api_client import Unavailable
 from resourceapi.logs import log
 from serving.browser_pages import NotSignedIn, Visitor
 from serving.logs import LogLimit
 from serving.routes import HTTPError
+from serving.slots import FairSlot, Places
 
+_T = TypeVar("_T")
 SECONDS = 30.0
-#: Tokens that are remembered, those that are taken and those that are refused, and how many are asked about at a time.
-MOST_TAKEN, MOST_REFUSED, MOST_ASKED = 1_000, 1_000, 200
+#: Tokens that are remembered, those that are taken and those that are refused.
+MOST_TAKEN, MOST_REFUSED = 1_000, 1_000
+#: How many requests wait with tokens that are not known; what people see is asked about for so many of these, and for so many of one person.
+MOST_ASKED, MOST_NEW, MOST_NEW_OF_ONE = 200, 100, 20
+#: How many wait with tokens that are known, of all people and of one; open streams are among them.
+MOST_KNOWN, MOST_KNOWN_OF_ONE = 500, 150
 THREADS = 8
 REALM = "Kubernetes"
 _SIGN_IN = (
@@ -43,6 +54,17 @@ class _Known(NamedTuple):
     until: float
 
 
+class Guest(NamedTuple):
+    """Somebody whom the cluster knows.
+
+    :param name: who it is: people take turns.
+    :param visitor: finds out what they see; runs in a thread, and raises :class:`Unavailable` if the cluster does not say.
+    """
+
+    name: str
+    visitor: Callable[[], Visitor]
+
+
 class SignIn:
     """A :data:`serving.browser_pages.Door`; for the thread of the event loop.
 
@@ -50,14 +72,18 @@ class SignIn:
     """
 
     def __init__(
-        self, welcome: Callable[[str], Visitor | None], clock: Callable[[], float] = monotonic
+        self, welcome: Callable[[str], Guest | None], clock: Callable[[], float] = monotonic
     ) -> None:
         self._welcome = welcome
         self._clock = clock
         self._threads, self._strangers = (
             ThreadPoolExecutor(THREADS, thread_name_prefix=name) for name in ("people", "strangers")
         )
-        self._taken: OrderedDict[bytes, _Known] = OrderedDict()
+        self._turns = FairSlot(THREADS)
+        self._unknown = Places(2 * MOST_ASKED, MOST_ASKED, _CROWDED)  # half of it is left for others
+        self._new = Places(MOST_NEW, MOST_NEW_OF_ONE, _CROWDED)
+        self._known = Places(MOST_KNOWN, MOST_KNOWN_OF_ONE, _CROWDED)
+        self._taken: Turns[_Known] = Turns(MOST_TAKEN)
         self._refused: OrderedDict[bytes, _Known] = OrderedDict()
         self._asking: dict[bytes, asyncio.Task[Visitor | None]] = {}
         self._log_limit = LogLimit()
@@ -85,18 +111,28 @@ class SignIn:
         return visitor
 
     async def _ask(self, key: bytes, token: str) -> Visitor | None:
-        task = self._asking.get(key)
-        if task is None:
-            if len(self._asking) >= MOST_ASKED and key not in self._taken:
-                raise HTTPError(_CROWDED, 503)
-            task = self._asking[key] = asyncio.create_task(self._find_out(key, token))
-        return await asyncio.shield(task)  # whoever goes does not take it from others with this token
+        name = self._name(key)
+        with self._known.taken(name) if name is not None else self._unknown.taken(""):
+            task = self._asking.get(key)
+            if task is None:
+                task = self._asking[key] = asyncio.create_task(self._find_out(key, token))
+            return await asyncio.shield(task)  # whoever goes does not take it from others with this token
+
+    def _name(self, key: bytes) -> str | None:
+        """Whose token it is, if that is known."""
+        known = self._taken.get(key)
+        return None if known is None or known.visitor is None else known.visitor.name
 
     async def _find_out(self, key: bytes, token: str) -> Visitor | None:
         until = self._clock() + SECONDS
-        threads = self._threads if key in self._taken else self._strangers
+        name, ask = self._name(key), partial(self._welcome, token)
         try:
-            visitor = await asyncio.get_running_loop().run_in_executor(threads, self._welcome, token)
+            if name is not None:
+                guest = await self._in_turn(name, ask)
+            else:
+                guest = await asyncio.get_running_loop().run_in_executor(self._strangers, ask)
+            with self._new.taken(guest.name) if name is None and guest is not None else nullcontext():
+                visitor = None if guest is None else await self._in_turn(guest.name, guest.visitor)
         except Unavailable as error:
             self._forget(key)
             if self._log_limit.left_out("") is not None:
@@ -105,12 +141,22 @@ class SignIn:
         finally:
             del self._asking[key]
         self._forget(key)
-        remembered, most = (self._refused, MOST_REFUSED) if visitor is None else (self._taken, MOST_TAKEN)
-        remembered[key] = _Known(visitor, until)
-        if len(remembered) > most:
-            remembered.popitem(last=False)
+        if visitor is not None:
+            self._taken.put(visitor.name, key, _Known(visitor, until))
+        else:
+            self._refused[key] = _Known(None, until)
+            if len(self._refused) > MOST_REFUSED:
+                self._refused.popitem(last=False)
         return visitor
 
+    async def _in_turn(self, name: str, ask: Callable[[], _T]) -> _T:
+        """What is answered to a question about somebody."""
+        await self._turns.acquire(name)
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._threads, ask)
+        finally:
+            self._turns.release(name)
+
     def _forget(self, key: bytes) -> None:
-        for each in (self._taken, self._refused):
-            each.pop(key, None)
+        self._taken.discard(key)
+        self._refused.pop(key, None)

@@ -7,12 +7,14 @@ import fcntl
 import os
 from asyncio import CancelledError, Future
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 from cluster.turns import Turns
 from resourceapi.json_values import most_values
-from serving.routes import LARGE_BYTES, Caller, Route
+from serving.routes import LARGE_BYTES, Caller, HTTPError, Route
 
 # A slot for which namespaces take turns: however many requests of one of them wait, others wait for one at
 # a time.
@@ -71,6 +73,36 @@ class FairSlot:
     def _may_come(self, waiting: _Waiting) -> bool:
         # who has just been cancelled is still among those that wait
         return self.is_free_for(waiting.namespace) and not waiting.come.done()
+
+
+class Places:
+    """Places for which nobody waits: each may take as many as they leave free for others.
+
+    :param most: how many there are.
+    :param most_of_one: how many somebody may take at most.
+    :param refusal: what somebody is told who may take no other.
+    """
+
+    def __init__(self, most: int, most_of_one: int, refusal: str) -> None:
+        self._most = most
+        self._most_of_one = most_of_one
+        self._refusal = refusal
+        self._taken: Counter[str] = Counter()
+
+    @contextmanager
+    def taken(self, name: str) -> Iterator[None]:
+        """Take a place for somebody in the block.
+
+        :raises HTTPError: if there is none for them.
+        """
+        if self._taken[name] >= min(self._most_of_one, self._most - self._taken.total()):
+            raise HTTPError(self._refusal, 503)
+        self._taken[name] += 1
+        try:
+            yield
+        finally:
+            self._taken[name] -= 1
+            self._taken += Counter()  # without those that have none
 
 
 # Slots for work of which there is memory for one at a time.

@@ -13,6 +13,7 @@ from threading import Event, Lock, Thread
 from time import monotonic
 from typing import Any
 
+from allocator.time_limit import TimeLimit
 from claimcheck.answers.doctor.checks import POD_WAITS
 from claimcheck.answers.doctor.examined import Affected, Diagnosis
 from claimcheck.watching.followed_cluster import FollowedCluster
@@ -38,6 +39,8 @@ MayList = Callable[[Resource, str], bool]
 ASKED_SECONDS = 120.0
 #: Namespaces with waiting pods about which it is asked whether somebody may read them; others can be asked for by name.
 MOST_NAMESPACES = 200
+#: How long is asked about these: an API server may take long for each.
+RIGHTS_SECONDS = 5.0
 #: Namespaces of which it is counted what their pods have been told.
 MOST_TOLD = 10_000
 #: Pictures of devices that are kept: for those who may read other kinds of what belongs to no namespace.
@@ -144,7 +147,8 @@ class _Tenant:
         self._of_pods = [each for each in pages.followed.collections if each.kind in _PODS]
         self._known: dict[str, bool] = {}
         found = sorted({each.pod.namespace for each in pages.followed.waiting()})[:MOST_NAMESPACES]
-        self._namespaces = frozenset(each for each in found if self._reads(each))
+        limit = TimeLimit(RIGHTS_SECONDS)
+        self._namespaces = frozenset(each for each in found if not limit.is_over and self._reads(each))
 
     def visitor(self, name: str) -> Visitor:
         """Who it is, and what they see: what is not here is refused."""

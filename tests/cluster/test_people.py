@@ -96,3 +96,18 @@ def test_no_answer(code: int) -> None:
         person_with(reviews, "secret")
     with pytest.raises(Unavailable):
         may_list(reviews, Person("ann", "", (), {}), PODS)
+
+
+@pytest.mark.parametrize(
+    ("name", "turn"),
+    [
+        ("ann", "ann"),
+        ("system:serviceaccount:team:bot-1", "system:serviceaccount:team"),
+        ("system:serviceaccount:team:bot-2", "system:serviceaccount:team"),
+        ("system:serviceaccount:team", "system:serviceaccount:team"),
+        ("oidc:ann", "oidc:ann"),
+        ("", ""),
+    ],
+)
+def test_service_accounts_of_a_namespace_take_turns_together(name: str, turn: str) -> None:
+    assert Person(name, "", (), {}).turn == turn

@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 import aiohttp
 import pytest
+from aiohttp import StreamReader, web
+from aiohttp.base_protocol import BaseProtocol
 from aiohttp.test_utils import make_mocked_request
 
 from serving import browser_pages
@@ -326,7 +328,7 @@ def test_what_nobody_waits_for_is_not_made() -> None:
 
 def test_nobody_asks_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever has many questions open is refused another one; others are not."""
-    monkeypatch.setattr(browser_pages, "MOST_ASKED", 2)
+    monkeypatch.setattr(browser_pages, "MOST_ASKED_BY_ONE", 2)
     slow = Slow()
 
     async def ask() -> list[int]:
@@ -338,8 +340,56 @@ def test_nobody_asks_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
     assert asyncio.run(ask()) == [200, 200, 503] * 2
 
 
+def test_a_right_that_is_lost_while_somebody_waits() -> None:
+    """Whoever has many questions waiting is told nothing more: who they are is asked again when their turn has come."""
+    slow, lost = Slow(), set[str]()
+
+    async def door(name: str) -> Visitor:
+        visitor = await Slow.door(slow, name)
+        return visitor._replace(answers={}) if name in lost else visitor
+
+    slow.door = door  # type: ignore[method-assign]
+
+    async def ask() -> list[int]:
+        asked = [("ann", "/slow?n=0"), ("ben", "/slow?n=0"), ("ann", "/slow?n=1"), ("ben", "/slow?n=1")]
+        tasks = await _asked(slow, *asked)
+        lost.add("ann")
+        slow.may_go_on.set()
+        return await asyncio.gather(*tasks)
+
+    assert asyncio.run(ask()) == [200, 200, 403, 200]
+    assert slow.made == ["ann 0", "ben 0", "ben 1"]
+
+
+def test_a_body_that_does_not_come_is_a_question() -> None:
+    """Of which nobody has many open: a connection on which something is done is not closed for others."""
+    slow = Slow()
+    pages = BrowserPages(Site({}, frozenset(("/quick",)), frozenset(("/quick",))), slow.door, "http")
+
+    def request(name: str) -> web.BaseRequest:
+        headers = {"Authorization": f"Bearer {name}", "Origin": "http://h", "Host": "h", **JSON_BODY}
+        connection = BaseProtocol(asyncio.get_running_loop())
+        connection.connection_made(asyncio.Transport())
+        body = StreamReader(connection, 1)
+        return make_mocked_request("POST", "/quick", headers=headers, payload=body)
+
+    async def ask() -> list[int]:
+        waiting = [
+            asyncio.create_task(pages.answer(request("ann"))) for _ in range(browser_pages.MOST_ASKED_BY_ONE)
+        ]
+        await asyncio.sleep(0)
+        others = [asyncio.create_task(pages.answer(request(name))) for name in ("ann", "ben")]
+        await asyncio.sleep(0)
+        refused = [each.result().status for each in others if each.done()]
+        for each in (*waiting, *others):
+            each.cancel()
+        return refused
+
+    assert asyncio.run(ask()) == [503]
+
+
 def test_nobody_has_pages_open_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(browser_pages, "MOST_STREAMS", 1)
+    monkeypatch.setattr(browser_pages, "MOST_STREAMS_OF_ONE", 1)
 
     async def follow() -> list[int]:
         async with (

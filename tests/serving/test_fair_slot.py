@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 from asyncio import CancelledError, Task
 from collections.abc import Coroutine
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from typing import Any
 
 import pytest
 
-from serving.slots import FairSlot
+from serving.routes import HTTPError
+from serving.slots import FairSlot, Places
 
 
 class Crowd:
@@ -130,3 +131,23 @@ def test_who_leaves_keeps_nothing(leaving: str) -> None:
         assert crowd.slot.is_free_for(leaving[0])
 
     run(main())
+
+
+def test_places_are_left_for_others() -> None:
+    """Whoever comes takes no more than they leave free, so that many who take all they can leave some for the next one."""
+    places = Places(16, 6, "no more")
+    with ExitStack() as taken:
+
+        def most_of(name: str) -> int:
+            number = 0
+            with suppress(HTTPError):
+                while True:
+                    taken.enter_context(places.taken(name))
+                    number += 1
+            return number
+
+        assert [most_of(name) for name in "abcd"] == [6, 5, 3, 1]
+        with pytest.raises(HTTPError, match="no more"), places.taken("a"):
+            pass
+    with places.taken("a"):
+        pass

@@ -14,7 +14,7 @@ from serving import browser_pages, sign_in
 from serving.browser_pages import CHANGES, NotSignedIn, Site, Visitor, people_served, rendered
 from serving.listening import listen
 from serving.routes import HTTPError
-from serving.sign_in import SECONDS, SignIn
+from serving.sign_in import SECONDS, Guest, SignIn
 from serving.tls import ServerTLS
 from tests.serving.test_tls import write_pair
 
@@ -29,13 +29,14 @@ class Cluster:
         self.version = 1
         self.answers = {"/api/short": lambda _: rendered('{"a": 1}')}
 
-    def welcome(self, token: str) -> Visitor | None:
+    def welcome(self, token: str) -> Guest | None:
         self.asked.append(token)
         if token == "down":
             raise Unavailable("no answer", reason="no answer")
         version = (lambda: self.version) if token != "nothing" else None
         answers = self.answers if token != "nothing" else {}
-        return Visitor(token, answers, version) if token in self.names else None
+        name = token.partition("/")[0]  # of several tokens
+        return Guest(name, lambda: Visitor(name, answers, version)) if name in self.names else None
 
     def door(self) -> SignIn:
         return SignIn(self.welcome, lambda: self.now)
@@ -104,7 +105,7 @@ def test_many_pages_of_one_person_ask_once() -> None:
     cluster = Cluster("ann")
     asked, may_answer = threading.Event(), threading.Event()
 
-    def slowly(token: str) -> Visitor | None:
+    def slowly(token: str) -> Guest | None:
         asked.set()
         assert may_answer.wait(120)
         return cluster.welcome(token)
@@ -128,9 +129,9 @@ def test_too_many_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sign_in, "MOST_ASKED", 1)
     may_answer = threading.Event()
 
-    def slowly(token: str) -> Visitor | None:
+    def slowly(token: str) -> Guest | None:
         assert may_answer.wait(120)
-        return Visitor(token, {}, None)
+        return Guest(token, lambda: Visitor(token, {}, None))
 
     async def enter() -> list[str]:
         door = SignIn(slowly)
@@ -151,7 +152,7 @@ def test_strangers_keep_nobody_from_being_asked_about_again(monkeypatch: pytest.
     monkeypatch.setattr(sign_in, "THREADS", 1)
     cluster, may_answer = Cluster("ann"), threading.Event()
 
-    def slowly(token: str) -> Visitor | None:
+    def slowly(token: str) -> Guest | None:
         assert token == "ann" or may_answer.wait(120)
         return cluster.welcome(token)
 
@@ -168,6 +169,51 @@ def test_strangers_keep_nobody_from_being_asked_about_again(monkeypatch: pytest.
         return found
 
     assert asyncio.run(enter()) == ["ann", "ann", "401", "401", "503"]
+
+
+def test_somebody_with_many_tokens_keeps_nobody_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long the cluster takes to say what they may see: others enter meanwhile, known or not."""
+    monkeypatch.setattr(sign_in, "THREADS", 2)
+    monkeypatch.setattr(sign_in, "MOST_NEW_OF_ONE", 3)
+    cluster, may_answer, has_begun = Cluster("ann", "ben", "bot"), threading.Event(), threading.Event()
+
+    def welcome(token: str) -> Guest | None:
+        guest = cluster.welcome(token)
+        return Guest("bot", slowly) if guest is not None and guest.name == "bot" else guest
+
+    def slowly() -> Visitor:
+        has_begun.set()
+        assert may_answer.wait(120)
+        return Visitor("bot", {}, None)
+
+    async def enter() -> list[str]:
+        door = SignIn(welcome, lambda: cluster.now)
+        found = [await _enter(door, "ann")]
+        cluster.now = SECONDS
+        many = [asyncio.create_task(_enter(door, f"bot/{number}")) for number in range(5)]
+        await asyncio.to_thread(has_begun.wait, 120)
+        found += [await _enter(door, each) for each in ("ann", "ben")]
+        may_answer.set()
+        found += sorted(await asyncio.gather(*many))
+        door.close()
+        return found
+
+    assert asyncio.run(enter()) == ["ann", "ann", "ben", "503", "503", "bot", "bot", "bot"]
+
+
+def test_somebody_with_many_tokens_displaces_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where there is no room for another one, it is one of theirs that is forgotten."""
+    monkeypatch.setattr(sign_in, "MOST_TAKEN", 3)
+    cluster = Cluster("ann", "bot")
+
+    async def enter() -> None:
+        door = cluster.door()
+        for each in ("ann", *(f"bot/{number}" for number in range(5)), "ann"):
+            await _enter(door, each)
+        door.close()
+
+    asyncio.run(enter())
+    assert cluster.asked.count("ann") == 1
 
 
 def test_tokens_are_no_part_of_what_is_remembered() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from claimcheck.watching import waiting_pods
-from commandline.page import openapi
+from commandline.page import openapi, tenants
 from commandline.page.cluster_pages import ClusterPages
 from commandline.page.rights import Welcome
 from commandline.page.tenants import NOT_ALL, NOT_YOURS, TenantPages
@@ -50,6 +50,8 @@ QUESTIONS: dict[str, list[dict[str, str]]] = {
 class Cluster:
     """Knows one person, and in which namespaces of which resources they may list what there is; no namespace is all of them."""
 
+    NAME = "ann"
+
     def __init__(self, allowed: Collection[str]) -> None:
         self.allowed = allowed
         self.is_down = False
@@ -63,7 +65,7 @@ class Cluster:
             raise Unavailable("no answer")
         if body["kind"] == "TokenReview":
             known = body["spec"]["token"] == "mine"
-            return 201, {"status": {"authenticated": known, "user": {"username": "ann"}}}
+            return 201, {"status": {"authenticated": known, "user": {"username": self.NAME}}}
         asked = body["spec"]["resourceAttributes"]
         key = "/".join(filter(None, (asked.get("namespace"), asked["resource"])))
         self.asked.append(key)
@@ -89,10 +91,10 @@ class Page:
     def enter(self) -> Visitor:
         """The person comes, or comes again."""
         self.tenants.waiting.look()
-        visitor = self.welcome("mine")
-        assert visitor is not None
-        self.visitor = visitor
-        return visitor
+        guest = self.welcome("mine")
+        assert guest is not None
+        self.visitor = guest.visitor()
+        return self.visitor
 
     def ask(self, name: str, /, **query: str) -> Any:
         """An answer, or the status of an error and its text."""
@@ -248,6 +250,25 @@ def test_rights_are_asked_once_a_visit() -> None:
     assert page.ask("explain", namespace="third", name="train")[0] == 503
     with pytest.raises(Unavailable):
         page.enter()
+
+
+def test_rights_that_take_long_to_ask_about(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Namespaces for which there is no time are as those beyond the first ones: their pods are not listed, and can be asked for."""
+    monkeypatch.setattr(tenants, "RIGHTS_SECONDS", -1.0)
+    page = Page(OWN)
+    assert "other/pods" not in page.cluster.asked
+    assert page.ask("cluster")["waiting"] == 0
+    assert page.ask("explain", namespace="other", name="mine")["objects"]
+
+
+def test_service_accounts_take_turns_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of a namespace, whose tenants make as many as they like; whatever they see."""
+    monkeypatch.setattr(Cluster, "NAME", "system:serviceaccount:other:bot-7")
+    for allowed in (ALL, OWN):
+        page = Page(allowed)
+        guest = page.welcome("mine")
+        assert guest is not None
+        assert (guest.name, page.visitor.name) == ("system:serviceaccount:other",) * 2
 
 
 def test_a_text_is_checked_beside_what_may_be_read() -> None:
