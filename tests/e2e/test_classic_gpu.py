@@ -127,6 +127,40 @@ def test_immediate_claim_is_allocated_before_there_is_a_pod(gpus: GPUCluster, dr
     ]
 
 
+def test_large_objects_are_negotiated(gpus: GPUCluster, driver: Program) -> None:
+    """Of which the driver holds outlines: it writes into what is stored, and leaves what others have written there."""
+    labels = {f"label-{number}": "x" * 60 for number in range(5_000)}
+    large = claim("large", "some")
+    large["metadata"] |= {"labels": labels, "finalizers": ["example.com/another"]}
+    gpus.create(requirements("some", memory="1Gi"), requirements("huge", memory="20Gi"), large)
+    gpus.create(claim("waiting", "huge"), pod("user", "claim/large"), pod("waiting", "claim/waiting"))
+    gpus.bound("user", driver)
+    (found,) = gpus.claims_of("user")
+    assert found["metadata"]["labels"] == labels
+    assert found["metadata"]["finalizers"] == ["example.com/another", f"{DRIVER}/deletion-protection"]
+    context = gpus.path("PodSchedulingContext", "waiting")
+    merge = "application/merge-patch+json"
+    until(lambda: gpus.get("PodSchedulingContext", "waiting") is not None, driver.last_words(30))
+    annotated = {"metadata": {"annotations": {"note": "x" * 200_000}}}
+    assert gpus.client.ask("PATCH", context, annotated, content_type=merge).code == 200
+    nothing = {"status": {"resourceClaims": None}}
+    assert gpus.client.ask("PATCH", f"{context}/status", nothing, content_type=merge).code == 200
+    until(lambda: gpus.client.ask("GET", context).body.get("status"), driver.last_words(30))
+    assert gpus.client.ask("GET", context).body["metadata"]["annotations"]["note"] == "x" * 200_000
+    gpus.delete("Pod", "user")
+    gpus.delete("ResourceClaim", "large")
+    another = ["example.com/another"]
+    until(
+        lambda: (
+            gpus.client.ask("GET", gpus.path("ResourceClaim", "large")).body["metadata"]["finalizers"]
+            == another
+        ),
+        driver.last_words(30),
+    )
+    left = {"metadata": {"finalizers": None}}
+    assert gpus.client.ask("PATCH", gpus.path("ResourceClaim", "large"), left, content_type=merge).code == 200
+
+
 def test_unsuitable_nodes_are_passed_over(gpus: GPUCluster, driver: Program) -> None:
     """A node without GPUs, and one whose GPU is too small, or too small for both claims together."""
     gpus.create(requirements("half", memory="3Gi"), template("half", "half"))
