@@ -55,6 +55,8 @@ _KINDS = (
     "DeviceTaintRule",
     "ResourceQuota",
 )
+#: What kube-scheduler is started without by a change, and what that change is called.
+PARTITIONS, _GATE_OFF = "DRAPartitionableDevices", "a gate off and a drain"
 #: The name of a Deployment that a change adds.
 NEW = "new"
 _RATE = ["--kube-api-qps=500", "--kube-api-burst=1000"]
@@ -113,6 +115,20 @@ def _slice(random: Random, node: str, generation: int = 1) -> Object:
     return {"kind": "ResourceSlice", "metadata": {"name": f"{node}-gpus"}, "spec": spec}
 
 
+def _partitioned(slice: Object) -> list[Object]:
+    """The same devices as parts of one that has enough for all of them; kube-scheduler needs a gate for that."""
+    devices = slice["spec"]["devices"]
+    pool = {**slice["spec"]["pool"], "resourceSliceCount": 2}
+    used = [{"counterSet": "whole", "counters": {"parts": {"value": "1"}}}]
+    counters = [{"name": "whole", "counters": {"parts": {"value": str(len(devices))}}}]
+    common = {"driver": DRIVER, "nodeName": slice["spec"]["nodeName"], "pool": pool}
+    name = f"{slice['metadata']['name']}-counters"
+    return [
+        {**slice, "spec": {**common, "devices": [{**each, "consumesCounters": used} for each in devices]}},
+        {**slice, "metadata": {"name": name}, "spec": {**common, "sharedCounters": counters}},
+    ]
+
+
 def _class(name: str, expression: str) -> Object:
     selectors = [{"cel": {"expression": expression}}]
     return {"kind": "DeviceClass", "metadata": {"name": name}, "spec": {"selectors": selectors}}
@@ -162,7 +178,12 @@ def _workloads(random: Random) -> Iterator[Object]:
 class LiveCluster:
     """A random cluster at a server, to which one change is made."""
 
-    def __init__(self, server: ApiServer) -> None:
+    def __init__(self, server: ApiServer, scheduler: Program | None = None) -> None:
+        """Make it.
+
+        :param scheduler: kube-scheduler, if it may be started again with other gates.
+        """
+        self._scheduler, self._has_flags = scheduler, False
         self.there = LiveObjects(server.client, ["default"], _KINDS)
         self._kubeconfig = str(server.kubeconfig)
         self.counted: Counter[str] = Counter()
@@ -171,8 +192,8 @@ class LiveCluster:
         """The change, what comes of it, and what `impact` says, unless that is the same but for which of waiting pods are first."""
         random = Random(seed)
         self.set_up(random)
-        kind = random.choice(list(_CHANGES))
-        change = _CHANGES[kind](random, self.there)
+        kind = random.choice([*_CHANGES, *([_GATE_OFF] if self._scheduler is not None else [])])
+        change = self._gate_off(random) if kind == _GATE_OFF else _CHANGES[kind](random, self.there)
         before = self._on_nodes()
         waiting = self.waiting()
         said = self._said(change, waiting)
@@ -193,14 +214,34 @@ class LiveCluster:
         else:
             yield kind, found, said
 
+    def _gate_off(self, random: Random) -> Change:
+        """Together with a drain: whose pods come again, and do not get the same devices."""
+        gate, drain = f"{PARTITIONS}=false", _drain(random, self.there)
+
+        def make(there: LiveObjects) -> None:
+            self._start_scheduler(f"--feature-gates={gate}")
+            drain.make(there)
+
+        return Change(["--to-feature-gates", gate, *drain.arguments], [], make)
+
+    def _start_scheduler(self, *flags: str) -> None:
+        if self._scheduler is not None:
+            self._scheduler.stop()
+            self._scheduler.start(*flags)
+            self._has_flags = bool(flags)
+
     def set_up(self, random: Random) -> None:
         """Make a random cluster, the pods of which are placed, or cannot be."""
+        if self._has_flags:
+            self._start_scheduler()
         self.there.clear()
         resources = {"cpu": "8", "memory": "32Gi", "pods": "110"}
         for node in NODES:
             status = {"capacity": resources, "allocatable": resources}
             self.there.make({"kind": "Node", "metadata": {"name": node}, "status": status})
-            self.there.make(_slice(random, node))
+            slice = _slice(random, node)
+            for each in _partitioned(slice) if random.random() < 0.3 else [slice]:
+                self.there.make(each)
         self.there.make(_class("any", f'device.driver == "{DRIVER}"'))
         for model in MODELS:
             self.there.make(_class(model, _of_model(model)))
@@ -396,8 +437,8 @@ _CHANGES: dict[str, Callable[[Random, LiveObjects], Change]] = {
 
 @contextlib.contextmanager
 def _live() -> Iterator[LiveCluster]:
-    with cluster() as server:
-        yield LiveCluster(server)
+    with cluster_and_scheduler() as (server, scheduler):
+        yield LiveCluster(server, scheduler)
 
 
 if __name__ == "__main__":

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from tests.e2e.live_impact import LiveCluster, cluster
+from tests.e2e.live_impact import LiveCluster, cluster_and_scheduler
 
-SEEDS = range(5_000, 5_014)
+SEEDS = range(6_000, 6_016)
 
 
 def test_comes_true() -> None:
     """Who leaves, and who waits then; more changes with `python -m tests.e2e.live_impact`."""
-    with cluster() as server:
-        live = LiveCluster(server)
+    with cluster_and_scheduler() as (server, scheduler):
+        live = LiveCluster(server, scheduler)
         differences = [(seed, each) for seed in SEEDS for each in live.differences(seed)]
     assert differences == []
     assert live.counted["pods leave"] > 2
