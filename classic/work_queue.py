@@ -59,7 +59,7 @@ class WorkQueue(Generic[_Key]):
         self._later = later or (lambda seconds, call: asyncio.get_running_loop().call_later(seconds, call))
         self._first_pause, self._longest_pause = first_pause, longest_pause
         self._ready: Turns[_Key] = Turns()
-        self._may_be_taken = asyncio.Event()  # something may be ready that nobody has found yet
+        self._hints = asyncio.Semaphore(0)  # as many as there may be keys to take, or more
         self._waiting: set[_Key] = set()  # to be looked at, in `_ready` unless they are also in the next one
         self._in_work: set[_Key] = set()
         self._places = places
@@ -105,8 +105,7 @@ class WorkQueue(Generic[_Key]):
     async def get(self) -> _Key:
         """The next key of the namespace whose turn it is; it is in work then until :meth:`done`."""
         while (key := self._ready.take(may_take=self._has_place)) is None:
-            self._may_be_taken.clear()
-            await self._may_be_taken.wait()
+            await self._hints.acquire()
         self._waiting.discard(key)
         self._in_work.add(key)
         self._taken[key.namespace] += 1
@@ -118,7 +117,8 @@ class WorkQueue(Generic[_Key]):
         self._taken[key.namespace] -= 1
         if not self._taken[key.namespace]:
             del self._taken[key.namespace]
-        self._may_be_taken.set()
+        if self._ready:  # one of those may have a place now
+            self._hints.release()
         if key in self._waiting:
             self._let_work(key)
 
@@ -130,7 +130,7 @@ class WorkQueue(Generic[_Key]):
 
     def _let_work(self, key: _Key) -> None:
         self._ready.put(key.namespace, key, key)
-        self._may_be_taken.set()
+        self._hints.release()
 
     def _has_place(self, namespace: str) -> bool:
         return self._taken[namespace] < self._places - len(self._in_work)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
 from classic.work_queue import MANY_FAILURES, RETRIES_PER_SECOND, WorkQueue
+from cluster.turns import Turns
 
 LOOP = asyncio.Runner()
 """The one event loop of all queues here."""
@@ -152,6 +153,43 @@ def test_a_namespace_has_no_more_places_than_it_leaves_free(clock: Clock) -> Non
         queue.done(key)
     again = Counter(key.namespace for key in take(queue))
     assert again == {"attacker": 2, "accomplice-0": 2, "accomplice-1": 2}
+
+
+async def _settled() -> None:
+    """All tasks have come as far as they can."""
+    for _ in range(10):
+        await asyncio.sleep(0)
+
+
+def test_who_waits_is_woken_when_a_place_is_free() -> None:
+    """Whoever waits for a key of a namespace that has all its places, and nobody else for each key that is added."""
+    queue: WorkQueue[Key] = WorkQueue(places=2)
+    looked = 0
+
+    class Counted(Turns[Key]):
+        def take(self, *arguments: Any, **more: Any) -> Key | None:
+            nonlocal looked
+            looked += 1
+            return super().take(*arguments, **more)
+
+    queue._ready = Counted()
+
+    async def work() -> list[Key]:
+        waiting = [asyncio.create_task(queue.get()) for _ in range(50)]
+        queue.add(A)
+        queue.add(B)
+        await _settled()
+        first = [each.result() for each in waiting if each.done()]
+        assert first == [A]
+        queue.done(A)
+        await _settled()
+        found = [each.result() for each in waiting if each.done()]
+        for each in waiting:
+            each.cancel()
+        return found
+
+    assert LOOP.run(work()) == [A, B]
+    assert looked <= 50 + 2 * 3
 
 
 def test_pauses_begin_anew_after_success(queue: WorkQueue[Key], clock: Clock) -> None:
