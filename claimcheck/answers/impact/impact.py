@@ -240,15 +240,19 @@ def _next(
 
 
 def _without_place(cluster: Cluster) -> Counter[int]:
-    """How many pods of manifests are on no node, by the ``id`` of these."""
+    """How many pods of manifests are on no node, by the ``id`` of these; nothing is known of those that need no devices."""
     report = cluster.report
-    found = Counter(id(each.workload.manifest) for group in report.unplaced for each in group.tried)
-    for waiting in report.waiting:
-        found[id(waiting.workload.manifest)] += waiting.pods
-    for workload in cluster.examined.waiting.workloads:
-        if workload.problem:
-            found[id(workload.manifest)] = workload.copies
-    return found
+    placed = Counter(
+        id(tried.workload.manifest)
+        for tried, placement in zip(report.tried, report.runs[0].placements, strict=True)
+        if placement.node
+    )
+    return Counter(
+        {
+            id(each.manifest): each.copies - placed[id(each.manifest)]
+            for each in cluster.examined.waiting.workloads
+        }
+    )
 
 
 def _notes(

@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from allocator.time_limit import TimeLimit
+from claimcheck.answers import tried
 from claimcheck.answers.cluster_state import ClusterState
 from claimcheck.answers.evictions import NO_TIME_FOR_EVICTIONS
 from claimcheck.answers.impact import impact as answers
@@ -111,6 +112,16 @@ def test_what_annotations_silence_is_told() -> None:
     assert list(told.notes) == []
     assert list(quiet.found) == []
     assert quiet.notes == ["Left out, as annotations of the objects say: CD021 of DeviceTaintRule all."]
+
+
+def test_pods_that_are_too_many_to_be_tried_are_not_ready(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A rollout with two thousand million pods replaced the former one, and said nothing of what it does not know."""
+    monkeypatch.setattr(tried, "MAX_COPIES", 3)
+    case = next(each for each in DATA["cases"] if each["name"].startswith("the new pod of a Deployment"))
+    deployment = {**case["apply"][0], "spec": {**case["apply"][0]["spec"], "replicas": 2**31 - 1}}
+    answer = _impact({**case, "apply": [deployment]})
+    assert [each.kept for each in answer.rollouts] == [["team/web-7f-a"]]
+    assert answer.unknown == ["Deployment team/web: only 3 of its 2,147,483,647 pods are simulated"]
 
 
 @pytest.mark.parametrize("case", DATA["refused"], ids=lambda case: case["name"])
