@@ -184,7 +184,9 @@ async def measure(nodes: int, viewers: int, seconds: float) -> None:
     with TemporaryDirectory() as directory:
         async with (
             _page(Path(directory), port) as (process, address),
-            aiohttp.ClientSession(connector=connections, timeout=aiohttp.ClientTimeout(total=None)) as client,
+            aiohttp.ClientSession(
+                connector=connections, timeout=aiohttp.ClientTimeout(total=None), auto_decompress=False
+            ) as client,
         ):
             while True:
                 async with client.get(f"{address}readyz", ssl=False) as answer:
