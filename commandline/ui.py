@@ -284,5 +284,12 @@ def _followed(options: Namespace, ending: Event) -> tuple[FollowedCluster, Clien
             state.failures.append(Failure(f"{followed.name}/pods", reason))
         return state, pods
 
-    pages = ClusterPages(followed.name, read, lambda: followed.changes, is_live=True, seconds=options.timeout)
+    pages = ClusterPages(
+        followed.name,
+        read,
+        lambda: followed.changes,
+        is_live=True,
+        seconds=options.timeout,
+        has_lanes=options.sign_in,
+    )
     return followed, client, pages

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from functools import cached_property, partial
+from gc import collect
 from itertools import islice
 from threading import Lock
 from time import monotonic
@@ -81,7 +82,9 @@ class _Look:
         self._seconds = seconds
         self.examined = Examined(self.state, self.manifests, "", TimeLimit(seconds))
         self.devices = (
-            self.examined.devices if has_holders else PublishedDevices(self.state, TimeLimit(seconds))
+            self.examined.devices
+            if has_holders
+            else PublishedDevices(self.state, TimeLimit(seconds), self.examined.devices.snapshot)
         )
         self.devices.evictions()  # while there is time
         self.kept: dict[str, Rendered] = {}
@@ -103,6 +106,11 @@ class _Look:
         self.kept_bytes += answer.bytes
         while len(self.kept) > MOST_KEPT or self.kept_bytes > MOST_KEPT_BYTES:
             self.kept_bytes -= self.kept.pop(next(iter(self.kept))).bytes
+
+    def forget(self) -> None:
+        """Keep nothing but the answers that have been made: no others will be."""
+        for name in vars(self).keys() - {"version", "kept", "kept_bytes"}:  # which others may be reading
+            delattr(self, name)
 
     @cached_property
     def examination(self) -> Examination:
@@ -182,6 +190,8 @@ class _Lane:
             if monotonic() < self.not_before:
                 raise HTTPError(self._slow, 503)
             with self.resting():
+                self.look = None  # there is no room for two of them, and they have circles
+                collect()
                 try:
                     self.look = self._take(version)
                 except OutOfTime:
@@ -201,6 +211,7 @@ class ClusterPages:
     :param version: grows with each change of them.
     :param seconds: how long everything may take that is found out at once.
     :param has_holders: whether the objects tell who holds devices; else it is not said that nobody does.
+    :param has_lanes: whether there are many people, of whom none is to wait for what another one asks; each lane takes the memory of a look.
     """
 
     def __init__(
@@ -212,6 +223,7 @@ class ClusterPages:
         is_live: bool,
         seconds: float,
         has_holders: bool = True,
+        has_lanes: bool = False,
     ) -> None:
         self._source = source
         self._has_holders = has_holders
@@ -219,14 +231,15 @@ class ClusterPages:
         self._is_live = is_live
         self._seconds = seconds
         slow = f"looking at the devices took longer than {seconds:g} s (--timeout)"
-        self._lanes = {each: _Lane(self._take, version, slow) for each in LANES}
+        names = LANES if has_lanes else (OTHERS,)
+        self._lanes = {each: _Lane(self._take, version, slow) for each in names}
         self._reading = Lock()
         self._objects: tuple[int, Objects] | None = None
 
     def visitor(self, name: str) -> Visitor:
         """Somebody who sees all of it."""
         answers = {path: partial(self._answer, path, make) for path, make in self._made.items()}
-        return Visitor(name, answers, self.version, self.kept, lane_of)
+        return Visitor(name, answers, self.version, self.kept, self.lane_of)
 
     @property
     def answers(self) -> Mapping[str, Callable[[Query], str]]:
@@ -286,7 +299,7 @@ class ClusterPages:
 
     def kept(self, path: str, query: Query) -> Rendered | None:
         """An answer that has been given since the last change; may be called by any thread."""
-        lane = self._lanes[lane_of(path)]
+        lane = self._lanes[self.lane_of(path)]
         look = lane.look
         return (
             look.kept.get(_key(path, query)) if look is not None and look.version == lane.version() else None
@@ -301,16 +314,24 @@ class ClusterPages:
         return _Look(objects, version, self._seconds, has_holders=self._has_holders)
 
     def _answer(self, path: str, make: Make, query: Query) -> Rendered:
-        lane = self._lanes[lane_of(path)]
-        look = lane.current()
+        name = self.lane_of(path)
+        look = self._lanes[name].current()
         key = _key(path, query)
         found = look.kept.get(key)
         if found is None:
             # what one person asks for keeps nothing from being looked at for others
-            with lane.resting() if lane is self._lanes[EXAMINATION] else nullcontext():
+            with self._lanes[name].resting() if name == EXAMINATION else nullcontext():
                 found = rendered(_text(make(look, query)))
             look.keep(key, found)
+            if name == EXAMINATION and len(look.kept) == len(_EXAMINED):
+                look.forget()
+                collect()
         return found
+
+    def lane_of(self, path: str) -> str:
+        """The lane of a question."""
+        found = _LANE_OF.get(path, OTHERS)
+        return found if found in self._lanes else OTHERS
 
     def _cluster(self, look: _Look, _: Query) -> Json:
         everything = [device for devices in look.map.kinds for device in devices]
@@ -424,13 +445,9 @@ class ClusterPages:
         return {"kinds": chosen, "failing": failing, "error": None}
 
 
-def lane_of(path: str) -> str:
-    """The lane of a question."""
-    return _LANE_OF.get(path, OTHERS)
-
-
 def _key(path: str, query: Query) -> str:
-    return json.dumps([path, sorted(query.items())])
+    """The same for questions with the same answer."""
+    return json.dumps([path, [] if path in _EXAMINED else sorted(query.items())])
 
 
 SELECT, BESIDE, ROOM, CHANGED, NEW_NODES, VALIDATE, FIX, EXPLAIN_TEXT, SIMULATE_TEXT = (
@@ -449,7 +466,8 @@ SELECT, BESIDE, ROOM, CHANGED, NEW_NODES, VALIDATE, FIX, EXPLAIN_TEXT, SIMULATE_
 )
 #: What is asked by POST: expressions and manifests may be long.
 POSTED = frozenset((SELECT, BESIDE, ROOM, CHANGED, NEW_NODES, VALIDATE, FIX, EXPLAIN_TEXT, SIMULATE_TEXT))
-_LANE_OF = {"/api/v1/cluster": EXAMINATION, "/api/v1/doctor": EXAMINATION}
+_EXAMINED = ("/api/v1/cluster", "/api/v1/doctor")
+_LANE_OF = dict.fromkeys(_EXAMINED, EXAMINATION)
 _LANE_OF |= {
     f"/api/v1/{name}": SEARCH for name in ("explain", "remedy", "partitions", "capacity", "capacity.csv")
 }

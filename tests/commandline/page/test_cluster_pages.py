@@ -18,7 +18,7 @@ from claimcheck.answers.cluster_state import ClusterState
 from claimcheck.answers.doctor.examination import examine
 from commandline.main import main
 from commandline.page import cluster_pages, openapi
-from commandline.page.cluster_pages import EXAMINATION, LANES, OTHERS, ClusterPages, lane_of
+from commandline.page.cluster_pages import LANES, OTHERS, ClusterPages
 from commandline.reading import read_named
 from resourceapi.releases import Profile
 from serving.routes import HTTPError
@@ -46,14 +46,16 @@ def _node(name: str) -> dict[str, Any]:
 def pages(tmp_path: Path) -> Callable[..., ClusterPages]:
     """Makes the pages of objects."""
 
-    def make(*objects: dict[str, Any], version: Callable[[], int] = lambda: 0) -> ClusterPages:
+    def make(
+        *objects: dict[str, Any], version: Callable[[], int] = lambda: 0, has_lanes: bool = False
+    ) -> ClusterPages:
         (tmp_path / "cluster.yaml").write_text(yaml.safe_dump_all(objects), encoding="utf-8")
 
         def read() -> Any:
             state = ClusterState(Profile(), "default")
             return state, state.learn(read_named("--inventory", [str(tmp_path / "cluster.yaml")]))
 
-        return ClusterPages("cluster.yaml", read, version, is_live=False, seconds=60)
+        return ClusterPages("cluster.yaml", read, version, is_live=False, seconds=60, has_lanes=has_lanes)
 
     return make
 
@@ -206,7 +208,7 @@ def test_changes_are_seen_after_a_rest(
     shown = pages(_node("n0"), _slice("n0", GPU), version=lambda: newest[0])
     monkeypatch.setattr(cluster_pages, "REST", 2.0)
     shown_versions = [ask(shown, "cluster")["version"]]
-    shown._lanes[EXAMINATION].not_before = 10.0
+    shown._lanes[OTHERS].not_before = 10.0
     newest[0] = 2
     shown_versions += [shown.version(), ask(shown, "cluster")["version"]]
     now[0] = 10.0
@@ -274,7 +276,7 @@ def test_what_takes_long_keeps_nobody_from_the_rest(
         return examine(*arguments)
 
     monkeypatch.setattr(cluster_pages, "examine", slowly)
-    shown = pages(_node("n0"), _slice("n0", GPU))
+    shown = pages(_node("n0"), _slice("n0", GPU), has_lanes=True)
     with ThreadPoolExecutor(1) as thread:
         slow = thread.submit(ask, shown, "doctor")
         assert has_begun.wait(120)
@@ -311,7 +313,7 @@ def test_answers_are_made_once_for_all(
     assert people[0].answers["/api/v1/map"]({}) != answers[0]
 
 
-def test_every_lane_is_one_of_a_few() -> None:
+def test_every_lane_is_one_of_a_few(pages: Callable[..., ClusterPages]) -> None:
     """What searches for places, or looks at all that waits, is in none with the map."""
     slow = ("doctor", "cluster", "explain", "remedy", "partitions", "capacity", "capacity.csv")
     posted = (
@@ -322,6 +324,31 @@ def test_every_lane_is_one_of_a_few() -> None:
         cluster_pages.SIMULATE_TEXT,
     )
     paths = [f"/api/v1/{name}" for name in openapi.PATHS]
-    others = {each for each in paths if lane_of(each) == OTHERS}
+    many, one = pages(has_lanes=True), pages()
+    others = {each for each in paths if many.lane_of(each) == OTHERS}
     assert others == set(paths) - {f"/api/v1/{name}" for name in slow} - set(posted)
-    assert {lane_of(each) for each in paths} == set(LANES)
+    assert {many.lane_of(each) for each in paths} == set(LANES)
+    assert {one.lane_of(each) for each in paths} == {OTHERS}
+
+
+@pytest.mark.parametrize("has_lanes", [False, True])
+def test_what_has_been_examined_is_told_once_and_for_all(
+    pages: Callable[..., ClusterPages], monkeypatch: pytest.MonkeyPatch, has_lanes: bool
+) -> None:
+    """Whatever else a question has; and again after a change."""
+    made: list[object] = []
+
+    def counted(*arguments: Any) -> Any:
+        made.append(None)
+        return examine(*arguments)
+
+    monkeypatch.setattr(cluster_pages, "examine", counted)
+    monkeypatch.setattr(cluster_pages, "REST", 0.0)
+    newest = [1]
+    shown = pages(_node("n0"), _slice("n0", GPU), version=lambda: newest[0], has_lanes=has_lanes)
+    for version in (1, 2):
+        newest[0] = version
+        for query in ({}, {"a": "1"}, {"a": "2"}):
+            assert ask(shown, "doctor", **query)["findings"] == []
+            assert ask(shown, "cluster", **query)["nodes"] == 1
+        assert len(made) == version
