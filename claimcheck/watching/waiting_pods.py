@@ -99,12 +99,13 @@ class WaitingPods:
         return Counter(each.cause for each in self._known.values())
 
     def words(self, namespaces: Collection[str]) -> dict[str, str]:
-        """Why pods of some namespaces wait, as explained last, by ``namespace/name``; for any thread.
+        """Why pods of some namespaces wait that still do, as explained last, by ``namespace/name``; for any thread.
 
         :returns: words that their tenants may read; none for a pod that has not been explained yet, or is to be placed.
         """
-        known = self._known.values()
-        return {each.key: each.says for each in known if each.key.partition("/")[0] in namespaces}
+        known = self._known
+        waiting = [each.pod for each in self._cluster.waiting() if each.pod.namespace in namespaces]
+        return {pod.key: known[pod.uid].says for pod in waiting if pod.uid in known}
 
     def look(self) -> None:
         """Explain the pods that are due, as far as the time reaches; the others come next."""

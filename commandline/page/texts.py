@@ -33,6 +33,8 @@ NAME = "text"
 SECONDS = 5.0
 #: Findings, and workloads, of which the page is told.
 MOST_FINDINGS, MOST_WORKLOADS = 500, 20
+#: Pods that are placed: a few words can ask for a million.
+MOST_PODS = 2_000
 #: Pods of which it is told where they would be.
 MOST_PLACEMENTS = 200
 #: How pods are placed in a simulation.
@@ -126,6 +128,8 @@ def simulated(state: ClusterState, snapshot: Snapshot, text: str) -> Json:
     """Where all pods of a text would be placed, one after the other, and what would be left of the devices."""
     limit = TimeLimit(SECONDS)
     scenario, more = _scenario(state, snapshot, text, limit)
+    if sum(each.copies for each in scenario.workloads) > MOST_PODS:
+        raise HTTPError(f"it has more than {MOST_PODS:,} pods: ask claimcheck simulate", 422)
     limits = Limits(limit, POD_SECONDS)
     report = simulate(scenario, OBJECTIVES, batch=False, templates=(), limits=limits)
     found = simulate_report.document(report)

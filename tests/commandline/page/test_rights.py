@@ -205,6 +205,17 @@ def test_a_tenant_is_told_why_their_pods_wait() -> None:
     }
 
 
+def test_a_namespace_that_somebody_else_has_now() -> None:
+    """Of pods that were there when it was looked last, nothing is told: they may have been somebody else's."""
+    page = Page(OWN)
+    for resource, each in page.watched.cluster.collections.items():
+        if resource.kind == "Pod":
+            each.remove({"metadata": {"namespace": "other", "name": "mine"}})
+    assert page.ask("doctor")["findings"] == []
+    assert page.ask("cluster")["waiting"] == 0
+    assert page.ask("explain", namespace="other", name="mine")[0] == 404
+
+
 def test_devices_say_nothing_of_holders() -> None:
     """Their status is neither that somebody has them nor that nobody has, and what is left of counters is not told."""
     page = Page(DEVICES)

@@ -130,6 +130,35 @@ def test_a_text_is_simulated_in_the_cluster_that_is_shown(
     assert error.value.code == 503
 
 
+def test_a_text_with_a_million_pods_is_not_simulated(pages: ClusterPages) -> None:
+    """Nor told pod by pod."""
+    template = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaimTemplate",
+        "metadata": {"name": "t"},
+        "spec": {"spec": _claim(1)["spec"]},
+    }
+    pod = {
+        "containers": [{"name": "c", "image": "i"}],
+        "resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": "t"}],
+    }
+
+    def text(replicas: int) -> str:
+        labels = {"app": "d"}
+        spec = {
+            "replicas": replicas,
+            "selector": {"matchLabels": labels},
+            "template": {"metadata": {"labels": labels}, "spec": pod},
+        }
+        deployment = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d"}, "spec": spec}
+        return yaml.safe_dump_all([template, deployment])
+
+    with pytest.raises(HTTPError, match="more than 2,000 pods") as error:
+        ask(pages, "simulate-text", text=text(1_000_000))
+    assert error.value.code == 422
+    assert ask(pages, "simulate-text", text=text(3))["pods"] == 3
+
+
 @pytest.mark.parametrize("case", CASES, ids=[each["case"] for each in CASES])
 def test_each_remedy_can_be_tried(case: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The pod gets devices that it did not have on a node on which the remedy helps; the map is that of the cluster after it."""
