@@ -1,8 +1,8 @@
 """The extender's preempt: where a pod's claims fit once the pods are gone that are to be deleted for it.
 
 kube-scheduler looks for victims by what it knows: CPU, memory, ports and the like. It asks about those nodes only, and for each
-node the answer is one of three: these victims will do; these and some more will do, whose claims free what is short; or no
-victims on the node would help, so that it is dropped. Where only devices are short kube-scheduler finds nobody whose
+node the answer is one of three: these victims will do; these and some more will do, which free what is short for the pod's devices; or
+no victims on the node would help, so that it is dropped. Where only devices are short kube-scheduler finds nobody whose
 deletion would help, and does not ask.
 """
 
@@ -15,7 +15,7 @@ from functools import cached_property, partial
 from itertools import chain
 from typing import NamedTuple
 
-from allocator.node_fit import PodOnNode
+from allocator.node_fit import NO_POD, PodOnNode
 from allocator.time_limit import OutOfTime, TimeLimit
 from resourceapi.manifests import text
 from resourceapi.records.claims import Claim, reservations
@@ -253,7 +253,7 @@ class _Trials:
         self._claims = claims
         self._own = {each.key for each in claims}
         self._node = node
-        self._known: dict[frozenset[str], bool] = {}
+        self._known: dict[tuple[frozenset[str], frozenset[str]], bool] = {}
 
     def victims(self, pod: Pod, given: Victims) -> Victims | None:
         """These victims, with others of lower priority than the pod if need be; None if that does not help either.
@@ -266,7 +266,7 @@ class _Trials:
         gone = [self._pods.by_uid[uid] for uid in uids if uid in self._pods.by_uid]
         self._gone = [*gone, *self._leaving_here()]
         freed = self._freed(gone)
-        if self._fits(freed):
+        if self._fits(freed, ()):
             return given
         with self._pods.reading():
             lower = [
@@ -276,7 +276,8 @@ class _Trials:
             ]
             more_freed = self._freed([*gone, *lower]) - freed
             here = frozenset(key for key in more_freed if self._has_devices_here(key))
-        if not here or not self._fits(freed | here):
+        matter = lower if self._takes_room else ()
+        if not (here or matter) or not self._fits(freed | here, matter):
             return None
         with self._pods.reading():
             claims = self._pods.by_user(here)
@@ -284,7 +285,7 @@ class _Trials:
             may_go = [
                 _Victim(each, each.uid in violates, kept, sum(map(self._devices, kept)))
                 for each in lower
-                if (kept := claims.get(each.uid))
+                if (kept := claims.get(each.uid, set())) or self._takes_room
             ]
         may_go.sort(key=lambda each: (not each.violates, -each.pod.priority, each.devices, each.pod.key))
         more = self._needed(may_go, freed | here)
@@ -304,7 +305,8 @@ class _Trials:
         while parts:
             part = parts.pop()
             left = freed.difference(*(each.claims for each in part))
-            if self._fits_without(left):
+            others = [*needed, *chain.from_iterable(parts)] if self._takes_room else ()
+            if self._fits_without(left, [each.pod for each in others]):
                 freed = left
             elif self._limit.is_over:
                 return [*needed, *part, *chain.from_iterable(parts)]
@@ -318,25 +320,35 @@ class _Trials:
     def will_fit(self) -> bool:
         """Whether the claims fit once those have lost their devices whose pods are leaving or have left."""
         self._gone = self._leaving_here()
-        return self._fits_without((self._freed(()) | self._pods.left_behind()) - self._own)
+        return self._fits_without((self._freed(()) | self._pods.left_behind()) - self._own, ())
 
     def _leaving_here(self) -> list[Pod]:
         return [each for each in self._pods.leaving if each.node == self._node]
 
-    def _fits(self, freed: frozenset[str]) -> bool:
-        fits = self._fits_without(freed)
+    def _fits(self, freed: frozenset[str], more: Sequence[Pod]) -> bool:
+        fits = self._fits_without(freed, more)
         if self._limit.is_over:
             raise _LateSearch
         return fits
 
-    def _fits_without(self, freed: frozenset[str]) -> bool:
-        known = self._known.get(freed)
+    def _fits_without(self, freed: frozenset[str], more: Sequence[Pod]) -> bool:
+        """Whether it fits without what these claims have, and what pods take that are gone.
+
+        :param more: beside those that are gone in any case.
+        """
+        key = (freed, frozenset([each.uid for each in more]))
+        known = self._known.get(key)
         if known is None:
             state = self._picture.state
-            with state.without(freed), self._picture.room.without(self._gone):
+            with state.without(freed), self._picture.room.without([*self._gone, *more]):
                 answers = state.filter(self._claims, self._limit, [self._node], (), self._on_node).nodes
-            known = self._known[freed] = any(each.fits for each in answers.outcomes)
+            known = self._known[key] = any(each.fits for each in answers.outcomes)
         return known
+
+    @property
+    def _takes_room(self) -> bool:
+        """Whether it matters what devices and pods take of the node."""
+        return self._on_node is not NO_POD
 
     def _freed(self, gone: Sequence[Pod]) -> frozenset[str]:
         """The claims that lose their devices with these pods and those that are leaving."""

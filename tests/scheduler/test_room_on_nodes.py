@@ -310,8 +310,12 @@ class TestPreemption:
     def test_victims_that_are_enough(self) -> None:
         assert self.victims("1", "v0") == ["uid-v0"]
 
+    def test_those_that_make_room_for_devices(self) -> None:
+        """kube-scheduler has chosen as many as the pod itself needs; its plugin counts the devices as well."""
+        assert self.victims("3", "v0") == ["uid-v0", "uid-v1"]
+
     def test_nobody_is_deleted_in_vain(self) -> None:
-        assert self.victims("3", "v0") == []
+        assert self.victims("5", "v0", "v1") == []
 
 
 def test_pods_with_many_resources() -> None:
