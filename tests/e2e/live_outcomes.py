@@ -14,7 +14,7 @@ import re
 import sys
 import time
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from allocator.explaining.explanation import FITS
@@ -205,7 +205,9 @@ class Hunt:
         node = there["spec"].get("nodeName", "")
         if gone:
             self.counted["pods that preempt"] += 1
-            if self._alike(case, ours.get("evicts", ()), before) != self._alike(case, gone, before):
+            pods_before = {name_of(each): each for each in before if each["kind"] == "Pod"}
+            said = [f"{case.name}-{each}" for each in ours.get("evicts", ())]
+            if _alike(pods_before, said) != _alike(pods_before, [f"{case.name}-{each}" for each in gone]):
                 yield Difference(name_of(pod), "evicts", (gone, theirs), ours)
             return
         if ours.get("evicts"):
@@ -228,21 +230,6 @@ class Hunt:
             return
         if _unnamed(theirs) != _unnamed(ours) and not _is_same_refusal(theirs, ours):
             yield Difference(name_of(pod), "outcome", theirs, ours)
-
-    def _alike(
-        self, case: RandomCase, names: Sequence[str], before: list[Object]
-    ) -> list[tuple[object, ...]]:
-        """What kube-scheduler tells pods apart by when it chooses among them: none of them has been started."""
-        pods = {name_of(each): each["spec"] for each in before if each["kind"] == "Pod"}
-        specs = [pods[f"{case.name}-{name}"] for name in names]
-        return sorted(
-            (
-                each.get("priority", 0),
-                each["nodeName"],
-                str(each["containers"][0]["resources"].get("requests")),
-            )
-            for each in specs
-        )
 
     def _ours(self, case: RandomCase, pod: Object, before: list[Object]) -> Object:
         cluster = FakeCluster.from_objects(before, kube_version="1.37", feature_gates=ON)
@@ -339,6 +326,10 @@ class HuntBeside:
                     self.counted[why] += 1
                     alone += unit
                     continue
+                if why := pair.why_apart():
+                    self.counted[why] += 1
+                    over.add(case.name)
+                    continue
                 self.counted.update(pair.counts())
                 found = [*pair.differences()]
                 yield from found
@@ -376,6 +367,19 @@ class _Pair:
             return "gangs that only the sidecar places, as a whole"
         said = [state_of(self._there[name]).message for name in self._new]
         return "pods that kube-scheduler never binds" if any(_NEVER_BOUND in each for each in said) else ""
+
+    def why_apart(self) -> str:
+        """Why other pods have to go for the unit with the sidecar, where that is meant to be; the case ends then."""
+        stay, gone = (
+            {*one} - {*other} for one, other in ((self._here, self._there), (self._there, self._here))
+        )
+        if stay.union(gone).isdisjoint(self._new):
+            said = [state_of(self._there[name]).message for name in self._new if name in self._there]
+            if gone and not stay and any("Insufficient" in each for each in said):
+                return "pods that preempt others only with the sidecar"
+            if stay and gone and _alike(self._here, stay) == _alike(self._there, gone):
+                return "pods that preempt others that are alike"
+        return ""
 
     def counts(self) -> Iterator[str]:
         """What it was."""
@@ -448,6 +452,15 @@ def cluster_with(replicas: int) -> Iterator[Live]:
         path = f"/api/v1/namespaces/{NAMESPACE}"
         cluster.client.ask("PATCH", path, label, content_type="application/merge-patch+json")
         yield Live(cluster.client, SCHEDULER_NAME)
+
+
+def _alike(pods: Mapping[str, Object], names: Iterable[str]) -> list[tuple[object, ...]]:
+    """What kube-scheduler tells pods apart by when it chooses among them: none of them has been started."""
+    specs = [pods[each]["spec"] for each in names]
+    return sorted(
+        (each.get("priority", 0), each["nodeName"], str(each["containers"][0]["resources"].get("requests")))
+        for each in specs
+    )
 
 
 def _said(pod: Object) -> bool:
