@@ -443,7 +443,11 @@ def cluster_with(replicas: int) -> Iterator[Live]:
         replicas=replicas,
         server_flags=[*SERVER_FLAGS, gates, "--runtime-config=api/all=true"],
         config={"apiServer": {"featureGates": ON}},
-        controllers=["resourceclaim-controller", "garbage-collector-controller"],
+        controllers=[
+            "resourceclaim-controller",
+            "garbage-collector-controller",
+            "podgroup-protection-controller",
+        ],
         controller_flags=[gates],
         scheduler_flags=[gates],
         beside=rights_to_groups,
