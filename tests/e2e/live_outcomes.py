@@ -308,6 +308,7 @@ class HuntBeside:
         for each in (self._plugin, self._sidecar):
             each.prepare(cases)
         over: set[str] = set()
+        known: dict[str, set[str]] = {case.name: set() for case in cases}
         for every in coming(cases):
             units = [(case, unit) for case, unit in every if case.name not in over]
             names = names_in(units)
@@ -321,7 +322,8 @@ class HuntBeside:
             ours = self._sidecar.there()
             alone: list[Object] = []
             for case, unit in units:
-                pair = _Pair(case, unit, theirs[case.name], ours[case.name])
+                pair = _Pair(case, unit, theirs[case.name], ours[case.name], known[case.name])
+                known[case.name] = pair.there
                 if why := pair.why_alone():
                     self.counted[why] += 1
                     alone += unit
@@ -345,8 +347,14 @@ class _Pair:
     """What has become of a unit with the plugin, and with the sidecar."""
 
     def __init__(
-        self, case: RandomCase, unit: list[Object], theirs: list[Object], ours: list[Object]
+        self,
+        case: RandomCase,
+        unit: list[Object],
+        theirs: list[Object],
+        ours: list[Object],
+        known: set[str],
     ) -> None:
+        """`known`: the pods that there were before with the plugin."""
         self._case = case
         self._new = sorted(name_of(each) for each in pods_in(unit))
         self._is_gang = unit[0]["kind"] == "PodGroup"
@@ -355,6 +363,13 @@ class _Pair:
         self._there, self._here = (
             {name_of(each): each for each in them if each["kind"] == "Pod"} for them in (theirs, ours)
         )
+
+        self._has_evicted = not known <= self._there.keys()
+
+    @property
+    def there(self) -> set[str]:
+        """The pods on nodes with the plugin: others are taken away."""
+        return {name for name, pod in self._there.items() if pod["spec"].get("nodeName")}
 
     def _bound(self, pods: dict[str, Object]) -> int:
         return sum(name in pods and bool(pods[name]["spec"].get("nodeName")) for name in self._new)
