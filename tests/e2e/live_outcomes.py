@@ -115,27 +115,24 @@ class Live:
 
     def take_away(self, names: Collection[str]) -> None:
         """Delete those of these pods that wait, so that they do not come in between."""
-        for each in all_of(self.client, PODS):
-            if name_of(each) in names and not each["spec"].get("nodeName"):
-                self.client.ask("DELETE", f"{PODS}/{name_of(each)}")
-        time.sleep(0.5)
+        pods = all_of(self.client, PODS)
+        waiting = [each for each in pods if name_of(each) in names and not each["spec"].get("nodeName")]
+        self.delete([{"kind": "Pod", **each} for each in waiting])
 
     def delete(self, objects: Iterable[Object]) -> None:
-        """Delete pods and PodGroups, and wait until nothing is held for them."""
-        names = set()
+        """Delete pods and PodGroups, and wait until nothing is held for them: kube-scheduler also holds devices for pods that it cannot bind."""
+        gone = set()
         for each in objects:
-            names.add(name_of(each))
+            gone.add(name_of(each))
             self.client.ask("DELETE", f"{_PATHS[each['kind']]}/{name_of(each)}")
 
         def are_free() -> bool:
-            users = [
-                user["name"]
-                for claim in all_of(self.client, CLAIMS)
-                for user in (claim.get("status") or {}).get("reservedFor") or ()
-            ]
-            return names.isdisjoint(users)
+            held = [each for each in all_of(self.client, CLAIMS) if _has(each)]
+            users = [user["name"] for each in held for user in each["status"].get("reservedFor") or ()]
+            owners = [user["name"] for each in held for user in each["metadata"].get("ownerReferences") or ()]
+            return gone.isdisjoint([*users, *owners])
 
-        if names:
+        if gone:
             until(are_free, "claims are held for pods that are gone")
 
 
