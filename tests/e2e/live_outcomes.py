@@ -337,7 +337,7 @@ class HuntBeside:
             for each in (self._plugin, self._sidecar):
                 each.take_away(names)
             self._sidecar.delete(alone)
-        self.counted["clusters alike to the end"] = len(cases) - len(over)
+            self.counted["clusters alike to the end"] = len(cases) - len(over)
 
 
 class _Pair:
@@ -544,7 +544,7 @@ def main() -> int:
     options = parser.parse_args()
     cases = [random_case(seed) for seed in range(options.seed, options.seed + options.count)]
     found = 0
-    with contextlib.suppress(KeyboardInterrupt), contextlib.ExitStack() as stack:
+    with contextlib.ExitStack() as stack:
         hunt: Hunt | HuntBeside
         if options.beside:
             plugin, sidecar = (stack.enter_context(cluster_with(replicas)) for replicas in (0, 1))
@@ -553,9 +553,10 @@ def main() -> int:
             hunt = Hunt(stack.enter_context(cluster_with(1)))
         else:
             hunt = Hunt(Live(stack.enter_context(server_with(GATES))))
-        for each in hunt.differences(cases):
-            found += 1
-            print(*each, sep=" | ", flush=True)
+        with contextlib.suppress(KeyboardInterrupt):
+            for each in hunt.differences(cases):
+                found += 1
+                print(*each, sep=" | ", flush=True)
         counted = ", ".join(f"{count} {what}" for what, count in sorted(hunt.counted.items()))
         print(f"{len(cases)} clusters, {found} differences; {counted}")
     return int(found > 0)
