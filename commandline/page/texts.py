@@ -135,7 +135,10 @@ def simulated(state: ClusterState, snapshot: Snapshot, text: str) -> Json:
     found = simulate_report.document(report)
     for run in found["runs"]:
         run["morePlacements"] = max(0, len(run["placements"]) - MOST_PLACEMENTS)
-        run["placements"] = run["placements"][:MOST_PLACEMENTS]
+        for names in ("placements", "left", "undecided"):
+            run[names] = run[names][:MOST_PLACEMENTS]
+    for group in found.get("unplaced", ()):
+        group["pods"] = group["pods"][:MOST_PLACEMENTS]
     return {**found, "moreObjects": more}
 
 

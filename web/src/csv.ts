@@ -1,10 +1,12 @@
 // Tables to take along into a spreadsheet, which takes some texts for formulas.
+import { shown } from "./text.tsx";
 
 export type Cell = string | number;
 
 function cell(value: Cell): string {
-  const text = typeof value === "string" && /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value);
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  const said = typeof value === "string" ? shown(value) : String(value);
+  const text = typeof value === "string" && /^[=+\-@]/.test(said) ? `'${said}` : said;
+  return /[",]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
 export const csv = (rows: Cell[][]) => rows.map((row) => `${row.map(cell).join(",")}\r\n`).join("");

@@ -225,9 +225,9 @@ test("what to buy has prices that no server is told", async (t) => {
 });
 
 test("no text of a table is a formula for a spreadsheet", async () => {
-  const { outputFiles } = await build({ entryPoints: [`${WEB}/src/csv.ts`], bundle: true, format: "esm", write: false });
+  const { outputFiles } = await build({ entryPoints: [`${WEB}/src/csv.ts`], bundle: true, format: "esm", write: false, jsx: "automatic", jsxImportSource: "preact" });
   const { csv } = await import(`data:text/javascript;base64,${Buffer.from(outputFiles[0].text).toString("base64")}`);
-  assert.equal(csv([["=1", "+a", "-b", "@c", "\td", "\re", -1, 'x"y', "a,b", "a\nb"]]), `'=1,'+a,'-b,'@c,'\td,"'\re",-1,"x""y","a,b","a\nb"\r\n`);
+  assert.equal(csv([["=1", "+a", "-b", "@c", "\td", "\re", -1, 'x"y', "a,b", "a\nb"]]), `'=1,'+a,'-b,'@c,‹U+0009›d,‹U+000D›e,-1,"x""y","a,b",a‹U+000A›b\r\n`);
 });
 
 test("what is typed is checked as one types, fixed on a click, and kept in the address alone", async (t) => {

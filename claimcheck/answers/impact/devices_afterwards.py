@@ -15,7 +15,7 @@ from claimcheck.answers.scenario import snapshot_of
 from documents.manifest import Manifest, Unwritten
 from resourceapi.errors import Unanswerable
 from resourceapi.kinds import DEVICE_CLASS, DEVICE_TAINT_RULE, RESOURCE_SLICE, RESOURCE_SLICE_PATCH, kind_of
-from resourceapi.manifests import mapping, name_of, text
+from resourceapi.manifests import entries, mapping, name_of, text
 from resourceapi.objects import Object
 from resourceapi.records.claims import Claim
 from resourceapi.records.pods import Pod
@@ -26,6 +26,9 @@ from validation.requests import create_request
 APPLIED = frozenset(
     each.name for each in (DEVICE_CLASS, DEVICE_TAINT_RULE, RESOURCE_SLICE, RESOURCE_SLICE_PATCH)
 )
+
+#: More new devices than these are not looked at.
+MOST_NEW_DEVICES = 20_000
 
 
 class StateChange(NamedTuple):
@@ -125,6 +128,9 @@ def _cordon(state: ClusterState, name: str) -> None:
 
 def _add(state: ClusterState, template: Template, nodes: int) -> None:
     """Add nodes of a kind with their slices."""
+    devices = nodes * sum(len(entries(mapping(each, "spec"), "devices")) for each in template.slices)
+    if devices > MOST_NEW_DEVICES:
+        raise Unanswerable(f"that many nodes have {devices:,} devices; {MOST_NEW_DEVICES:,} can be tried")
     for each in state.all_nodes():  # those that only slices name would be gone beside a Node
         state.nodes.objects.setdefault(each.name, each)
     for number in range(1, nodes + 1):

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
+from claimcheck.answers.impact import devices_afterwards
 from commandline.main import main
 from commandline.page import planning
 from commandline.page.cluster_pages import ClusterPages
@@ -295,6 +296,16 @@ def test_answers_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     pages = _pages(tmp_path, monkeypatch, USED)
     assert len(ask(pages, "capacity")["nodeKinds"]) == 1
     assert len(ask(pages, "new-nodes", deviceClass="gpu", count="1", copies="9")["ways"]) == 1
+
+
+def test_new_devices_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The attack: a hundred nodes like one with thousands of devices."""
+    pages = _pages(tmp_path, monkeypatch, USED)
+    monkeypatch.setattr(devices_afterwards, "MOST_NEW_DEVICES", 8)
+    assert ask(pages, "changed-capacity", like="n1", nodes="2")["models"][1]["devices"] == 20
+    with pytest.raises(HTTPError) as error:
+        ask(pages, "changed-capacity", like="n1", nodes="3")
+    assert error.value.message == "that many nodes have 12 devices; 8 can be tried"
 
 
 def test_slices_of_several_nodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

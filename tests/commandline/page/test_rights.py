@@ -39,6 +39,8 @@ QUESTIONS: dict[str, list[dict[str, str]]] = {
     "node": [{"name": "node-1"}],
     "device": [{"driver": DRIVER, "pool": "node-1", "device": "gpu-0"}],
     "pool": [{"driver": DRIVER, "pool": "node-1"}],
+    "partitions": [{"driver": DRIVER, "pool": "node-1"}],
+    "beside": [{"driver": DRIVER, "pool": "node-1", "devices": each} for each in ("", "gpu-0")],
     "select": [{"expression": "true"}],
     "room": [{"kind": "ResourceClaim", "namespace": each, "name": "train"} for each in ("other", "team")],
     "validate": [{"text": json.dumps(pod("p", "team"))}],

@@ -124,6 +124,24 @@ def test_a_text_is_simulated_in_the_cluster_that_is_shown(
     monkeypatch.setattr(texts, "MOST_WORKLOADS", 2)
     found = ask(pages, "simulate-text", text=f"{text}\n")
     assert (found["moreObjects"], found["runs"][0]["morePlacements"]) == (1, 1)
+    deployment = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "d", "namespace": "team"},
+        "spec": {
+            "replicas": 9,
+            "selector": {"matchLabels": {"a": "b"}},
+            "template": {
+                "metadata": {"labels": {"a": "b"}},
+                "spec": {
+                    "containers": [{"name": "c", "image": "i"}],
+                    "resourceClaims": [{"name": "g", "resourceClaimTemplateName": "pair"}],
+                },
+            },
+        },
+    }
+    found = ask(pages, "simulate-text", text=json.dumps(deployment))
+    assert [len(each) for each in (found["runs"][0]["left"], found["unplaced"][0]["pods"])] == [1, 1]
     monkeypatch.setattr(texts, "SECONDS", 1e-9)
     with pytest.raises(HTTPError) as error:
         ask(pages, "simulate-text", text=f"{text}\n\n")
