@@ -47,11 +47,13 @@ _CROWDED = "too many people sign in at the same time"
 class _Known(NamedTuple):
     """What is known of a token, and until when.
 
-    :param visitor: None for one that is refused.
+    :param visitor: None for one that is refused, or where it has still to be asked what they see.
+    :param name: whose it is, of one that is taken.
     """
 
     visitor: Visitor | None
     until: float
+    name: str = ""
 
 
 class Guest(NamedTuple):
@@ -121,7 +123,7 @@ class SignIn:
     def _name(self, key: bytes) -> str | None:
         """Whose token it is, if that is known."""
         known = self._taken.get(key)
-        return None if known is None or known.visitor is None else known.visitor.name
+        return None if known is None else known.name
 
     async def _find_out(self, key: bytes, token: str) -> Visitor | None:
         until = self._clock() + SECONDS
@@ -131,6 +133,10 @@ class SignIn:
                 guest = await self._in_turn(name, ask)
             else:
                 guest = await asyncio.get_running_loop().run_in_executor(self._strangers, ask)
+            if (
+                name is None and guest is not None
+            ):  # also if there is no place for them: it is known now whose it is
+                self._taken.put(guest.name, key, _Known(None, float("-inf"), guest.name))
             with self._new.taken(guest.name) if name is None and guest is not None else nullcontext():
                 visitor = None if guest is None else await self._in_turn(guest.name, guest.visitor)
         except Unavailable as error:
@@ -142,7 +148,7 @@ class SignIn:
             del self._asking[key]
         self._forget(key)
         if visitor is not None:
-            self._taken.put(visitor.name, key, _Known(visitor, until))
+            self._taken.put(visitor.name, key, _Known(visitor, until, visitor.name))
         else:
             self._refused[key] = _Known(None, until)
             if len(self._refused) > MOST_REFUSED:

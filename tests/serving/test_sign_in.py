@@ -201,6 +201,36 @@ def test_somebody_with_many_tokens_keeps_nobody_waiting(monkeypatch: pytest.Monk
     assert asyncio.run(enter()) == ["ann", "ann", "ben", "503", "503", "bot", "bot", "bot"]
 
 
+def test_whose_a_token_is_is_asked_once_however_often_there_is_no_place(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Asking again and again makes the cluster no work that others would wait for."""
+    monkeypatch.setattr(sign_in, "MOST_NEW_OF_ONE", 1)
+    monkeypatch.setattr(sign_in, "MOST_KNOWN_OF_ONE", 0)
+    cluster, may_answer, has_begun = Cluster("bot"), threading.Event(), threading.Event()
+
+    def welcome(token: str) -> Guest | None:
+        return None if cluster.welcome(token) is None else Guest("bot", slowly)
+
+    def slowly() -> Visitor:
+        has_begun.set()
+        assert may_answer.wait(120)
+        return Visitor("bot", {}, None)
+
+    async def enter() -> list[str]:
+        door = SignIn(welcome, lambda: cluster.now)
+        first = asyncio.create_task(_enter(door, "bot/1"))
+        await asyncio.to_thread(has_begun.wait, 120)
+        found = [await _enter(door, "bot/2") for _ in range(5)]
+        may_answer.set()
+        found.append(await first)
+        door.close()
+        return found
+
+    assert asyncio.run(enter()) == ["503"] * 5 + ["bot"]
+    assert cluster.asked == ["bot/1", "bot/2"]
+
+
 def test_somebody_with_many_tokens_displaces_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where there is no room for another one, it is one of theirs that is forgotten."""
     monkeypatch.setattr(sign_in, "MOST_TAKEN", 3)
