@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from claimcheck.answers.cluster_state import ClusterState
+from claimcheck.answers.cluster_state import CLAIM, TEMPLATE, ClusterState
 from claimcheck.answers.handling import ASK, handling_of
 from claimcheck.answers.impact.pod_templates import has_other_template
 from documents.manifest import Manifest, Unwritten
@@ -105,6 +105,8 @@ class ChangedObjects:
         self.emptied: dict[str, bool] = dict.fromkeys(change.drained, False)
         #: pods that are deleted, by `namespace/name`
         self.deleted_pods: set[str] = set()
+        #: claims that are deleted once no pod uses them any more, and templates
+        self.deleted_sources: set[ObjectId] = set()
         #: the names of the ResourceSlicePatches that are new or replaced
         self.applied_patches: set[str] = set()
         #: the Nodes that are new or replaced as they were before, empty for new ones
@@ -255,6 +257,8 @@ class ChangedObjects:
                     and text(mapping(manifest.value, "spec"), "nodeName") == id.name
                 ):
                     self.remove(other)
+        if id.kind in (CLAIM, TEMPLATE):
+            self.deleted_sources.add(id)
         if mapping(value, "status").get("reservedFor"):
             # its finalizer keeps a claim until no pod uses it any more; no further pod gets it
             deleted = {**mapping(value, "metadata"), "deletionTimestamp": self._state.server.now()}

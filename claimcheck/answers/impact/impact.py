@@ -13,12 +13,12 @@ from allocator.selection import Selectors
 from allocator.time_limit import OutOfTime, TimeLimit
 from claimcheck.answers.caveats import group_notes
 from claimcheck.answers.claim_quotas import ClaimQuotas, Exceeded
-from claimcheck.answers.cluster_state import ClusterState
+from claimcheck.answers.cluster_state import CLAIM, TEMPLATE, ClusterState
 from claimcheck.answers.devices.cluster_devices import ClusterDevices, chooses
 from claimcheck.answers.doctor.examination import OBJECT_CHECKS, Examination, examine
 from claimcheck.answers.doctor.examined import Affected, Diagnosis, Examined
 from claimcheck.answers.evictions import NO_TIME_FOR_EVICTIONS, because, when
-from claimcheck.answers.impact.change import POD, Change, ChangedObjects
+from claimcheck.answers.impact.change import POD, Change, ChangedObjects, ObjectId
 from claimcheck.answers.impact.changed_devices import ChangedDevice, changed_devices
 from claimcheck.answers.impact.changed_quotas import give_back
 from claimcheck.answers.impact.departures import Departure, emptied, leave, take_away
@@ -30,9 +30,11 @@ from claimcheck.answers.scenario import WITH_PATCHES
 from claimcheck.answers.simulate import Report, as_scheduled
 from claimcheck.answers.unplaced import Unplaced
 from documents.manifest import Manifest
+from resourceapi.manifests import full_name
 from resourceapi.model.slices import PATCHED
 from resourceapi.model.versions import GROUP
 from resourceapi.phrases import some
+from resourceapi.records.claims import Claim
 from resourceapi.records.pods import Pod
 from resourceapi.records.taints import without_time
 from resourceapi.releases import Profile
@@ -161,7 +163,7 @@ def impact(
         devices = changed_devices(
             now.examined.devices, afterwards.examined.devices, objects.applied_patches, limit
         )
-        lost = list(_lost(now.examined.devices, afterwards.examined.devices, limit))
+        lost = list(_lost(objects, now.examined.devices, afterwards.examined.devices, limit))
         classes = list(_classes(now.examined.devices, afterwards.examined.devices, limit))
     except OutOfTime:
         unknown.append(
@@ -349,13 +351,36 @@ def _exceeded(now: ClusterState, afterwards: ClusterState) -> list[Exceeded]:
     return [each for each in ClaimQuotas(afterwards).exceeded() if each[:2] not in known]
 
 
-def _lost(now: ClusterDevices, afterwards: ClusterDevices, limit: TimeLimit) -> Iterator[LostClaim]:
+def _lost(
+    objects: ChangedObjects, now: ClusterDevices, afterwards: ClusterDevices, limit: TimeLimit
+) -> Iterator[LostClaim]:
     """The claims that would not get their devices again, but would as the cluster is."""
-    refused = Reallocations(afterwards, limit).refused(afterwards.state.allocated_claims)
+    claims = list(afterwards.state.allocated_claims)
+    gone = dict(_gone(objects, claims, afterwards.state.pods.objects.values()))
+    refused = Reallocations(afterwards, limit).refused(claim for claim in claims if claim.key not in gone)
     already = {claim.key for claim, _ in Reallocations(now, limit).refused(claim for claim, _ in refused)}
-    for claim, why in refused:
-        if claim.key not in already:
-            yield LostClaim(holder(claim), why)
+    reasons = {claim.key: why for claim, why in refused if claim.key not in already} | gone
+    for claim in claims:
+        if claim.key in reasons:
+            yield LostClaim(holder(claim), reasons[claim.key])
+
+
+def _gone(
+    objects: ChangedObjects, claims: Iterable[Claim], pods: Iterable[Pod]
+) -> Iterator[tuple[str, Refused]]:
+    """The claims in use that are deleted, or whose template is: their pods could not start again."""
+    if not objects.deleted_sources:
+        return
+    templates = {
+        full_name(pod.namespace, entry.claim): ObjectId(TEMPLATE, pod.namespace, entry.template)
+        for pod in pods
+        for entry in pod.claims
+    }
+    for claim in claims:
+        itself = ObjectId(CLAIM, claim.namespace, claim.name)
+        deleted = objects.deleted_sources & {itself, templates.get(claim.key, itself)}
+        if deleted and claim.results:
+            yield claim.key, Refused(claim.results[0].device, f"{min(deleted)} is deleted")
 
 
 def _classes(now: ClusterDevices, afterwards: ClusterDevices, limit: TimeLimit) -> Iterator[ClassDevices]:
