@@ -41,6 +41,8 @@ FOLLOWED_BYTES = 512 * 1024**2
 _MOST_IGNORED = 1_000
 #: Kinds in namespaces of which changes are counted apart.
 _MOST_COUNTED = 50_000
+#: Why kube-scheduler says that a pod is on no node: no node fits, or it failed, as it does where a selector fails on a device.
+_REFUSALS = frozenset(("Unschedulable", "SchedulerError"))
 
 
 class WaitingPod(NamedTuple):
@@ -326,4 +328,4 @@ def _waiting(value: Object, pod: Pod, characters: int) -> WaitingPod | None:
         return None
     conditions = entries(mapping(value, "status"), "conditions")
     said = [text(each, "reason") for each in conditions if text(each, "type") == "PodScheduled"]
-    return WaitingPod(pod, bool(said), characters) if said in ([], ["Unschedulable"]) else None
+    return WaitingPod(pod, bool(said), characters) if _REFUSALS.issuperset(said) else None

@@ -157,6 +157,20 @@ def test_a_pod_is_told_a_moment_after_its_refusal() -> None:
     assert "it would fit if pod team/train ended" in note
 
 
+def test_a_pod_is_told_that_a_selector_fails() -> None:
+    """kube-scheduler does not call it unschedulable, but says that it failed itself."""
+    watched = Watched()
+    watched.claim("train")  # it holds nothing
+    selectors = [{"cel": {"expression": f'device.attributes["{DRIVER}"].none == "a"'}}]
+    requests = [{"name": "gpu", "exactly": {"deviceClassName": "gpu", "selectors": selectors}}]
+    failed = [{"type": "PodScheduled", "status": "False", "reason": "SchedulerError"}]
+    watched.waits("next", requests=requests, conditions=failed)
+    watched.after(0.0)
+    ((name, note),) = watched.after(REFUSED_SECONDS)
+    assert name == "team/next"
+    assert note.startswith("cannot be scheduled because of an error on node-1: claim team/next: selector #0")
+
+
 def test_it_is_told_again_where_something_else_is_in_the_way() -> None:
     """At most every half minute; the same words after ten minutes, as events last an hour."""
     watched = Watched()
