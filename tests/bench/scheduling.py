@@ -127,7 +127,9 @@ def _own_load(cluster: SchedulingCluster, hard: int, options: argparse.Namespace
             seen += len(new)
             for seconds, line in new:
                 if b'"nodeName":"' in line:  # not every event is worth being decoded
-                    bound.setdefault(json.loads(line)["object"]["metadata"]["name"], seconds)
+                    name = json.loads(line)["object"]["metadata"]["name"]
+                    if int(name[1:]) < options.pods:  # not the one for which it was waited before
+                        bound.setdefault(name, seconds)
         time.sleep(2)
     judge = Judge()
     judge.see_all(recorder.changes())
