@@ -174,7 +174,7 @@ def test_driver_that_cannot_learn_it_is_asked_again(
 
 
 def test_pods_that_are_too_large_are_not_read(running: Running) -> None:
-    """What is read of pods is held while drivers are asked about them: fifty pods with 130,000 ports each took 1.6 GB."""
+    """What is read of pods is held while drivers are asked about them: fifty pods with 130,000 ports each would take 1.6 GB."""
     running.api.add(resource_class())
     for name in ("large", "small"):
         running.api.add(claim(name))
