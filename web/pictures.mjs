@@ -10,6 +10,21 @@ const PLACEMENT = "manifests/examples/placement/cluster.yaml";
 
 /** What is done on the page before a picture is taken, by the name of the picture. */
 const PICTURES = {
+  "ui-capacity": [PLACEMENT, async (page) => {
+    await page.getByRole("link", { name: "Capacity" }).click();
+    await page.getByLabel("Change").selectOption("new nodes");
+    await page.getByLabel("As there are").selectOption({ index: 1 });
+    await page.getByLabel("Like").selectOption("a claim for devices of a class");
+    await page.getByRole("rowheader", { name: "best-fit, after the change" }).waitFor();
+    await page.getByLabel("Of these").fill("12");
+    await page.getByRole("heading", { name: "What if?" }).evaluate((each) => each.scrollIntoView());
+  }],
+  "ui-try": [PLACEMENT, async (page) => {
+    await page.getByRole("link", { name: "Try" }).click();
+    await page.locator(".cm-content").fill("apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata:\n  name: example\nspec:\n  devices:\n    requests:\n    - name: gpu\n      exactly:\n        deviceClassname: gpu.example.com\n");
+    await page.locator(".said-error").waitFor();
+    await page.getByRole("button", { name: "Fix it" }).first().waitFor();
+  }],
   "ui-pool": [PLACEMENT, async (page) => {
     await page.getByRole("link", { name: "Pools" }).click();
     await page.getByRole("link", { name: "gpu-node" }).click();

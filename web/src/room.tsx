@@ -51,7 +51,7 @@ export function RoomFor({ of }: { of: Capacity }) {
           <>
             <label>
               Class{" "}
-              <select value={deviceClass.value} onChange={(event) => (deviceClass.value = event.currentTarget.value)}>
+              <select value={deviceClass.value || classes[0]?.deviceClass} onChange={(event) => (deviceClass.value = event.currentTarget.value)}>
                 {classes.map((each) => <option value={each.deviceClass!}>{shown(each.deviceClass!)}</option>)}
               </select>
             </label>

@@ -172,6 +172,7 @@ test("it is counted how many more of something fit, where so many come, and the 
       ["first-fit,12,15,n1,8", "first-fit,12,15,n2,4", "best-fit,1000,15,n1,8", "best-fit,1000,15,n2,7"].map((row) => `ResourceClaimTemplate team-a/gpu,${row}\r\n`).join(""),
   ]);
   await page.getByLabel("Like").selectOption("a claim for devices of a class");
+  assert.equal(await page.locator("label", { hasText: /^Class/ }).locator("select").inputValue(), "big-gpu");
   await page.getByLabel("Devices in each").fill("4");
   await page.getByText("more like ResourceClaim default/4-of-big-gpu").waitFor();
   await page.getByLabel("Like").selectOption("what I paste");
