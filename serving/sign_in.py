@@ -140,7 +140,6 @@ class SignIn:
             with self._new.taken(guest.name) if name is None and guest is not None else nullcontext():
                 visitor = None if guest is None else await self._in_turn(guest.name, guest.visitor)
         except Unavailable as error:
-            self._forget(key)
             if self._log_limit.left_out("") is not None:
                 log(logging.WARNING, "cannot ask who somebody is", reason=error.reason)
             raise HTTPError("the API server does not say who you are, or what you may see", 503) from None

@@ -83,6 +83,29 @@ def test_a_cluster_that_does_not_answer() -> None:
     assert cluster.asked == ["down", "down"]
 
 
+def test_who_is_known_stays_so_while_the_cluster_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are let in no longer, but are no stranger, of whom others may take all places."""
+    cluster, is_down = Cluster("ann"), False
+
+    def welcome(token: str) -> Guest | None:
+        return cluster.welcome("down" if is_down else token)
+
+    async def enter() -> list[str]:
+        nonlocal is_down
+        door = SignIn(welcome, lambda: cluster.now)
+        found = [await _enter(door, "ann")]
+        cluster.now, is_down = SECONDS, True
+        found.append(await _enter(door, "ann"))
+        is_down = False
+        with door._unknown.taken(""):  # the only place
+            found += [await _enter(door, each) for each in ("ann", "x")]
+        door.close()
+        return found
+
+    monkeypatch.setattr(sign_in, "MOST_ASKED", 1)
+    assert asyncio.run(enter()) == ["ann", "503", "ann", "503"]
+
+
 def test_strangers_displace_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     """However many tokens are tried that are none."""
     monkeypatch.setattr(sign_in, "MOST_REFUSED", 2)
