@@ -142,9 +142,9 @@ OVERDRAWN = Check(
     "CD015",
     "counters-overdrawn",
     ERROR,
-    "Allocated devices draw more from the counters of their pool than these have.",
-    "More is allocated than there is, such as memory of a GPU. The driver has changed its counters while devices were in use, or somebody else "
-    "allocates as well. Until claims are given back, no more devices that draw from these counters can be allocated.",
+    "Allocated devices draw more from the counters of their pool, or claims more from a device that they share, than these have.",
+    "More is allocated than there is, such as memory of a GPU. The driver has changed its counters or capacities while devices were in use, or somebody else "
+    "allocates as well. Until claims are given back, no more of the device, and no more devices that draw from the counters, can be allocated.",
 )
 EMPTY_CLASS = Check(
     "CD016",

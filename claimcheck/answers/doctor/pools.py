@@ -32,6 +32,7 @@ def check(examined: Examined) -> Iterator[Diagnosis]:
     yield from _obsolete(examined)
     yield from _of_gone_nodes(examined)
     yield from _overdrawn(examined)
+    yield from _overshared(examined)
     yield from _same_device(examined)
     yield from _beside_plugins(examined)
 
@@ -102,6 +103,21 @@ def _overdrawn(examined: Examined) -> Iterator[Diagnosis]:
         cause = f"more is allocated of its counters than there is: {names}"
         yield Diagnosis(
             OVERDRAWN, cause, [_pool(id)], command=command("devices", f"--pool={id.pool}", "-o", "wide")
+        )
+
+
+def _overshared(examined: Examined) -> Iterator[Diagnosis]:
+    """Devices that claims share, and of which they have more than there is, by driver and capacity."""
+    found: dict[tuple[str, str], list[Device]] = {}
+    for device in examined.devices:
+        for name, left in examined.devices.capacity_left(device).items():
+            if left.sign() < 0 and not examined.devices.is_obsolete(device):
+                found.setdefault((device.id.driver, name), []).append(device)
+    for (driver, name), devices in found.items():
+        cause = f"more is allocated of its {name} than there is"
+        objects = [Affected("device", "", str(each.id)) for each in devices]
+        yield Diagnosis(
+            OVERDRAWN, cause, objects, command=command("devices", f"--driver={driver}", "-o", "wide")
         )
 
 
