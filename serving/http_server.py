@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 from typing import Any
@@ -191,7 +192,8 @@ def _in_short(record: logging.LogRecord) -> bool:
         left_out = _NO_HTTP.left_out("")
         if left_out is None:
             return False
-        message = " ".join(error.message.split())[:200]
+        # without what was sent, which comes in quotes, and may be most of a token
+        message = " ".join(re.split("[:,]?\\s+b?['\"]", error.message)[0].split())[:200]
         record.fields = {"left_out": left_out} if left_out else {}
         record.msg, record.args, record.exc_info = f"request refused: {message}", (), None
         record.levelno, record.levelname = logging.WARNING, "WARNING"

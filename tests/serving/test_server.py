@@ -15,9 +15,12 @@ from types import MappingProxyType
 from typing import Any
 
 import pytest
+from aiohttp.http_exceptions import BadHttpMessage
 
+from serving import http_server
 from serving.bodies import Limits
 from serving.http_server import GeneralHTTP, Response
+from serving.logs import LogLimit
 from serving.metrics import ServerMetrics
 from serving.routes import (
     BRIEF_BYTES,
@@ -294,3 +297,24 @@ def test_routes_are_replaced(headers: dict[str, str]) -> None:
         served.server.set_routes([Route("/new", echo.echo, 100)])
         assert served.ask("/new", b"1", headers)[0] == 200
         assert served.ask("/echo", b"1", headers)[0] == 404
+
+
+@pytest.mark.parametrize(
+    ("message", "logged"),
+    [
+        (
+            "Got more than 8190 bytes when reading: b'Bearer secret...'.",
+            "Got more than 8190 bytes when reading",
+        ),
+        ("Bad status line 'secret'", "Bad status line"),
+        ("Invalid header token:\n\n  b'secret'\n    ^", "Invalid header token"),
+        ("Data after `Connection: close`", "Data after `Connection: close`"),
+    ],
+)
+def test_what_is_sent_is_not_in_the_log(message: str, logged: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may be most of a token."""
+    monkeypatch.setattr(http_server, "_NO_HTTP", LogLimit())
+    error = BadHttpMessage(message)
+    record = logging.LogRecord("", logging.ERROR, "", 0, "", (), (BadHttpMessage, error, None))
+    assert http_server._in_short(record)
+    assert record.getMessage() == f"request refused: {logged}"
