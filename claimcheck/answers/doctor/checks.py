@@ -97,7 +97,7 @@ PLUGIN_BESIDE_DRIVER = Check(
     WARNING,
     "A node offers extended resources of a device plugin beside devices of a DRA driver of the same vendor.",
     "If both are about the same hardware, pods with the extended resource and pods with claims can get one device at the same time. Let only one "
-    "of them run on each node; labels and taints keep them apart.",
+    "of them run on each node; labels and taints keep them apart. Devices with neither a PCI address nor a capacity are not meant.",
 )
 INCOMPLETE_POOL = Check(
     "CD010",

@@ -154,7 +154,7 @@ def _beside_plugins(examined: Examined) -> Iterator[Diagnosis]:
     """Nodes with a device plugin and a DRA driver of one vendor, by vendor."""
     drivers: dict[str, dict[str, str]] = {}
     for slice in examined.devices.inventory:
-        if slice.node_name and slice.devices:
+        if slice.node_name and any(map(_is_hardware, slice.devices)):
             vendors = drivers.setdefault(slice.node_name, {})
             vendors.update(dict.fromkeys(_vendors(slice.pool.driver), slice.pool.driver))
     found: dict[str, tuple[str, list[Affected]]] = {}
@@ -169,6 +169,11 @@ def _beside_plugins(examined: Examined) -> Iterator[Diagnosis]:
                     nodes.append(Affected("Node", "", name))
     for _, (cause, nodes) in sorted(found.items()):
         yield Diagnosis(PLUGIN_BESIDE_DRIVER, cause, nodes)
+
+
+def _is_hardware(device: Device) -> bool:
+    """Whether it says where it is, or how much it has, unlike what is set up beside the devices of a plugin, such as channels between them."""
+    return PCI_ADDRESS in device.attributes or bool(device.capacity)
 
 
 def _vendors(driver: str) -> Iterator[str]:
