@@ -93,10 +93,9 @@ class Cluster:
                 if name == "resourceclaims":
                     self.revision += 1
                     changed = json.loads(json.dumps(self.lists[name][0]))
-                    changed["metadata"] |= {
-                        "resourceVersion": str(self.revision),
-                        "labels": {"n": str(self.revision)},
-                    }
+                    changed["metadata"]["resourceVersion"] = str(self.revision)
+                    if self.revision % 2:  # it is released, and given to the pod again
+                        changed["status"] = {}
                     await stream.write(json.dumps({"type": "MODIFIED", "object": changed}).encode() + b"\n")
         return stream
 
@@ -210,7 +209,12 @@ async def measure(nodes: int, viewers: int, seconds: float) -> None:
             print(f"  answers: {dict(sorted(counts.items()))}")
             for each in people:
                 each.cancel()
-            await asyncio.gather(*people, return_exceptions=True)
+            failed = [
+                each
+                for each in await asyncio.gather(*people, return_exceptions=True)
+                if isinstance(each, Exception)
+            ]
+            print(f"  failed: {len(failed)} {failed[:1]}")
     for name, count in sorted(cluster.counts.items()):
         print(f"  {name}: {count}")
     await runner.cleanup()
