@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import os
 import tempfile
 import time
 from collections.abc import Iterator
@@ -52,11 +53,14 @@ def main() -> None:
     parser.add_argument("--impossible", type=int, default=30)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--only-with", action="store_true", help="no runs without `watch`")
+    parser.add_argument(
+        "--niceness", type=int, default=0, help="of `watch`; 10 is about the weight that its requests give it"
+    )
     options = parser.parse_args()
     rates: dict[bool, list[float]] = {False: [], True: []}
     for number in range(options.rounds):
         for with_watch in (True,) if options.only_with else ((False, True), (True, False))[number % 2]:
-            run = _run(options.nodes, options.pods, options.impossible, with_watch)
+            run = _run(options, with_watch)
             rates[with_watch].append(run.rate)
             print(_line(with_watch, run), flush=True)
     for with_watch, found in rates.items():
@@ -75,14 +79,15 @@ def _line(with_watch: bool, run: _Run) -> str:
     )
 
 
-def _run(nodes: int, pods: int, impossible: int, with_watch: bool) -> _Run:
+def _run(options: argparse.Namespace, with_watch: bool) -> _Run:
+    pods, impossible = options.pods, options.impossible
     with (
         live_impact.cluster_and_scheduler() as (server, scheduler),
         tempfile.TemporaryDirectory() as directory,
     ):
         grant(server)
         there = LiveObjects(server.client, [_NAMESPACE])
-        for each in cluster_objects(nodes):
+        for each in cluster_objects(options.nodes):
             there.make(each)
         with contextlib.ExitStack() as stack:
             seen = _Seen(stack.enter_context(WatchRecorder(server.client, _PATHS)))
@@ -90,6 +95,7 @@ def _run(nodes: int, pods: int, impossible: int, with_watch: bool) -> _Run:
             if with_watch:
                 port = str(free_port())
                 program = stack.enter_context(watching(server, Path(directory) / "watch.log", "--port", port))
+                os.setpriority(os.PRIO_PROCESS, program.pid, options.niceness)
                 time.sleep(5.0)  # it has begun before the pods come
             used = cpu_seconds([scheduler.pid])
             begun = time.monotonic()
