@@ -233,9 +233,10 @@ test("no text of a table is a formula for a spreadsheet", async () => {
 
 test("what is typed is checked as one types, fixed on a click, and kept in the address alone", async (t) => {
   const { page, server } = await open(t, "busy", "#/try");
+  const box = page.locator(".cm-content");
+  await box.waitFor();
   const scripts = await page.evaluate(() => performance.getEntriesByType("resource").map((each) => new URL(each.name).pathname));
   assert.ok(scripts.includes("/editor.js"));
-  const box = page.locator(".cm-content");
   await box.fill("kind: ResourceClaim\nspec:\n  deviceClassname: ä😀\n");
   await page.getByText("did you mean `deviceClassName`?").first().waitFor();
   await page.locator(".said-error").waitFor();
