@@ -29,6 +29,7 @@ from resourceapi.json_values import JSONError
 from resourceapi.logs import LOGGER, log
 from serving.bodies import JSON
 from serving.connections import Connections
+from serving.documents import FOR_THIS_ORIGIN, OTHER_ORIGIN, insist_on_origin
 from serving.http_server import GeneralHTTP, Response, StreamedResponse
 from serving.listening import most_connections
 from serving.pages import Pages, accepted
@@ -55,14 +56,9 @@ MOST_STREAMS, MOST_STREAMS_OF_ONE = 400, 50
 #: How often it is looked whether there is another certificate.
 CERTIFICATE_SECONDS = 1.0
 PROBED = ("/healthz", "/readyz")
-_HEADERS = {
-    "Cache-Control": "no-store",
+_HEADERS = FOR_THIS_ORIGIN | {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Referrer-Policy": "no-referrer",
-    "X-Content-Type-Options": "nosniff",
 }
 _NO_TOKEN = (
     "open the address that `claimcheck ui` has printed: it has the token without which nothing is shown"
@@ -199,11 +195,8 @@ class BrowserPages:
             raise HTTPError("this host is not served", 403)
         if request.method not in ("GET", "HEAD", "POST"):
             raise HTTPError("only GET, HEAD and POST", 405)
-        if (
-            request.headers.get("Sec-Fetch-Site", "none") not in ("none", "same-origin")
-            and request.path != "/"
-        ):
-            raise HTTPError("only pages of this origin may ask", 403)
+        if request.path != "/":
+            insist_on_origin(request)
         if request.method != "POST" and (file := self._site.files.get(request.path)) is not None:
             return _response(request, _Answer(file.content), file.content_type)
         token = _token(request)
@@ -220,7 +213,7 @@ class BrowserPages:
     async def _posted(self, request: web.BaseRequest) -> Query:
         """The question in a body."""
         if request.headers.get("Origin") != f"{self._scheme}://{request.headers.get('Host')}":
-            raise HTTPError("only pages of this origin may ask", 403)
+            raise HTTPError(OTHER_ORIGIN, 403)
         if request.path not in self._site.asked_by_post:
             raise HTTPError("there is nothing to send here", 405)
         if request.content_type != JSON:

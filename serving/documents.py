@@ -25,14 +25,18 @@ MOST_CONNECTIONS = 100
 IDLE_SECONDS = 60.0
 REQUEST_BYTES = 64 * 1024
 _HOSTS = frozenset(("127.0.0.1", "localhost", "[::1]"))
-#: As in the pages of `-o html`, which have their styles in them, and nothing that runs.
-_HEADERS = {
+#: With what a browser keeps what is shown from pages of other origins, and from what it remembers.
+FOR_THIS_ORIGIN = {
     "Cache-Control": "no-store",
-    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
+}
+OTHER_ORIGIN = "only pages of this origin may ask"
+#: As in the pages of `-o html`, which have their styles in them, and nothing that runs.
+_HEADERS = FOR_THIS_ORIGIN | {
+    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
     "Vary": "Accept",
 }
 
@@ -78,12 +82,20 @@ async def documents_served(listener: socket.socket, find: Find) -> AsyncIterator
         yield
 
 
+def insist_on_origin(request: web.BaseRequest) -> None:
+    """Answer no page of another origin, as far as the browser says that one asks.
+
+    :raises HTTPError: for such a page.
+    """
+    if request.headers.get("Sec-Fetch-Site", "none") not in ("none", "same-origin"):
+        raise HTTPError(OTHER_ORIGIN, HTTPStatus.FORBIDDEN)
+
+
 def _found(request: web.BaseRequest, find: Find) -> Document:
     host = request.headers.get("Host", "")
     if (host.rpartition(":")[0] if host[-1:].isdigit() and ":" in host else host) not in _HOSTS:
         raise HTTPError("this host is not served", HTTPStatus.FORBIDDEN)
-    if request.headers.get("Sec-Fetch-Site", "none") not in ("none", "same-origin"):
-        raise HTTPError("only pages of this origin may ask", HTTPStatus.FORBIDDEN)
+    insist_on_origin(request)
     if request.method not in ("GET", "HEAD"):
         raise HTTPError("only GET and HEAD", HTTPStatus.METHOD_NOT_ALLOWED)
     return find(request.path, "text/html" in request.headers.get("Accept", ""))
