@@ -31,7 +31,7 @@ EXAMPLES = """examples:
   claimcheck ui --inventory cluster.yaml       the objects in this file
   claimcheck ui --context prod --port 9000     another cluster, another port
   claimcheck ui --sign-in --certificate tls.crt --key tls.key --address 10.0.0.1
-                                               for people who sign in, as manifests/page deploys it
+                                               for people who sign in, as manifests/ui deploys it
 
 The page shows what the user of the kubeconfig, or of the pod, may read, and follows the cluster as it changes. SIGINT (Ctrl-C) and SIGTERM end it.
 

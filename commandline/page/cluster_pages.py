@@ -34,6 +34,7 @@ from commandline.devices.device_map import DeviceMap
 from commandline.devices.json_report import device_document, fills_document
 from commandline.explain import json_report
 from commandline.page import openapi, planning, pools, remedies, texts
+from commandline.page.planning import CAPACITY_SECONDS
 from commandline.page.questions import given
 from commandline.reports.writing import failure_documents
 from documents.manifest import Manifest
@@ -50,8 +51,6 @@ Objects = tuple[ClusterState, list[Manifest]]
 
 #: How long a selector may take on all kinds of devices.
 SELECT_SECONDS = 2.0
-#: How long the selectors of all classes may take.
-CAPACITY_SECONDS = 4.0
 #: Objects that are listed to choose one from.
 MOST_REQUESTING = 1_000
 #: After a change it is not looked anew before so many times as long have passed as the last look took.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Any
 
@@ -37,7 +37,7 @@ from serving.browser_pages import Query
 from serving.routes import HTTPError
 
 Json = dict[str, Any]
-#: How long each objective may take that counts for how many more there is room, and the selectors of all classes after a change.
+#: How long each objective may take that counts for how many more there is room, and the selectors of all classes.
 ROOM_SECONDS, CAPACITY_SECONDS = 2.0, 4.0
 #: How long it may take to find out what becomes of the devices after a change, and which new nodes help.
 CHANGE_SECONDS, NEW_NODES_SECONDS = 10.0, 8.0
@@ -194,11 +194,12 @@ def _of_class(state: ClusterState, name: str, count: int) -> Manifest:
     if name not in state.classes:
         raise HTTPError(f"there is no DeviceClass {name}", 404)
     request = {"name": "devices", "exactly": {"deviceClassName": name, "count": count}}
-    value: Mapping[str, Any] = {
+    value: Json = {
         "apiVersion": f"{GROUP}/v1",
         "kind": CLAIM.name,
         "metadata": {"name": f"{count}-of-{name}"[:253], "namespace": "default"},
         "spec": {"devices": {"requests": [request]}},
     }
-    state.learn([Unwritten("", dict(value))], new=True)
-    return Unwritten("", dict(value))
+    manifest = Unwritten("", value)
+    state.learn([manifest], new=True)
+    return manifest
